@@ -1,0 +1,82 @@
+"""What the parts of keras-attn agree on: shape letters, batch keys, answer keys, the stepper.
+
+Shape letters used in every docstring: B batch (pictures or sentence pairs), C captions of one
+picture, K hypotheses of one example, T query or output length, S key or source length (grid
+cells of a picture), D features, H heads or hidden units, V vocabulary, N = B·K hypothesis rows.
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+PAD_ID = 0
+UNKNOWN_ID = 1
+START_ID = 2
+END_ID = 3
+
+IMAGE = "image"
+"""Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
+FEATURES = "features"
+"""Batch key: float (B, S, D), the frozen encoder's grid, read from the cache instead of IMAGE."""
+TOKENS = "tokens"
+"""Batch key: int32 (B, C, T), decoder input: START_ID, then the caption; PAD_ID after it."""
+
+TEXT = "text"
+"""Answer key: string (B, n), best first."""
+SCORE = "score"
+"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first."""
+ERROR = "error"
+"""Answer key: string (B,), empty where the request was understood."""
+ANSWER_TOKENS = "tokens"
+"""Answer key: int32 (B, n, T), PAD_ID after the end."""
+ANSWER_WEIGHTS = "weights"
+"""Answer key: float32 (B, n, T, grid height, grid width); rows sum to 1, padding is 0."""
+ANSWER_PIECES = "pieces"
+"""Answer key: string (B, n, T), the piece of text that each token stands for."""
+TOKEN_SCORES = "token_scores"
+"""Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end."""
+
+
+class StepResult(NamedTuple):
+    """What one decoding step answers.
+
+    Attributes:
+        logits: float32 (N, V).
+        state: the stepper's own structure; every leaf leads with N.
+        weights: float32 (N, S), or None where the stepper was not asked for weights.
+    """
+
+    logits: Any
+    state: Any
+    weights: Any
+
+
+class Stepper(Protocol):
+    """What a decoder offers so that every decoding strategy can drive it.
+
+    `memory` is per example, leads with B and is never reordered. `state` is per hypothesis: every
+    leaf leads with N = B·K, and the K hypotheses of one example are neighbors.
+    """
+
+    def start(self, context: Any) -> tuple[Any, Any]:
+        """Returns memory and the state of one hypothesis per example (N = B)."""
+
+    def step(self, tokens: Any, memory: Any, state: Any) -> StepResult:
+        """Consumes one token per hypothesis, int32 (N,)."""
+
+
+class DecodeResult(NamedTuple):
+    """Decoded hypotheses, best first.
+
+    Attributes:
+        tokens: int32 (B, n, T); the end token is included, PAD_ID follows it.
+        lengths: int32 (B, n), tokens before padding.
+        scores: float32 (B, n), nats, after the strategy's length penalty; −1e9 where fewer than n
+            hypotheses exist.
+        token_scores: float32 (B, n, T), log-probability of each token, 0 on padding.
+        weights: float32 (B, n, T, S), 0 on padding, or None.
+    """
+
+    tokens: Any
+    lengths: Any
+    scores: Any
+    token_scores: Any
+    weights: Any

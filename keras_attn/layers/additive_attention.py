@@ -1,0 +1,58 @@
+"""Additive attention."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.ops.scores import additive_score
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class AdditiveAttention(ScoredAttention):
+    """Additive attention: weights from a one-hidden-layer net on query and key.
+
+        score(q, k) = v · tanh(W q + U k)
+
+    Args:
+        units: int > 0. Width A of the hidden score layer.
+        kernel_initializer: Keras initializer of W, U and v.
+
+    Call arguments and returns: see `ScoredAttention`.
+
+    Raises:
+        ValueError: units < 1 ("Expected units >= 1. Received: units=0").
+
+    Example:
+        >>> context, weights = AdditiveAttention(7)(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
+        >>> tuple(weights.shape)
+        (2, 3, 11)
+
+    Source: Bahdanau et al. 2015, arXiv:1409.0473, A.1.2. Differs: no bias on W and U.
+    """
+
+    def __init__(self, units, kernel_initializer="glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        check_width("units", units)
+        self.units = units
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, query_shape, keys_shape, values_shape=None):
+        self.query_kernel = self._kernel((query_shape[-1], self.units), "query_kernel")
+        self.key_kernel = self._kernel((keys_shape[-1], self.units), "key_kernel")
+        self.vector = self._kernel((self.units, 1), "vector")
+
+    def _kernel(self, shape, name):
+        initializer = self.kernel_initializer.clone()
+        return self.add_weight(shape=shape, initializer=initializer, name=name)
+
+    def project_keys(self, keys):
+        return ops.matmul(keys, self.key_kernel)
+
+    def score(self, query, projected_keys):
+        projected_query = ops.matmul(query, self.query_kernel)
+        return additive_score(projected_query, projected_keys, self.vector[:, 0])
+
+    def get_config(self):
+        initializer = keras.initializers.serialize(self.kernel_initializer)
+        config = {"units": self.units, "kernel_initializer": initializer}
+        return {**super().get_config(), **config}

@@ -1,0 +1,26 @@
+"""Dot-product attention."""
+
+import keras
+
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.scores import dot_score
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class DotAttention(ScoredAttention):
+    """Dot-product attention: no weights of its own; query and keys have one width D.
+
+        score(q, k) = q · k
+
+    Call arguments and returns: see `ScoredAttention`.
+
+    Example:
+        >>> context, weights = DotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
+        >>> tuple(weights.shape)
+        (2, 3, 11)
+
+    Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
+    """
+
+    def score(self, query, projected_keys):
+        return dot_score(query, projected_keys)

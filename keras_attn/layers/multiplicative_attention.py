@@ -1,0 +1,44 @@
+"""Multiplicative (bilinear) attention."""
+
+import keras
+
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.scores import multiplicative_score
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class MultiplicativeAttention(ScoredAttention):
+    """Multiplicative attention: a bilinear form of query and key, whose widths may differ.
+
+        score(q, k) = qᵀ W k
+
+    Args:
+        kernel_initializer: Keras initializer of W.
+
+    Call arguments and returns: see `ScoredAttention`.
+
+    Example:
+        >>> context, weights = MultiplicativeAttention()(ops.zeros((2, 7)), ops.zeros((2, 11, 5)))
+        >>> tuple(context.shape), tuple(weights.shape)
+        ((2, 5), (2, 11))
+
+    Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("general").
+    """
+
+    def __init__(self, kernel_initializer="glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, query_shape, keys_shape, values_shape=None):
+        self.kernel = self.add_weight(
+            shape=(query_shape[-1], keys_shape[-1]),
+            initializer=self.kernel_initializer,
+            name="kernel",
+        )
+
+    def score(self, query, projected_keys):
+        return multiplicative_score(query, projected_keys, self.kernel)
+
+    def get_config(self):
+        initializer = keras.initializers.serialize(self.kernel_initializer)
+        return {**super().get_config(), "kernel_initializer": initializer}

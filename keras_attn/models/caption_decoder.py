@@ -1,0 +1,182 @@
+"""The recurrent caption decoder: grid features in, one word piece a step out."""
+
+import functools
+from dataclasses import asdict, dataclass
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import StepResult
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.scan import scan
+
+
+@dataclass(frozen=True)
+class CaptionDecoderConfig:
+    """Sizes of a `CaptionDecoder`.
+
+    Attributes:
+        vocabulary_size: int. V, pieces of the tokenizer.
+        embedding_units: int. Width m of a piece's embedding and of the deep output.
+        hidden_units: int. Width H of the LSTM.
+        feature_units: int or None. Features are projected to this width first; None leaves them as
+            the encoder made them, as in the paper.
+        dropout: probability. On the embedding, the projected features and the deep output.
+    """
+
+    vocabulary_size: int
+    embedding_units: int = 256
+    hidden_units: int = 512
+    feature_units: int | None = None
+    dropout: float = 0.3
+
+    def __post_init__(self):
+        for name in ("vocabulary_size", "embedding_units", "hidden_units"):
+            check_width(name, getattr(self, name))
+        if self.feature_units is not None:
+            check_width("feature_units", self.feature_units)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class CaptionDecoder(keras.layers.Layer):
+    """LSTM decoder that reads the picture anew at each step, with a deep output.
+
+        h₀ = tanh(W_h ā + b),  c₀ = tanh(W_c ā + b),  ā = mean of the features
+        z_t = reader(h_{t−1}),  h_t, c_t = LSTM([E y_{t−1}; z_t], h_{t−1}, c_{t−1})
+        logits_t = L_o tanh(E y_{t−1} + L_h h_t + L_z z_t)
+
+    It is a `Stepper`: `start(features)` and `step(tokens, memory, state)`.
+
+    Args:
+        config: `CaptionDecoderConfig`.
+        reader: layer with `start` and `read`: `AttentionReader` or `BottleneckReader`.
+
+    Call arguments:
+        features: float (B, S, D).
+        tokens: int32 (B, C, T), decoder input of C captions a picture.
+
+    Returns:
+        logits: float32 (B, C, T, V).
+        weights: float32 (B, C, T, S).
+
+    Source: Xu et al. 2015, arXiv:1502.03044, 3.1. Differs: the deep output has a tanh and dropout,
+    as in the authors' program; 1 is added to the forget gate; optional projection of the features.
+    """
+
+    def __init__(self, config, reader, **kwargs):
+        super().__init__(**kwargs)
+        self.config, self.reader = config, reader
+        dense = functools.partial(keras.layers.Dense, dtype=self.dtype_policy)
+        self.embedding = keras.layers.Embedding(
+            config.vocabulary_size,
+            config.embedding_units,
+            name="embedding",
+            dtype=self.dtype_policy,
+        )
+        self.feature_projection = (
+            dense(config.feature_units, name="feature_projection", activation="tanh")
+            if config.feature_units is not None
+            else None
+        )
+        self.initial_hidden = dense(config.hidden_units, name="initial_hidden", activation="tanh")
+        self.initial_cell = dense(config.hidden_units, name="initial_cell", activation="tanh")
+        self.input_gates = dense(4 * config.hidden_units, name="input_gates")
+        self.context_gates = dense(4 * config.hidden_units, name="context_gates", use_bias=False)
+        self.hidden_gates = dense(
+            4 * config.hidden_units,
+            name="hidden_gates",
+            use_bias=False,
+            kernel_initializer="orthogonal",
+        )
+        self.hidden_output = dense(config.embedding_units, name="hidden_output")
+        self.context_output = dense(config.embedding_units, name="context_output", use_bias=False)
+        self.logits = keras.layers.Dense(config.vocabulary_size, name="logits", dtype="float32")
+        self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=self.dtype_policy)
+
+    def build(self, features_shape, tokens_shape=None):
+        config = self.config
+        self.embedding.build((None, None))
+        if self.feature_projection is not None:
+            self.feature_projection.build(features_shape)
+            features_shape = (*features_shape[:-1], config.feature_units)
+        for layer in (self.initial_hidden, self.initial_cell):
+            layer.build((None, features_shape[-1]))
+        hidden_shape = (None, config.hidden_units)
+        self.reader.build(features_shape, hidden_shape)
+        self.reader.built = True
+        context_units = self.reader.context_units(features_shape[-1], config.hidden_units)
+        self.input_gates.build((None, config.embedding_units))
+        self.context_gates.build((None, context_units))
+        self.hidden_gates.build(hidden_shape)
+        self.hidden_output.build(hidden_shape)
+        self.context_output.build((None, context_units))
+        self.logits.build((None, config.embedding_units))
+
+    def call(self, features, tokens, training=None):
+        memory, (hidden, cell) = self.start(features, training=training)
+        captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
+        hidden, cell = ops.repeat(hidden, captions, axis=0), ops.repeat(cell, captions, axis=0)
+        embedded = self.dropout(self.embedding(tokens), training=training)
+        embedded = ops.reshape(embedded, (-1, length, self.config.embedding_units))
+        gates = ops.swapaxes(self.input_gates(embedded), 0, 1)
+        step = functools.partial(self._recur, memory)
+        _, outputs = scan(step, (hidden, cell), gates)
+        hidden, context, weights = (ops.swapaxes(output, 0, 1) for output in outputs)
+        logits = self._deep_output(embedded, hidden, context, training)
+        grouped = (-1, captions, length)
+        return (
+            ops.reshape(logits, (*grouped, self.config.vocabulary_size)),
+            ops.reshape(weights, (*grouped, weights.shape[-1])),
+        )
+
+    def start(self, context, training=None):
+        """Memory and first state of each picture.
+
+        Args:
+            context: float (B, S, D). The features.
+            training: bool. Whether dropout is on.
+
+        Returns:
+            memory: dict of tensors leading with B.
+            state: (hidden (B, H), cell float32 (B, H)).
+        """
+        features = ops.cast(context, self.compute_dtype)
+        if self.feature_projection is not None:
+            features = self.dropout(self.feature_projection(features), training=training)
+        mean = ops.mean(features, axis=1)
+        hidden = self.initial_hidden(mean)
+        cell = ops.cast(self.initial_cell(mean), "float32")
+        return self.reader.start(features, hidden), (hidden, cell)
+
+    def step(self, tokens, memory, state):
+        """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
+        embedded = self.embedding(tokens)
+        state, (hidden, context, weights) = self._recur(memory, state, self.input_gates(embedded))
+        return StepResult(self._deep_output(embedded, hidden, context, False), state, weights)
+
+    def _recur(self, memory, state, input_gates):
+        """(hidden, cell) and the gates of the input word -> new state; hidden, context, weights."""
+        hidden, cell = state
+        context, weights = self.reader.read(memory, hidden)
+        gates = input_gates + self.hidden_gates(hidden) + self.context_gates(context)
+        enter, forget, candidate, leave = ops.split(ops.cast(gates, "float32"), 4, axis=-1)
+        cell = ops.sigmoid(forget + 1.0) * cell + ops.sigmoid(enter) * ops.tanh(candidate)
+        hidden = ops.cast(ops.sigmoid(leave) * ops.tanh(cell), self.compute_dtype)
+        return (hidden, cell), (hidden, context, weights)
+
+    def _deep_output(self, embedded, hidden, context, training):
+        deep = embedded + self.hidden_output(hidden) + self.context_output(context)
+        return self.logits(self.dropout(ops.tanh(deep), training=training))
+
+    def get_config(self):
+        reader = keras.saving.serialize_keras_object(self.reader)
+        return {**super().get_config(), "config": asdict(self.config), "reader": reader}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        sizes = CaptionDecoderConfig(**config.pop("config"))
+        reader = keras.saving.deserialize_keras_object(config.pop("reader"))
+        return cls(sizes, reader, **config)

@@ -1,0 +1,111 @@
+"""Show, Attend and Tell: a picture encoder and a recurrent decoder that attends to its grid."""
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import FEATURES, IMAGE, PAD_ID, TOKENS
+from keras_attn.models.caption_decoder import CaptionDecoder
+from keras_attn.ops.replicas import global_mean, replica_count
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Captioner(keras.Model):
+    """Pictures to captions.
+
+    The loss of `compile` (cross-entropy of the next piece) is joined by the doubly stochastic
+    penalty, which wants every place of the picture to be looked at once in a caption:
+
+        λ · mean over captions and places i of (1 − Σ_t α_ti)², t over real (unpadded) steps
+
+    Args:
+        encoder: layer, uint8 or float (B, height, width, 3) in 0..255 -> (B, grid height, grid
+            width, D).
+        decoder: `CaptionDecoder`.
+        image_size: (height, width) in pixels.
+        attention_penalty: float ≥ 0. λ.
+
+    Call arguments:
+        batch: dict with TOKENS (B, C, T) and IMAGE (B, height, width, 3) or FEATURES (B, S, D).
+
+    Returns:
+        float32 logits (B, C, T, V).
+
+    Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
+    does not depend on the grid.
+    """
+
+    def __init__(self, encoder, decoder, image_size, attention_penalty=1.0, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(decoder, CaptionDecoder):
+            raise ValueError(f"Expected a CaptionDecoder. Received: decoder={decoder!r}")
+        if attention_penalty < 0:
+            raise ValueError(
+                f"Expected attention_penalty >= 0. Received: attention_penalty={attention_penalty}"
+            )
+        self.encoder, self.decoder = encoder, decoder
+        self.image_size = tuple(image_size)
+        self.attention_penalty = attention_penalty
+        grid = encoder.compute_output_shape((None, *self.image_size, 3))
+        self.grid = tuple(grid[1:3])
+        self.feature_shape = (grid[1] * grid[2], grid[3])
+
+    def build(self, input_shape=None):
+        if not self.encoder.built:
+            self.encoder.build((None, *self.image_size, 3))
+        if not self.decoder.built:
+            self.decoder.build((None, *self.feature_shape), (None, None, None))
+            self.decoder.built = True
+
+    def call(self, batch, training=None):
+        tokens = batch[TOKENS]
+        features = self._features(batch, training)
+        logits, weights = self.decoder(features, tokens, training=training)
+        if self.attention_penalty:
+            self.add_loss(self._penalty(tokens, weights))
+        return logits
+
+    def encode(self, images, training=None):
+        """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""
+        grid = self.encoder(images, training=training)
+        return ops.reshape(grid, (-1, *self.feature_shape))
+
+    def start(self, context):
+        """Stepper: memory and state from images (B, height, width, 3)."""
+        return self.decoder.start(self.encode(context, training=False))
+
+    def step(self, tokens, memory, state):
+        """Stepper: see `CaptionDecoder.step`."""
+        return self.decoder.step(tokens, memory, state)
+
+    def _features(self, batch, training):
+        if FEATURES in batch:
+            return batch[FEATURES]
+        if IMAGE in batch:
+            return self.encode(batch[IMAGE], training=training)
+        raise ValueError(
+            f"Expected {IMAGE!r} or {FEATURES!r} in the batch. Received: {list(batch)}"
+        )
+
+    def _penalty(self, tokens, weights):
+        real = ops.cast(tokens != PAD_ID, "float32")
+        looked_at = ops.sum(weights * real[..., None], axis=2)
+        penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
+        captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
+        # Keras divides added losses by the number of replicas; global_mean has done its part.
+        return self.attention_penalty * replica_count() * global_mean(penalty, captions)
+
+    def get_config(self):
+        config = {
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "decoder": keras.saving.serialize_keras_object(self.decoder),
+            "image_size": list(self.image_size),
+            "attention_penalty": self.attention_penalty,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
+        decoder = keras.saving.deserialize_keras_object(config.pop("decoder"))
+        return cls(encoder, decoder, **config)

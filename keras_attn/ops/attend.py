@@ -1,0 +1,49 @@
+"""The one softmax of attention, and the weighted sum."""
+
+import keras
+from keras import ops
+
+MASKED_SCORE = -1e30
+
+
+def attention_weights(scores, mask=None):
+    """Softmax over the keys, in float32, with masked keys at exactly 0.
+
+    Args:
+        scores: float (..., S).
+        mask: bool, broadcastable to `scores`; True = attend.
+
+    Returns:
+        float32 (..., S); rows sum to 1, or are all 0 where fully masked (gradients stay finite).
+
+    Example:
+        >>> scores = ops.zeros((1, 4))
+        >>> ops.convert_to_numpy(attention_weights(scores, [[True, True, False, False]])).tolist()
+        [[0.5, 0.5, 0.0, 0.0]]
+    """
+    scores = ops.cast(scores, "float32")
+    if mask is None:
+        return ops.softmax(scores, axis=-1)
+    mask = ops.broadcast_to(ops.cast(mask, "bool"), ops.shape(scores))
+    weights = ops.softmax(ops.where(mask, scores, MASKED_SCORE), axis=-1)
+    return ops.where(mask, weights, 0.0)
+
+
+def attend(scores, values, mask=None):
+    """Turns scores into weights and takes the weighted sum of the values.
+
+        context_t = Σ_s softmax(score_t)_s · value_s
+
+    Args:
+        scores: float (B, T, S).
+        values: float (B, S, D).
+        mask: bool, broadcastable to (B, T, S); True = attend.
+
+    Returns:
+        context: (B, T, D), dtype of `values`.
+        weights: float32 (B, T, S), see `attention_weights`.
+    """
+    weights = attention_weights(scores, mask)
+    values = ops.convert_to_tensor(values)
+    context = ops.matmul(ops.cast(weights, keras.backend.standardize_dtype(values.dtype)), values)
+    return context, weights

@@ -1,0 +1,44 @@
+"""Sums over the replicas of a distribution strategy, so that means are means of the global batch.
+
+Backend kernel: under the TensorFlow backend this file asks `tf.distribute`; JAX arrays are global
+already, so there the functions are the identity.
+"""
+
+import keras
+from keras import ops
+
+
+def replica_count():
+    """Number of replicas in sync, an int; 1 outside a distribution strategy."""
+    if keras.backend.backend() != "tensorflow":
+        return 1
+    import tensorflow as tf
+
+    return tf.distribute.get_strategy().num_replicas_in_sync
+
+
+def sum_over_replicas(value):
+    """Sum of `value`, float (...), over all replicas; no gradient flows through it."""
+    value = ops.stop_gradient(value)
+    if replica_count() == 1:
+        return value
+    import tensorflow as tf
+
+    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
+
+
+def global_mean(values, weights):
+    """This replica's share of the weighted mean over the global batch.
+
+        Σ_local w·x / Σ_global w; the shares of all replicas add up to the mean.
+
+    Args:
+        values: float (...).
+        weights: float, same shape as `values`.
+
+    Returns:
+        float32 scalar; 0 where all weights are 0.
+    """
+    values, weights = ops.cast(values, "float32"), ops.cast(weights, "float32")
+    total = sum_over_replicas(ops.sum(weights))
+    return ops.sum(ops.where(weights > 0, values * weights, 0.0)) / ops.maximum(total, 1e-9)

@@ -1,0 +1,51 @@
+"""A loop over time whose outputs may differ in shape from its carry.
+
+Backend kernel: `keras.ops.scan` on TensorFlow demands outputs shaped like the carry, so there this
+file writes TensorArrays in a `tf.while_loop`; elsewhere it is `keras.ops.scan`.
+"""
+
+import keras
+from keras import ops
+
+
+def scan(step, carry, inputs):
+    """Applies `step` along the first axis of `inputs`.
+
+    Args:
+        step: function (carry, input) -> (carry, output); carry and output are tuples of tensors.
+        carry: tuple of tensors.
+        inputs: tensor (T, ...), T ≥ 1.
+
+    Returns:
+        carry: tuple of tensors, the last one.
+        outputs: tuple of tensors (T, ...).
+
+    Example:
+        >>> last, (totals,) = scan(lambda c, x: ((c[0] + x,), (2 * c[0],)), (ops.array(0),),
+        ...                        ops.array([1, 2, 3]))
+        >>> int(last[0]), [int(total) for total in totals]
+        (6, [0, 2, 6])
+    """
+    if keras.backend.backend() == "tensorflow":
+        return _tensorflow_scan(step, carry, inputs)
+    return ops.scan(step, carry, inputs)
+
+
+def _tensorflow_scan(step, carry, inputs):
+    import tensorflow as tf
+
+    length = inputs.shape[0] if inputs.shape[0] is not None else tf.shape(inputs)[0]
+    source = tf.TensorArray(inputs.dtype, length, element_shape=inputs.shape[1:]).unstack(inputs)
+    carry, first = step(carry, inputs[0])
+    arrays = tuple(
+        tf.TensorArray(o.dtype, length, element_shape=o.shape).write(0, o) for o in first
+    )
+
+    def body(time, carry, arrays):
+        carry, outputs = step(carry, source.read(time))
+        return time + 1, carry, tuple(a.write(time, o) for a, o in zip(arrays, outputs))
+
+    _, carry, arrays = tf.while_loop(
+        lambda time, *_: time < length, body, (1, carry, arrays), maximum_iterations=length
+    )
+    return carry, tuple(array.stack() for array in arrays)

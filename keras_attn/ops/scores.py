@@ -1,0 +1,63 @@
+"""Score functions: how well a query fits a key. All return float32 (B, T, S)."""
+
+import math
+
+from keras import ops
+
+
+def dot_score(query, keys):
+    """score(q, k) = q · k.
+
+    Args:
+        query: float (B, T, D).
+        keys: float (B, S, D).
+
+    Returns:
+        float32 (B, T, S).
+
+    Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
+    """
+    return ops.cast(ops.matmul(query, ops.swapaxes(keys, -1, -2)), "float32")
+
+
+def scaled_dot_score(query, keys):
+    """score(q, k) = q · k / √D, with D the width of the keys.
+
+    Args and returns as in `dot_score`.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.1.
+    """
+    return dot_score(query, keys) / math.sqrt(keys.shape[-1])
+
+
+def multiplicative_score(query, keys, kernel):
+    """score(q, k) = qᵀ W k.
+
+    Args:
+        query: float (B, T, D).
+        keys: float (B, S, E).
+        kernel: float (D, E). W.
+
+    Returns:
+        float32 (B, T, S).
+
+    Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("general").
+    """
+    return dot_score(ops.matmul(query, kernel), keys)
+
+
+def additive_score(projected_query, projected_keys, vector):
+    """score(q, k) = v · tanh(W q + U k), from W q and U k.
+
+    Args:
+        projected_query: float (B, T, A). W q.
+        projected_keys: float (B, S, A). U k.
+        vector: float (A,). v.
+
+    Returns:
+        float32 (B, T, S).
+
+    Source: Bahdanau et al. 2015, arXiv:1409.0473, A.1.2.
+    """
+    hidden = ops.tanh(projected_query[:, :, None, :] + projected_keys[:, None, :, :])
+    return ops.sum(ops.cast(hidden * vector, "float32"), axis=-1)

@@ -1,0 +1,93 @@
+"""Writing a service as a SavedModel that TF Serving loads, with a model card beside it."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
+
+
+def next_version(folder) -> int:
+    """The number after the highest version in a model's folder; 1 where there is none."""
+    folder = Path(folder)
+    entries = folder.iterdir() if folder.is_dir() else ()
+    return max((int(one.name) for one in entries if one.name.isdigit()), default=0) + 1
+
+
+def export_service(service, folder, card: str) -> Path:
+    """Exports a caption service as the next version of a model.
+
+    Signatures: `serving_default` (image: string (B,) -> text (B, n), score (B, n), error (B,)) and
+    `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height, grid width)).
+    The graph holds no jit_compile and no XLA-only op, since TF Serving runs without XLA. The
+    version appears under its final name only when all of it is written.
+
+    Args:
+        service: `CaptionService`.
+        folder: path of the model's folder; versions are numbered inside it.
+        card: Markdown text of the model card, written beside the versions as README.md.
+
+    Returns:
+        path of the new version.
+
+    Raises:
+        ValueError: `folder` is a file, or the graph holds ops that TF Serving cannot run.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"Expected a folder for the model. Received: a file at {folder}")
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
+    try:
+        archive = keras.export.ExportArchive()
+        archive.track(service.model)
+        archive.track(service.tokenizer)
+        image = [tf.TensorSpec((None,), tf.string, name="image")]
+        archive.add_endpoint("serving_default", service.caption, input_signature=image)
+        archive.add_endpoint("explain", service.explain, input_signature=image)
+        archive.write_out(str(partial), verbose=False)
+        if bad := xla_ops(partial):
+            raise ValueError(f"Expected no XLA-only ops in the graph. Received: {sorted(bad)}")
+        partial.chmod(0o755)
+        version = folder / str(next_version(folder))
+        os.rename(partial, version)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    card_path = folder / "partial-README.md"
+    card_path.write_text(card, encoding="utf-8")
+    os.replace(card_path, folder / "README.md")
+    return version
+
+
+def graph_ops(version) -> set[str]:
+    """Names of all op types in a SavedModel, library functions included."""
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    proto = saved_model_pb2.SavedModel()
+    proto.ParseFromString((Path(version) / "saved_model.pb").read_bytes())
+    ops = set()
+    for graph in proto.meta_graphs:
+        ops |= {node.op for node in graph.graph_def.node}
+        for function in graph.graph_def.library.function:
+            ops |= {node.op for node in function.node_def}
+    return ops
+
+
+def xla_ops(version) -> set[str]:
+    """Op types in a SavedModel that run on XLA only."""
+    return {op for op in graph_ops(version) if op.startswith("Xla")}
+
+
+def model_card(title: str, sections: Mapping[str, str]) -> str:
+    """A model card in Markdown: a title, sections in order, and the versions it was made with."""
+    lines = [f"# {title}", ""]
+    for heading, text in sections.items():
+        lines += [f"## {heading}", "", text.strip(), ""]
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

@@ -1,0 +1,179 @@
+"""The tokenizer: learned from text, the same object in training and in the exported graph."""
+
+import io
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import tensorflow as tf
+
+from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
+
+try:
+    import sentencepiece
+    import tensorflow_text
+except ImportError as error:  # pragma: no cover - both come with the extra
+    raise ImportError(
+        "Expected tensorflow-text and sentencepiece. Install them: pip install 'keras-attn[text]'"
+    ) from error
+
+BYTE_PIECES = 256
+SPECIAL_PIECES = 4
+_MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
+
+
+class Tokenizer(tf.Module):
+    """SentencePiece with byte fallback, in the graph: text to piece ids and back.
+
+    decode(encode(x)) = normalize(x) for any Unicode text. What `normalize` does, in this order:
+    invalid UTF-8 becomes U+FFFD; NUL, the other control characters below U+0020 and U+2581 (▁, the
+    mark that SentencePiece keeps for itself) become a space; NFKC; lower case if asked for; runs of
+    white space become one space, and none is left at the ends. A character that was never seen is
+    spelled in bytes: nothing is unknown.
+
+    Args:
+        model: bytes. A SentencePiece model with byte fallback and this project's special ids.
+        lowercase: bool. Whether text is put in lower case.
+
+    Raises:
+        ValueError: the model has other special ids or no byte fallback.
+
+    Example:
+        >>> tokenizer = Tokenizer.learn(["a red circle", "a blue square"], 300)
+        >>> tokenizer.decode(tokenizer.encode(["a  red\\tsquare ☂"])).numpy()[0].decode()
+        'a red square ☂'
+
+    Source: Kudo & Richardson 2018, arXiv:1808.06226.
+    """
+
+    def __init__(self, model: bytes, lowercase: bool = False):
+        super().__init__()
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
+        expected = (PAD_ID, UNKNOWN_ID, START_ID, END_ID)
+        if ids != expected:
+            raise ValueError(f"Expected special ids {expected}. Received: {ids}")
+        if not any(processor.is_byte(index) for index in range(processor.vocab_size())):
+            raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
+        self._model, self.lowercase = model, lowercase
+        self.vocabulary_size = processor.vocab_size()
+        self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
+
+    @classmethod
+    def learn(cls, texts: Iterable[str], vocabulary_size: int, lowercase: bool = False):
+        """Learns the pieces (unigram language model) from texts.
+
+        Args:
+            texts: strings; empty ones are passed over.
+            vocabulary_size: int > 260. Upper bound; fewer pieces come out of few texts.
+            lowercase: bool.
+
+        Returns:
+            `Tokenizer`.
+
+        Raises:
+            ValueError: vocabulary_size too small for bytes and special pieces, or no text.
+        """
+        smallest = BYTE_PIECES + SPECIAL_PIECES
+        if vocabulary_size <= smallest:
+            raise ValueError(
+                f"Expected vocabulary_size > {smallest} (256 bytes and 4 special pieces). "
+                f"Received: vocabulary_size={vocabulary_size}"
+            )
+        normalized = [text for text in _normalize_all(texts, lowercase) if text]
+        if not normalized:
+            raise ValueError("Expected at least one text that is not empty. Received: none")
+        room = vocabulary_size - smallest
+        characters = len({c for text in normalized for c in text})
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(normalized),
+            model_writer=model,
+            model_type="unigram",
+            vocab_size=vocabulary_size,
+            hard_vocab_limit=False,
+            byte_fallback=True,
+            character_coverage=1.0 if characters < room else 0.995,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            pad_id=PAD_ID,
+            unk_id=UNKNOWN_ID,
+            bos_id=START_ID,
+            eos_id=END_ID,
+            max_sentence_length=max(len(text.encode()) for text in normalized) + 1,
+            num_threads=1,
+            minloglevel=2,
+        )
+        return cls(model.getvalue(), lowercase)
+
+    @classmethod
+    def load(cls, folder) -> "Tokenizer":
+        """Reads what `save` wrote."""
+        folder = Path(folder)
+        settings = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
+        return cls((folder / _MODEL_FILE).read_bytes(), **settings)
+
+    def save(self, folder) -> None:
+        """Writes the model and the settings into a folder."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / _MODEL_FILE).write_bytes(self._model)
+        settings = json.dumps({"lowercase": self.lowercase})
+        (folder / _SETTINGS_FILE).write_text(settings, encoding="utf-8")
+
+    def normalize(self, texts):
+        """What survives encoding: string (...) to string (...); see the class."""
+        return _normalize(texts, self.lowercase)
+
+    def encode(self, texts):
+        """String (B,) to ragged int32 (B, pieces), without special ids."""
+        return self._sentencepiece.tokenize(self.normalize(texts))
+
+    def decode(self, tokens):
+        """Ids to text; stops at the first END_ID and leaves special ids out.
+
+        Args:
+            tokens: int32 (..., T), dense or (for one leading axis) ragged.
+
+        Returns:
+            string (...).
+        """
+        if isinstance(tokens, tf.RaggedTensor):
+            tokens = tokens.to_tensor(PAD_ID)
+        tokens = tf.convert_to_tensor(tokens, tf.int32)
+        shape = tf.shape(tokens)
+        rows = tf.reshape(tokens, (-1, shape[-1]))
+        before_end = tf.cumsum(tf.cast(rows == END_ID, tf.int32), axis=1) == 0
+        kept = tf.ragged.boolean_mask(rows, before_end & (rows >= SPECIAL_PIECES))
+        return tf.reshape(self._sentencepiece.detokenize(kept), shape[:-1])
+
+    def pieces(self, tokens):
+        """Ids to the pieces they stand for, ▁ before a word; special ids give ''.
+
+        Args:
+            tokens: int32 (..., T).
+
+        Returns:
+            string (..., T).
+        """
+        tokens = tf.convert_to_tensor(tokens, tf.int32)
+        return tf.where(tokens >= SPECIAL_PIECES, self._sentencepiece.id_to_string(tokens), "")
+
+
+def _normalize(texts, lowercase):
+    texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+    texts = tf.strings.unicode_transcode(
+        texts, "UTF-8", "UTF-8", replacement_char=ord(" "), replace_control_characters=True
+    )
+    texts = tensorflow_text.normalize_utf8(texts, "NFKC")
+    if lowercase:
+        texts = tensorflow_text.normalize_utf8(tf.strings.lower(texts, encoding="utf-8"), "NFKC")
+    texts = tf.strings.regex_replace(texts, "[\\s\\p{Z}\u2581]+", " ")
+    return tf.strings.strip(texts)
+
+
+def _normalize_all(texts, lowercase):
+    texts = list(texts)
+    if not texts:
+        return []
+    return [text.decode() for text in _normalize(tf.constant(texts), lowercase).numpy()]

@@ -1,0 +1,108 @@
+"""Callbacks: captions scored while training, the best model kept, attention in TensorBoard."""
+
+import json
+import os
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.decoding import Greedy, decode
+from keras_attn.evaluation.caption_metrics import caption_metrics
+
+
+def better_direction(monitor):
+    """ "min" for losses and perplexities, "max" for everything else."""
+    return "min" if monitor.endswith(("loss", "perplexity")) else "max"
+
+
+class GenerationMetrics(keras.callbacks.Callback):
+    """Scores free-running greedy captions after each epoch; adds `val_…` to the logs.
+
+    Keys: those of `caption_metrics` (METEOR left out) and val_exact, the share of captions equal
+    to a reference. Stands before callbacks that monitor them.
+
+    Args:
+        stepper: `Stepper` whose `start` takes what `contexts` yields.
+        contexts: iterable of tensors (B, ...), all of one shape; rows past the references are
+            padding.
+        tokenizer: `Tokenizer`.
+        references: for each row, its reference captions.
+        max_length: int, tokens.
+    """
+
+    def __init__(self, stepper, contexts, tokenizer, references, max_length):
+        super().__init__()
+        self.contexts, self.references = contexts, references
+        self.tokenizer = tokenizer
+
+        def generate(context):
+            result = decode(stepper, context, Greedy(), max_length, with_weights=False)
+            return tokenizer.decode(result.tokens[:, 0])
+
+        self.generate = tf.function(generate, autograph=False)
+
+    def on_epoch_end(self, epoch, logs=None):
+        texts = [text.decode() for rows in self.contexts for text in self.generate(rows).numpy()]
+        texts = texts[: len(self.references)]
+        scores = caption_metrics(texts, self.references, meteor=False)
+        references = [self.tokenizer.normalize(list(own)).numpy() for own in self.references]
+        exact = [text.encode() in own for text, own in zip(texts, references)]
+        scores["exact"] = float(np.mean(exact))
+        logs.update({f"val_{key}": value for key, value in scores.items()})
+
+
+class BestModel(keras.callbacks.Callback):
+    """Keeps the model with the best value of a metric in one file, replaced in one move.
+
+    The best value stands in a JSON file beside it, so that a resumed run does not lose it.
+
+    Args:
+        path: of the `.keras` file.
+        monitor: key of the logs.
+    """
+
+    def __init__(self, path, monitor):
+        super().__init__()
+        self.path, self.monitor = Path(path), monitor
+        self.record = self.path.with_suffix(".best.json")
+        self.sign = 1 if better_direction(monitor) == "max" else -1
+        self.best = -float("inf")
+
+    def on_train_begin(self, logs=None):
+        if self.record.exists() and self.path.exists():
+            self.best = self.sign * json.loads(self.record.read_text())[self.monitor]
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.monitor not in logs:
+            raise ValueError(
+                f"Expected a monitor of {sorted(logs)}. Received: monitor={self.monitor!r}"
+            )
+        value = float(logs[self.monitor])
+        if self.sign * value <= self.best:
+            return
+        self.best = self.sign * value
+        partial = self.path.with_name(f"partial-{self.path.name}")
+        self.model.save(partial)
+        os.replace(partial, self.path)
+        record = {self.monitor: value, "epoch": epoch + 1}
+        self.record.write_text(json.dumps(record), encoding="utf-8")
+
+
+class AttentionImages(keras.callbacks.Callback):
+    """Writes pictures of where each word looked to TensorBoard, after each epoch.
+
+    Args:
+        draw: function () -> uint8 array (pictures, height, width, 3).
+        folder: log folder of TensorBoard.
+    """
+
+    def __init__(self, draw, folder):
+        super().__init__()
+        self.draw, self.folder = draw, str(folder)
+
+    def on_epoch_end(self, epoch, logs=None):
+        with tf.summary.create_file_writer(self.folder).as_default():
+            pictures = self.draw()
+            tf.summary.image("attention", pictures, step=epoch, max_outputs=len(pictures))

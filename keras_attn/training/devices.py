@@ -1,0 +1,79 @@
+"""Where and in what precision to train: distribution strategies, precision, XLA."""
+
+from pathlib import Path
+
+import tensorflow as tf
+
+STRATEGIES = ("one", "mirrored", "tpu")
+PRECISIONS = ("auto", "float32", "bfloat16")
+
+
+def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResolver):
+    """Makes a distribution strategy.
+
+    Args:
+        name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
+            no GPU) or "tpu" (the TPU that the resolver finds).
+        resolver: class or function that makes a TPU cluster resolver.
+
+    Returns:
+        `tf.distribute.Strategy`.
+
+    Raises:
+        ValueError: unknown name; no TPU found.
+    """
+    if name == "one":
+        return tf.distribute.get_strategy()
+    if name == "mirrored":
+        gpus = tf.config.list_logical_devices("GPU")
+        devices = gpus or tf.config.list_logical_devices("CPU")
+        return tf.distribute.MirroredStrategy([device.name for device in devices])
+    if name == "tpu":
+        try:
+            cluster = resolver()
+        except (ValueError, RuntimeError) as error:
+            raise ValueError(f"Expected a TPU for strategy 'tpu'. Received: {error}") from error
+        tf.config.experimental_connect_to_cluster(cluster)
+        tf.tpu.experimental.initialize_tpu_system(cluster)
+        return tf.distribute.TPUStrategy(cluster)
+    raise ValueError(f"Expected a strategy of {STRATEGIES}. Received: {name!r}")
+
+
+def precision_policy(precision="auto", strategy="one"):
+    """The Keras dtype policy for a choice of precision.
+
+    "auto" takes bfloat16 where it pays: on a TPU, on GPUs of compute capability 8 and up, on CPUs
+    with AMX; float32 elsewhere.
+
+    Args:
+        precision: "auto", "float32" or "bfloat16".
+        strategy: name of the strategy.
+
+    Returns:
+        "float32" or "mixed_bfloat16".
+
+    Raises:
+        ValueError: unknown precision.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"Expected a precision of {PRECISIONS}. Received: {precision!r}")
+    if precision == "auto":
+        fast = strategy == "tpu" or _fast_bfloat16()
+        precision = "bfloat16" if fast else "float32"
+    return "mixed_bfloat16" if precision == "bfloat16" else "float32"
+
+
+def _fast_bfloat16(cpu_info=Path("/proc/cpuinfo")):
+    gpus = tf.config.list_physical_devices("GPU")
+    if gpus:
+        details = (tf.config.experimental.get_device_details(gpu) for gpu in gpus)
+        return all(one.get("compute_capability", (0, 0))[0] >= 8 for one in details)
+    return cpu_info.exists() and "amx_bf16" in cpu_info.read_text(errors="replace")
+
+
+def jit_compile_for(strategy="one"):
+    """Whether the training step should be compiled by XLA: on a TPU it is anyway.
+
+    On one GPU it pays; on CPUs it costs bfloat16 its speed; with several replicas it fails.
+    """
+    return strategy == "one" and bool(tf.config.list_physical_devices("GPU"))

@@ -1,0 +1,55 @@
+"""Losses that mean the same on one device and on many."""
+
+import keras
+from keras import ops
+
+from keras_attn.ops.replicas import global_mean
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TokenCrossEntropy(keras.losses.Loss):
+    """Cross-entropy of the next token, in nats per real token of the global batch.
+
+        loss = Σ w · ((1 − ε) · (−log p(y)) + ε/V · Σ_v −log p(v)) / Σ w
+
+    Where w is 0 (padding), nothing counts, the smoothing term included. Under a distribution
+    strategy the sum over replicas is the loss; no further scaling.
+
+    Args:
+        label_smoothing: probability, 0 ≤ ε < 1, spread over all V tokens (ε/V each, the true one
+            included).
+
+    Call arguments:
+        y_true: int (..., T).
+        y_pred: float logits (..., T, V).
+        sample_weight: float (..., T); 1 everywhere if left out.
+
+    Raises:
+        ValueError: label_smoothing outside [0, 1).
+
+    Source: label smoothing as in Szegedy et al. 2016, arXiv:1512.00567, 7.
+    """
+
+    def __init__(self, label_smoothing=0.0, name="token_cross_entropy", **kwargs):
+        super().__init__(name=name, **kwargs)
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(
+                f"Expected 0 <= label_smoothing < 1. Received: label_smoothing={label_smoothing}"
+            )
+        self.label_smoothing = label_smoothing
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        losses = self.call(y_true, y_pred)
+        weights = ops.ones_like(losses) if sample_weight is None else sample_weight
+        return global_mean(losses, weights)
+
+    def call(self, y_true, y_pred):
+        logits = ops.cast(y_pred, "float32")
+        losses = ops.sparse_categorical_crossentropy(y_true, logits, from_logits=True)
+        if not self.label_smoothing:
+            return losses
+        uniform = ops.logsumexp(logits, axis=-1) - ops.mean(logits, axis=-1)
+        return (1 - self.label_smoothing) * losses + self.label_smoothing * uniform
+
+    def get_config(self):
+        return {**super().get_config(), "label_smoothing": self.label_smoothing}

@@ -1,0 +1,142 @@
+"""Pictures of where a caption's words looked."""
+
+import io
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
+
+try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from PIL import Image
+except ImportError as error:  # pragma: no cover - both come with the extra
+    raise ImportError(
+        "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
+    ) from error
+
+WORD_MARK = "▁"
+"""What SentencePiece puts before the first piece of a word."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One caption and where each of its words looked.
+
+    Attributes:
+        text: the caption.
+        words: tuple of strings.
+        weights: float array (words, grid height, grid width); each map sums to 1.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, answer, row: int, rank: int = 0) -> "Explanation":
+        """From an answer of the `explain` signature, as NumPy arrays.
+
+        Args:
+            answer: dict with TEXT, ANSWER_TOKENS, ANSWER_PIECES and ANSWER_WEIGHTS.
+            row: int. Which picture.
+            rank: int. Which caption of it, 0 = best.
+        """
+        tokens, pieces = answer[ANSWER_TOKENS][row, rank], answer[ANSWER_PIECES][row, rank]
+        count = int(np.argmax(tokens == END_ID)) if END_ID in tokens else len(tokens)
+        pieces = [piece.decode() for piece in pieces[:count]]
+        words, weights = fold_pieces(pieces, answer[ANSWER_WEIGHTS][row, rank, :count])
+        return cls(answer[TEXT][row, rank].decode(), tuple(words), weights)
+
+
+def fold_pieces(pieces, weights):
+    """Folds pieces into words; a word looks where its pieces look on average.
+
+    Pieces spelled in bytes (<0xE2>) are joined into their characters.
+
+    Args:
+        pieces: T strings, ▁ at the start of a word.
+        weights: float (T, ...).
+
+    Returns:
+        words: list of strings.
+        weights: float (words, ...).
+
+    Example:
+        >>> words, weights = fold_pieces(["▁a", "▁play", "ing"], np.array([1.0, 0.0, 1.0]))
+        >>> words, weights.tolist()
+        (['a', 'playing'], [1.0, 0.5])
+    """
+    groups: list[list[int]] = []
+    for index, piece in enumerate(pieces):
+        if piece.startswith(WORD_MARK) or not groups:
+            groups.append([])
+        groups[-1].append(index)
+    words = [_spell([pieces[index] for index in group]) for group in groups]
+    kept = [place for place, word in enumerate(words) if word]
+    means = [np.mean([weights[index] for index in groups[place]], axis=0) for place in kept]
+    folded = np.stack(means) if means else np.zeros((0, *np.shape(weights)[1:]))
+    return [words[place] for place in kept], folded
+
+
+def _spell(pieces):
+    data = b""
+    for piece in pieces:
+        is_byte = len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
+        data += bytes([int(piece[3:5], 16)]) if is_byte else piece.encode()
+    return data.decode(errors="replace").replace(WORD_MARK, "")
+
+
+def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 4) -> Figure:
+    """The picture, then once for each word with that word's attention over it.
+
+    Attention is upsampled smoothly; within each map, bright is most looked at.
+
+    Args:
+        picture: encoded image bytes.
+        explanation: `Explanation`.
+        columns: int. Pictures in a row.
+
+    Returns:
+        matplotlib Figure.
+    """
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    image.thumbnail((448, 448))
+    panels = 1 + len(explanation.words)
+    rows = math.ceil(panels / columns)
+    height = rows * (2.4 * image.height / image.width + 0.35) + 0.5
+    figure = Figure(figsize=(2.4 * columns, height))
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axis in axes:
+        axis.set_axis_off()
+    axes[0].imshow(image)
+    for axis, word, weights in zip(axes[1:], explanation.words, explanation.weights):
+        axis.imshow(_overlay(image, weights))
+        axis.set_title(word, fontsize=13, pad=3)
+    figure.suptitle(explanation.text or "(no caption)", fontsize=13, wrap=True)
+    figure.tight_layout(pad=0.4)
+    return figure
+
+
+def _overlay(image, weights):
+    """The picture darkened where the word did not look, tinted warm where it did."""
+    scale = float(weights.max()) or 1.0
+    grid = Image.fromarray((weights / scale).astype("float32"))
+    field = np.clip(np.asarray(grid.resize(image.size, Image.Resampling.BICUBIC)), 0, 1)[..., None]
+    pixels = np.asarray(image, "float32") / 255
+    gray = pixels.mean(axis=-1, keepdims=True) * 0.35
+    warm = np.array([1.0, 0.85, 0.55], "float32")
+    return np.clip(gray * (1 - field) + (0.75 * pixels + 0.25 * warm) * field, 0, 1)
+
+
+def figure_pixels(figure: Figure, size: tuple[int, int]):
+    """The figure as uint8 (height, width, 3), on white, scaled to fit into `size`."""
+    figure.canvas.draw()
+    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
+    picture.thumbnail((size[1], size[0]))
+    sheet = Image.new("RGB", (size[1], size[0]), "white")
+    sheet.paste(picture, ((size[1] - picture.width) // 2, (size[0] - picture.height) // 2))
+    return np.asarray(sheet)

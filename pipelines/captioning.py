@@ -1,0 +1,232 @@
+"""The captioning recipe: what can be chosen, and the data, model and optimizer made from it."""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from keras_attn.decoding import Beam
+from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner import Captioner
+from keras_attn.models.context_readers import AttentionReader
+from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.optimizers import ClippedAdam, warmup_cosine
+from pipelines.batches import CaptionBatches
+from pipelines.features import cached_features
+from pipelines.records import (
+    CaptionedPicture,
+    listed_pictures,
+    read_caption_folder,
+    split_pictures,
+)
+
+
+def option(default, text):
+    """A field of a recipe with its line of help; the command line makes a flag of it."""
+    return field(default=default, metadata={"help": text})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaptioningRecipe:
+    """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts."""
+
+    captions_file: str = option("captions.csv", "CSV with a row for each caption")
+    image_column: str = option("image", "column with the picture's name")
+    caption_column: str = option("caption", "column with the caption")
+    image_folder: str = option("images", "folder of the pictures, inside the data folder")
+    tolerance: float = option(0.01, "share of unusable records above which training does not start")
+    dev_share: float = option(0.1, "share of pictures for dev where no split files exist")
+    test_share: float = option(0.1, "share of pictures for test where no split files exist")
+    image_size: int = option(224, "height and width of the picture in pixels")
+    fit: str = option("squash", "squash (change the aspect ratio) or crop (cut the center)")
+    vocabulary_size: int = option(4000, "most pieces that the tokenizer learns")
+    lowercase: bool = option(True, "put captions in lower case")
+    batch_size: int = option(16, "pictures in a batch, over all devices")
+    captions_per_picture: int = option(5, "captions of one picture in a batch row")
+    lengths: tuple[int, ...] = option((16, 24, 40), "bucket lengths in pieces")
+    embedding_units: int = option(256, "width of embeddings and deep output")
+    hidden_units: int = option(512, "width of the LSTM")
+    attention_units: int = option(256, "width of the attention's hidden layer")
+    feature_units: int = option(0, "width to which features are projected first; 0: as they are")
+    dropout: float = option(0.3, "dropout probability")
+    attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty")
+    fine_tune: bool = option(False, "train the encoder too (no feature cache)")
+    epochs: int = option(10, "passes over the training pictures")
+    learning_rate: float = option(1e-3, "peak learning rate")
+    warmup_steps: int = option(200, "optimizer steps of warm-up")
+    label_smoothing: float = option(0.1, "probability spread over the vocabulary")
+    clip_norm: float = option(5.0, "largest norm of the global gradient")
+    monitor: str = option("val_cider_d", "metric that picks the best epoch")
+    patience: int = option(3, "epochs without a better metric before training stops")
+    seed: int = option(0, "seed of weights, dropout and shuffling")
+    beam_width: int = option(4, "beam width in evaluation and export")
+    length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
+
+    def encoder(self):
+        """The picture encoder, untrained or pretrained."""
+        return EfficientNetLite0Encoder(weights="imagenet")
+
+    def reader(self):
+        """What the decoder reads of the picture at each step."""
+        return AttentionReader(self.attention_units)
+
+    def picture_format(self):
+        """`PictureFormat` of training and serving."""
+        return PictureFormat(self.image_size, self.image_size, self.fit)
+
+    def model(self, vocabulary_size):
+        """A built `Captioner` for a tokenizer's vocabulary."""
+        keras.utils.set_random_seed(self.seed)
+        encoder = self.encoder()
+        encoder.trainable = self.fine_tune
+        config = CaptionDecoderConfig(
+            vocabulary_size=vocabulary_size,
+            embedding_units=self.embedding_units,
+            hidden_units=self.hidden_units,
+            feature_units=self.feature_units or None,
+            dropout=self.dropout,
+        )
+        decoder = CaptionDecoder(config, self.reader(), name="decoder")
+        size = (self.image_size, self.image_size)
+        model = Captioner(encoder, decoder, size, self.attention_penalty, name="captioner")
+        model.build()
+        return model
+
+    def optimizer(self, steps):
+        """The optimizer for a training of `steps` steps."""
+        warmup = min(self.warmup_steps, steps // 3)
+        schedule = warmup_cosine(self.learning_rate, warmup, steps)
+        return ClippedAdam(schedule, self.clip_norm)
+
+    def compile(self, model, steps, **options):
+        """Compiles a model with the recipe's optimizer, loss and metrics."""
+        model.compile(
+            optimizer=self.optimizer(steps),
+            loss=TokenCrossEntropy(self.label_smoothing),
+            weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
+            **options,
+        )
+
+    def strategy(self):
+        """The decoding strategy of evaluation and export."""
+        return Beam(self.beam_width, self.length_alpha)
+
+    def read(self, folder):
+        """Reads and splits a data folder.
+
+        Returns:
+            splits: dict of lists of `CaptionedPicture`.
+            skipped: list of `Skipped`.
+
+        Raises:
+            ValueError: more unusable records than `tolerance`.
+        """
+        found = self._found(folder)
+        splits = split_pictures(folder, found.pictures, self.dev_share, self.test_share)
+        return splits, found.skipped
+
+    def _found(self, folder):
+        columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
+        found = read_caption_folder(folder, *columns)
+        found.check(self.tolerance)
+        return found
+
+    def records(self, folder, split):
+        """The pictures of one split: "train", "dev", "test", or the name of a split file.
+
+        Raises:
+            ValueError: no such split, or an empty one.
+        """
+        found = self._found(folder)
+        splits = split_pictures(folder, found.pictures, self.dev_share, self.test_share)
+        if split not in splits:
+            splits[split] = listed_pictures(Path(folder) / f"{split}.txt", found.pictures)
+        if not splits[split]:
+            raise ValueError(
+                f"Expected pictures in the split {split!r} of {folder}. Received: none"
+            )
+        return splits[split]
+
+    def tokenizer(self, records):
+        """Learns the tokenizer from the captions of the training pictures."""
+        texts = [caption for record in records for caption in record.captions]
+        return Tokenizer.learn(texts, self.vocabulary_size, self.lowercase)
+
+    def batches(self, tokenizer):
+        """`CaptionBatches` with the recipe's shapes."""
+        return CaptionBatches(
+            tokenizer=tokenizer,
+            picture_format=self.picture_format(),
+            pictures=self.batch_size,
+            captions=self.captions_per_picture,
+            lengths=self.lengths,
+            seed=self.seed,
+        )
+
+    def values(self):
+        """The choices as a dict that JSON can hold."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+@dataclass(frozen=True)
+class CaptionData:
+    """Everything that `fit` wants of a data folder.
+
+    Attributes:
+        tokenizer: `Tokenizer`, learned from the training captions.
+        batches: `CaptionBatches`.
+        splits: dict of lists of records.
+        skipped: list of `Skipped`.
+        features: dict from split to an array (pictures, S, D), or None where pictures are read.
+        train: training data set, shuffled.
+        dev: validation data set.
+        steps: batches in one epoch of `train`.
+    """
+
+    tokenizer: Tokenizer
+    batches: CaptionBatches
+    splits: dict[str, list[CaptionedPicture]]
+    skipped: list
+    features: dict | None
+    train: tf.data.Dataset
+    dev: tf.data.Dataset
+    steps: int
+
+    @classmethod
+    def load(cls, recipe: CaptioningRecipe, folder, cache=None, tokenizer=None) -> "CaptionData":
+        """Reads a folder, learns the tokenizer and makes the data sets.
+
+        Args:
+            recipe: `CaptioningRecipe`.
+            folder: path of the data.
+            cache: path of the feature cache; beside the data's name in the user's cache if None.
+                Used unless the recipe fine-tunes its encoder.
+            tokenizer: `Tokenizer`, to take one that exists instead of learning it.
+        """
+        splits, skipped = recipe.read(folder)
+        tokenizer = recipe.tokenizer(splits["train"]) if tokenizer is None else tokenizer
+        batches = recipe.batches(tokenizer)
+        features = None
+        if not recipe.fine_tune:
+            encoder, cache = recipe.encoder(), cache or default_cache()
+            encoder.trainable = False
+            if not encoder.built:
+                encoder.build((None, recipe.image_size, recipe.image_size, 3))
+            features = {
+                name: cached_features(splits[name], encoder, recipe.picture_format(), cache)
+                for name in ("train", "dev")
+            }
+        of = features or {"train": None, "dev": None}
+        train = batches.dataset(splits["train"], of["train"], shuffle=True)
+        dev = batches.dataset(splits["dev"], of["dev"])
+        steps = batches.steps(splits["train"])
+        return cls(tokenizer, batches, splits, skipped, features, train, dev, steps)
+
+
+def default_cache() -> Path:
+    """The user's cache folder for features."""
+    return Path.home() / ".cache" / "keras-attn" / "features"

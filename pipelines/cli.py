@@ -1,0 +1,178 @@
+"""The command line: `keras-attn`, or `python -m pipelines`."""
+
+import argparse
+import sys
+import types
+import typing
+from dataclasses import fields
+from pathlib import Path
+
+from pipelines.recipes import load_recipe, recipe_names, recipe_summary
+
+
+def main(arguments=None) -> int:
+    """Runs one command; bad input ends with one line on standard error and exit code 2."""
+    parser = _parser()
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    known, rest = parser.parse_known_args(arguments)
+    try:
+        if known.command == "train":
+            recipe = load_recipe(known.recipe)
+            add_flags(known.parser, recipe)
+            known, rest = parser.parse_known_args(arguments)
+            known.recipe_class = recipe
+        if rest:
+            known.parser.error(f"unknown arguments: {' '.join(rest)}")
+        known.run_command(known)
+    except (ValueError, ImportError, OSError) as error:
+        print(f"keras-attn: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
+    """Makes a flag of every field of a recipe dataclass."""
+    group = parser.add_argument_group(f"choices of {recipe.__name__}")
+    for one in fields(recipe):
+        help_text = f"{one.metadata.get('help', '')} (default: {_shown(one.default)})"
+        options = {"dest": f"choice_{one.name}", "default": one.default, "help": help_text}
+        if one.type is bool:
+            options["action"] = argparse.BooleanOptionalAction
+        elif isinstance(one.type, types.GenericAlias):
+            options |= {"nargs": "+", "type": typing.get_args(one.type)[0], "metavar": "N"}
+        else:
+            options |= {"type": one.type, "metavar": one.type.__name__.upper()}
+        group.add_argument(f"--{one.name.replace('_', '-')}", **options)
+
+
+def _shown(default):
+    return " ".join(map(str, default)) if isinstance(default, tuple) else default
+
+
+def _parser():
+    parser = argparse.ArgumentParser(prog="keras-attn", description="Attention models in Keras.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name, run, text):
+        one = commands.add_parser(name, help=text, description=text, add_help=name != "train")
+        one.set_defaults(run_command=run, parser=one)
+        return one
+
+    command("recipes", _recipes, "what can be trained")
+
+    one = command("train", _train, "train a recipe on a data folder")
+    one.add_argument("recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file")
+    one.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
+    one.add_argument("--data", required=True, help="data folder")
+    one.add_argument("--out", required=True, help="run directory, new or to be resumed")
+    one.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
+    one.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
+    one.add_argument("--cache", help="folder of the feature cache")
+
+    one = command("evaluate", _evaluate, "score free-running captions of a run")
+    one.add_argument("run", metavar="RUN")
+    one.add_argument("--data", required=True, help="data folder")
+    one.add_argument("--split", default="dev", help="train, dev, test or a split file's name")
+    one.add_argument("--beam-width", type=int, help="default: the recipe's")
+    one.add_argument("--json", help="also write everything, captions included, to this file")
+
+    one = command("export", _export, "write the next version of a SavedModel")
+    one.add_argument("run", metavar="RUN")
+    one.add_argument("folder", metavar="saved_models/NAME")
+    one.add_argument("--data", help="data folder: evaluate first, and put the table on the card")
+    one.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
+    one.add_argument("--beam-width", type=int, help="default: the recipe's")
+    one.add_argument("--n-best", type=int, default=1, help="captions answered (default: 1)")
+
+    one = command("predict", _predict, "captions of pictures, by a SavedModel")
+    one.add_argument("folder", metavar="saved_models/NAME")
+    one.add_argument("pictures", nargs="+", metavar="PICTURE")
+
+    one = command("explain", _explain, "a picture of where each word looked")
+    one.add_argument("folder", metavar="saved_models/NAME")
+    one.add_argument("picture", metavar="PICTURE")
+    one.add_argument("--out", required=True, help="PNG to write")
+    return parser
+
+
+class _LateHelp(argparse.Action):
+    """Help of `train RECIPE`, with the recipe's flags."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if getattr(namespace, "recipe", None):
+            add_flags(parser, load_recipe(namespace.recipe))
+        parser.print_help()
+        parser.exit()
+
+
+def _recipes(arguments):
+    for name in recipe_names():
+        print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
+
+
+def _train(arguments):
+    from pipelines.train import train
+
+    recipe = arguments.recipe_class
+    choices = {one.name: getattr(arguments, f"choice_{one.name}") for one in fields(recipe)}
+    choices = {key: tuple(v) if isinstance(v, list) else v for key, v in choices.items()}
+    run = train(
+        recipe(**choices),
+        data=arguments.data,
+        out=arguments.out,
+        name=arguments.recipe,
+        strategy=arguments.strategy,
+        precision=arguments.precision,
+        cache=arguments.cache,
+    )
+    print(f"trained: {run.folder}")
+
+
+def _evaluate(arguments):
+    from pipelines.evaluate import evaluate
+    from pipelines.run import Run
+
+    found = evaluate(Run(arguments.run), arguments.data, arguments.split, arguments.beam_width)
+    print(found.table())
+    for error in found.errors:
+        print(f"skipped: {error}", file=sys.stderr)
+    if arguments.json:
+        Path(arguments.json).write_text(found.json(), encoding="utf-8")
+
+
+def _export(arguments):
+    from pipelines.export import export
+    from pipelines.run import Run
+
+    version = export(
+        Run(arguments.run),
+        arguments.folder,
+        data=arguments.data,
+        split=arguments.split,
+        beam_width=arguments.beam_width,
+        n_best=arguments.n_best,
+    )
+    print(f"exported: {version}")
+
+
+def _predict(arguments):
+    from keras_attn.contracts import ERROR, SCORE, TEXT
+    from pipelines.predict import SavedCaptioner
+
+    captioner = SavedCaptioner(arguments.folder)
+    failed = []
+    for path, answer in zip(arguments.pictures, captioner.caption_files(arguments.pictures)):
+        if error := answer[ERROR].decode():
+            failed.append(f"{path}: {error}")
+            continue
+        for text, score in zip(answer[TEXT], answer[SCORE]):
+            print(f"{path}\t{score:.2f}\t{text.decode()}")
+    if failed:
+        raise ValueError("\n".join(failed))
+
+
+def _explain(arguments):
+    from pipelines.predict import SavedCaptioner
+
+    explanation = SavedCaptioner(arguments.folder).explain_file(arguments.picture, arguments.out)
+    print(f"{explanation.text}\nwritten: {arguments.out}")

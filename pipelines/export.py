@@ -1,0 +1,65 @@
+"""Exporting a run: the service, and a model card with data, metrics and choices."""
+
+import json
+from pathlib import Path
+
+from keras_attn.serving.export import export_service, model_card
+from pipelines.evaluate import evaluate
+from pipelines.run import Run
+
+
+def export(
+    run: Run,
+    folder,
+    data=None,
+    split: str = "dev",
+    beam_width: int | None = None,
+    n_best: int = 1,
+) -> Path:
+    """Writes a run as the next version of a SavedModel.
+
+    Args:
+        run: `Run`.
+        folder: path of the model's folder.
+        data: path of the data folder; if given, the run is evaluated for the model card.
+        split: of that evaluation.
+        beam_width: int, or None for the recipe's.
+        n_best: int. Captions answered for each picture.
+
+    Returns:
+        path of the version.
+    """
+    description = run.description
+    metrics = "Not measured at export."
+    if data is not None:
+        command = f"keras-attn evaluate RUN --data DATA --split {split}"
+        command += f" --beam-width {beam_width}" if beam_width is not None else ""
+        metrics = f"{evaluate(run, data, split, beam_width).table()}\n\nCommand: `{command}`"
+    service = run.service(beam_width, n_best)
+    return export_service(service, folder, _card(Path(folder).name, description, metrics, service))
+
+
+def _card(name, description, metrics, service):
+    counts = ", ".join(f"{count} {split}" for split, count in description["pictures"].items())
+    choices = json.dumps(description["values"], indent=2)
+    service_text = (
+        f"Signature `serving_default`: image (encoded bytes) to text, score (nats), error. "
+        f"`explain`: also tokens, pieces, token_scores, weights. Beam "
+        f"{service.strategy.width}, length penalty α {service.strategy.alpha}, at most "
+        f"{service.max_length} pieces; pictures are fitted to "
+        f"{service.picture_format.height}×{service.picture_format.width} by "
+        f"{service.picture_format.fit}. Weights and arithmetic: float32."
+    )
+    return model_card(
+        name,
+        {
+            "What it does": "Describes a picture in a sentence (Show, Attend and Tell).",
+            "Service": service_text,
+            "Data": f"{Path(description['data']).name}: pictures {counts}.",
+            "Metrics": metrics,
+            "Recipe": f"`{description['recipe']}`, precision {description['precision']}, strategy "
+            f"{description['strategy']}\n\n```json\n{choices}\n```",
+            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
+            "trained on, and of the pretrained encoder where there is one.",
+        },
+    )

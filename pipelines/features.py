@@ -1,0 +1,96 @@
+"""Features of a frozen encoder, computed once and kept on disk."""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn.serving.pictures import PictureFormat
+from pipelines.records import CaptionedPicture
+
+
+def cached_features(
+    records: Sequence[CaptionedPicture],
+    encoder,
+    picture_format: PictureFormat,
+    folder,
+    batch: int = 32,
+):
+    """Features of all pictures, read from the cache or computed and put there.
+
+    The name in the cache is a digest of the pictures' bytes, the encoder's config and weights and
+    the picture format, so that nothing stale is ever read.
+
+    Args:
+        records: the pictures.
+        encoder: frozen layer, uint8 (B, height, width, 3) to (B, grid height, grid width, D).
+        picture_format: `PictureFormat`.
+        folder: path of the cache.
+        batch: int. Pictures at a time.
+
+    Returns:
+        float16 memory map (len(records), S, D).
+
+    Raises:
+        ValueError: a picture cannot be read, or a feature does not fit into float16.
+    """
+    folder = Path(folder)
+    path = folder / f"{_digest(records, encoder, picture_format)}.npy"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        _compute(records, encoder, picture_format, path, batch)
+    return np.load(path, mmap_mode="r")
+
+
+def _compute(records, encoder, picture_format, path, batch):
+    grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
+    shape = (len(records), grid[1] * grid[2], grid[3])
+    encode = tf.function(lambda pictures: encoder(pictures, training=False), autograph=False)
+    handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+    os.close(handle)
+    try:
+        features = np.lib.format.open_memmap(partial, "w+", "float16", shape)
+        with tqdm(total=len(records), desc="features", unit="picture") as progress:
+            for start in range(0, len(records), batch):
+                chunk = records[start : start + batch]
+                rows = keras.ops.convert_to_numpy(encode(_pictures(chunk, picture_format, batch)))
+                rows = rows[: len(chunk)].reshape(len(chunk), *shape[1:])
+                if not np.abs(rows).max() < np.finfo("float16").max:
+                    raise ValueError(
+                        f"Expected features within float16. Received: {np.abs(rows).max()} in one "
+                        f"of the {len(chunk)} pictures from {chunk[0].path} on"
+                    )
+                features[start : start + len(chunk)] = rows
+                progress.update(len(chunk))
+        features.flush()
+        os.replace(partial, path)
+    finally:
+        Path(partial).unlink(missing_ok=True)
+
+
+def _pictures(chunk, picture_format, batch):
+    """uint8 (batch, height, width, 3), filled up with zeros so that one graph serves all chunks."""
+    data = [record.path.read_bytes() for record in chunk]
+    pictures, readable = picture_format.decode_batch(tf.constant(data))
+    if not tf.reduce_all(readable):
+        bad = [str(one.path) for one, good in zip(chunk, readable.numpy()) if not good]
+        raise ValueError(f"Expected pictures that can be read. Received: {', '.join(bad)}")
+    return tf.pad(pictures, [[0, batch - len(chunk)], [0, 0], [0, 0], [0, 0]])
+
+
+def _digest(records, encoder, picture_format):
+    digest = hashlib.sha256()
+    config = {**encoder.get_config(), "name": None, "trainable": None}
+    digest.update(json.dumps([config, repr(picture_format)], sort_keys=True, default=str).encode())
+    for weight in encoder.weights:
+        digest.update(keras.ops.convert_to_numpy(weight).tobytes())
+    for record in records:
+        digest.update(hashlib.sha256(record.path.read_bytes()).digest())
+    return digest.hexdigest()[:32]

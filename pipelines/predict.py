@@ -1,0 +1,76 @@
+"""Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
+
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+
+from keras_attn.contracts import ERROR, IMAGE
+from keras_attn.viz.attention import Explanation, explanation_figure
+
+
+class SavedCaptioner:
+    """An exported captioner.
+
+    Args:
+        folder: path of the model's folder (its highest version is taken) or of one version.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+
+    def __init__(self, folder):
+        folder = Path(folder)
+        versions = [one for one in folder.glob("*") if one.name.isdigit()]
+        if not (folder / "saved_model.pb").is_file() and versions:
+            folder = max(versions, key=lambda one: int(one.name))
+        if not (folder / "saved_model.pb").is_file():
+            raise ValueError(
+                f"Expected a SavedModel or numbered versions of one. Received: {folder}"
+            )
+        self.folder = folder
+        self._signatures = tf.saved_model.load(str(folder)).signatures
+
+    def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `serving_default`, one dict of arrays a picture."""
+        return self._ask("serving_default", pictures, batch)
+
+    def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `explain`, one dict of arrays a picture."""
+        return self._ask("explain", pictures, batch)
+
+    def caption_files(self, paths: Sequence) -> list[dict]:
+        """As `caption`, for files."""
+        return self.caption([Path(path).read_bytes() for path in paths])
+
+    def explain_file(self, path, out) -> Explanation:
+        """Writes the attention picture of a file as PNG.
+
+        Raises:
+            ValueError: the file is not a picture that can be read.
+        """
+        picture = Path(path).read_bytes()
+        answer = self.explain([picture])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{path}: {error}")
+        explanation = Explanation.of({key: value[None] for key, value in answer.items()}, 0)
+        image = io.BytesIO()
+        explanation_figure(picture, explanation).savefig(image, format="png", dpi=110)
+        partial = Path(out).with_name(f"partial-{Path(out).name}")
+        partial.write_bytes(image.getvalue())
+        os.replace(partial, out)
+        return explanation
+
+    def _ask(self, signature, pictures, batch):
+        answers = []
+        for start in range(0, len(pictures), batch):
+            chunk = tf.constant(list(pictures[start : start + batch]), tf.string)
+            found = self._signatures[signature](**{IMAGE: chunk})
+            arrays = {key: value.numpy() for key, value in found.items()}
+            answers += [
+                {key: value[row] for key, value in arrays.items()} for row in range(len(chunk))
+            ]
+        return answers

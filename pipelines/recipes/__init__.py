@@ -1,0 +1,53 @@
+"""Recipes: one experiment a file, found by name or by path."""
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+
+
+def recipe_names() -> list[str]:
+    """Names of the recipes that come with the project."""
+    return sorted(one.name for one in pkgutil.iter_modules(__path__))
+
+
+def load_recipe(name: str) -> type:
+    """The recipe class of a name or of a user's file.
+
+    Args:
+        name: one of `recipe_names`, or the path of a Python file that sets RECIPE to a subclass of
+            `CaptioningRecipe`.
+
+    Returns:
+        the class.
+
+    Raises:
+        ValueError: no such recipe or file, or a file without RECIPE.
+    """
+    if name.endswith(".py"):
+        path = Path(name)
+        if not path.is_file():
+            raise ValueError(f"Expected a recipe file. Received: {name}, no such file")
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    elif name in recipe_names():
+        module = importlib.import_module(f"{__name__}.{name}")
+    else:
+        near = difflib.get_close_matches(name, recipe_names(), 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"Expected a recipe of {recipe_names()} or a .py file. Received: {name!r}.{hint}"
+        )
+    recipe = getattr(module, "RECIPE", None)
+    if not isinstance(recipe, type):
+        raise ValueError(f"Expected RECIPE = <a recipe class> in {name}. Received: {recipe!r}")
+    return recipe
+
+
+def recipe_summary(name: str) -> str:
+    """The docstring of a recipe that comes with the project, read without importing it."""
+    source = (Path(__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
+    return ast.get_docstring(ast.parse(source)) or ""

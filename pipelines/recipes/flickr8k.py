@@ -1,0 +1,22 @@
+"""Show, Attend and Tell on photographs: EfficientNet-Lite0 features, soft attention, LSTM.
+
+Command:
+    keras-attn train flickr8k --data flickr8k --out runs/flickr8k
+"""
+
+from dataclasses import dataclass
+
+from pipelines.captioning import CaptioningRecipe, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flickr8k(CaptioningRecipe):
+    """Soft attention over the 7×7 grid of a frozen EfficientNet-Lite0."""
+
+    vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
+    lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
+    feature_units: int = option(512, "width to which features are projected first; 0: as they are")
+    dropout: float = option(0.4, "dropout probability")
+
+
+RECIPE = Flickr8k

@@ -1,0 +1,160 @@
+"""Training: a recipe and a data folder to a run directory."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.decoding import Greedy
+from keras_attn.serving.service import CaptionService
+from keras_attn.training.callbacks import (
+    AttentionImages,
+    BestModel,
+    GenerationMetrics,
+    better_direction,
+)
+from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
+from pipelines.captioning import CaptionData, CaptioningRecipe
+from pipelines.run import MODEL_FILE, Run
+
+PICTURED = 3
+
+
+def train(
+    recipe: CaptioningRecipe,
+    data,
+    out,
+    name: str = "",
+    strategy: str = "one",
+    precision: str = "auto",
+    cache=None,
+    verbose: int | str = "auto",
+) -> Run:
+    """Trains a captioner and leaves a run directory; started again, goes on at the last epoch.
+
+    Args:
+        recipe: `CaptioningRecipe`.
+        data: path of the data folder.
+        out: path of the run directory, new or of the same recipe and choices.
+        name: name of the recipe, for the record.
+        strategy: "one", "mirrored" or "tpu".
+        precision: "auto", "float32" or "bfloat16".
+        cache: path of the feature cache; the user's cache folder if None.
+        verbose: as in `keras.Model.fit`.
+
+    Returns:
+        `Run`.
+
+    Raises:
+        ValueError: bad data (see `CaptioningRecipe.read`), or `out` holds something else.
+    """
+    run = Run(out)
+    policy = precision_policy(precision, strategy)
+    description = {"recipe": name, "values": recipe.values(), "data": str(Path(data).resolve())}
+    _check_folder(run, description)
+    device = strategy_named(strategy)
+    loaded = CaptionData.load(recipe, data, cache)
+    counts = {split: len(records) for split, records in loaded.splits.items()}
+    run.describe({**description, "precision": policy, "strategy": strategy, "pictures": counts})
+    loaded.tokenizer.save(run.folder / "tokenizer")
+    _report(run, loaded)
+    keras.config.set_dtype_policy(policy)
+    try:
+        with device.scope():
+            model = recipe.model(loaded.tokenizer.vocabulary_size)
+            steps = loaded.steps * recipe.epochs
+            recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
+        model.fit(
+            loaded.train,
+            validation_data=loaded.dev,
+            epochs=recipe.epochs,
+            callbacks=_callbacks(recipe, run, model, loaded),
+            shuffle=False,
+            verbose=verbose,
+        )
+    finally:
+        keras.config.set_dtype_policy("float32")
+    return run
+
+
+def _check_folder(run, description):
+    """Refuses a folder that holds other things, or a run with other choices."""
+    if not run.folder.exists() or not any(run.folder.iterdir()):
+        return
+    found = run.description
+    now = {**description, "values": {**description["values"]}}
+    for key in ("recipe", "values"):
+        before, after = found[key], _as_json(now[key])
+        if before != after:
+            raise ValueError(
+                f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
+                f"with {_difference(before, after)}"
+            )
+    if not (run.folder / "backup").exists() and (run.folder / MODEL_FILE).exists():
+        raise ValueError(
+            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+        )
+
+
+def _as_json(value):
+    if isinstance(value, dict):
+        return {key: list(one) if isinstance(one, tuple) else one for key, one in value.items()}
+    return value
+
+
+def _difference(before, after):
+    if not isinstance(before, dict):
+        return f"{before!r} instead of {after!r}"
+    changed = [key for key in after if before.get(key) != after[key]]
+    return ", ".join(f"{key}={before.get(key)!r} instead of {after[key]!r}" for key in changed)
+
+
+def _report(run, loaded):
+    """Says what was read, and lists what was left out."""
+    counts = ", ".join(f"{len(records)} {split}" for split, records in loaded.splits.items())
+    cut = loaded.batches.longer(loaded.splits["train"])
+    print(f"pictures: {counts}; tokenizer: {loaded.tokenizer.vocabulary_size} pieces")
+    if cut:
+        print(f"{cut} training captions are longer than {loaded.batches.lengths[-1]} pieces: cut")
+    if loaded.skipped:
+        path = run.folder / "skipped.txt"
+        path.write_text("".join(f"{one}\n" for one in loaded.skipped), encoding="utf-8")
+        print(f"{len(loaded.skipped)} records skipped, listed in {path}")
+
+
+def _callbacks(recipe, run, model, loaded):
+    monitor, mode, length = recipe.monitor, better_direction(recipe.monitor), recipe.lengths[-1]
+    dev, log = loaded.splits["dev"], run.folder / "tensorboard"
+    features = loaded.features["dev"] if loaded.features else None
+    stepper = model if features is None else model.decoder
+    contexts = loaded.batches.contexts(dev, features)
+    references = [record.captions for record in dev]
+    draw = _painter(CaptionService(model, loaded.tokenizer, Greedy(), length, recipe.fit), dev)
+    return [
+        GenerationMetrics(stepper, contexts, loaded.tokenizer, references, length),
+        keras.callbacks.TerminateOnNaN(),
+        BestModel(run.folder / MODEL_FILE, monitor),
+        AttentionImages(draw, log / "attention"),
+        keras.callbacks.TensorBoard(log, profile_batch=0),
+        keras.callbacks.CSVLogger(str(run.folder / "history.csv"), append=True),
+        keras.callbacks.EarlyStopping(monitor, mode=mode, patience=recipe.patience),
+        keras.callbacks.BackupAndRestore(str(run.folder / "backup")),
+    ]
+
+
+def _painter(service, records):
+    """A function that draws where the words of the first few records' captions look."""
+    explain = tf.function(service.explain, autograph=False)
+    data = [record.path.read_bytes() for record in records[:PICTURED]]
+
+    def draw():
+        answer = {key: value.numpy() for key, value in explain(tf.constant(data)).items()}
+        figures = [
+            figure_pixels(explanation_figure(one, Explanation.of(answer, row)), size=(900, 900))
+            for row, one in enumerate(data)
+        ]
+        return np.stack(figures)
+
+    return draw

@@ -1,0 +1,82 @@
+"""The tokenizer: inversion on any Unicode text, special ids, the same in a SavedModel."""
+
+import numpy as np
+import pytest
+import sentencepiece
+import tensorflow as tf
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn.text.tokenizer import Tokenizer
+
+TEXTS = ["A red circle left of a blue square", "two dogs run", "Ein Haus, größer als der Baum"]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["cased", "lowercase"])
+def tokenizer(request):
+    return Tokenizer.learn(TEXTS, 320, lowercase=request.param)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+@example("a\0b")
+@example("\u2581a\u2581\u2581b ")
+@example("<s> </s> <pad> <unk> <0x41>")
+@example("ﬁne ℌ  ① İstanbul ẞ \u1e9e")
+@example("\u0345\u0301e\u0301 \u200d \ufeff \ue000 \U0010ffff")
+def test_decode_inverts_encode(tokenizer, text):
+    normalized = tokenizer.normalize([text])
+    decoded = tokenizer.decode(tokenizer.encode([text]))
+    assert decoded.numpy()[0].decode() == normalized.numpy()[0].decode()
+
+
+def test_declared_normalization():
+    tokenizer = Tokenizer.learn(TEXTS, 300, lowercase=True)
+    texts = ["a\0b", "\u2581x\u2581y", " \t two\r\n words ", "ﬁ ＡB", b"\xffz", ""]
+    found = [text.decode() for text in tokenizer.normalize(texts).numpy()]
+    assert found == ["a b", "x y", "two words", "fi ab", "\ufffdz", ""]
+
+
+def test_decode_stops_at_end_and_drops_special_ids(tokenizer):
+    ids = tokenizer.encode(["two dogs"]).to_list()[0]
+    row = [START_ID, *ids, END_ID, *ids, PAD_ID]
+    rows = np.array([[row, [PAD_ID] * len(row)]], "int32")
+    assert tokenizer.decode(rows).numpy().tolist() == [[b"two dogs", b""]]
+    pieces = tokenizer.pieces(rows).numpy()[0, 0]
+    assert pieces[0] == b"" and b"".join(pieces[1 : 1 + len(ids)]).decode() == "▁two▁dogs"
+
+
+def test_save_and_load(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokenizer")
+    again = Tokenizer.load(tmp_path / "tokenizer")
+    assert again.lowercase == tokenizer.lowercase
+    assert again.encode(TEXTS).to_list() == tokenizer.encode(TEXTS).to_list()
+
+
+def test_in_saved_model(tokenizer, tmp_path):
+    module = tf.Module()
+    module.tokenizer = tokenizer
+    signature = [tf.TensorSpec((None,), tf.string)]
+    module.there_and_back = tf.function(
+        lambda texts: tokenizer.decode(tokenizer.encode(texts)), input_signature=signature
+    )
+    tf.saved_model.save(module, tmp_path / "saved")
+    loaded = tf.saved_model.load(tmp_path / "saved")
+    found = loaded.there_and_back(tf.constant(["Two ☂ dogs"])).numpy()[0]
+    assert found == tokenizer.normalize(["Two ☂ dogs"]).numpy()[0]
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="Received: vocabulary_size=260"):
+        Tokenizer.learn(TEXTS, 260)
+    with pytest.raises(ValueError, match="at least one text"):
+        Tokenizer.learn(["", " "], 300)
+    import io
+
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(TEXTS), model_writer=model, vocab_size=30, minloglevel=2
+    )
+    with pytest.raises(ValueError, match="Expected special ids"):
+        Tokenizer(model.getvalue())
