@@ -6,6 +6,7 @@ import types
 import typing
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from pipelines.recipes import load_recipe, recipe_names, recipe_summary
 
@@ -35,13 +36,17 @@ def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
     group = parser.add_argument_group(f"choices of {recipe.__name__}")
     for one in fields(recipe):
         help_text = f"{one.metadata.get('help', '')} (default: {_shown(one.default)})"
-        options = {"dest": f"choice_{one.name}", "default": one.default, "help": help_text}
+        options: dict[str, Any] = {
+            "dest": f"choice_{one.name}",
+            "default": one.default,
+            "help": help_text,
+        }
         if one.type is bool:
             options["action"] = argparse.BooleanOptionalAction
         elif isinstance(one.type, types.GenericAlias):
             options |= {"nargs": "+", "type": typing.get_args(one.type)[0], "metavar": "N"}
         else:
-            options |= {"type": one.type, "metavar": one.type.__name__.upper()}
+            options |= {"type": one.type, "metavar": getattr(one.type, "__name__", "").upper()}
         group.add_argument(f"--{one.name.replace('_', '-')}", **options)
 
 

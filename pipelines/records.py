@@ -86,8 +86,9 @@ def read_caption_folder(
             columns = reader.fieldnames or []
             missing = {image_column, caption_column} - set(columns)
             if missing:
-                missing = sorted(missing)
-                raise ValueError(f"Expected columns {missing} in {path}. Received: {columns}")
+                raise ValueError(
+                    f"Expected columns {sorted(missing)} in {path}. Received: {columns}"
+                )
             for row in reader:
                 records += 1
                 name = (row[image_column] or "").strip()

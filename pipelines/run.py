@@ -4,6 +4,7 @@ import json
 import os
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -52,15 +53,14 @@ class Run:
 
     def recipe(self) -> CaptioningRecipe:
         """The choices that every captioning recipe has; a user's recipe file is not needed."""
-        values = self.description["values"]
+        values: dict[str, Any] = self.description["values"]
         known = {one.name for one in fields(CaptioningRecipe)}
-        return CaptioningRecipe(
-            **{
-                key: tuple(value) if isinstance(value, list) else value
-                for key, value in values.items()
-                if key in known
-            }
-        )
+        choices: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in values.items()
+            if key in known
+        }
+        return CaptioningRecipe(**choices)
 
     def tokenizer(self) -> Tokenizer:
         """The tokenizer that trained the model."""

@@ -96,7 +96,6 @@ class GeneralAttention(keras.layers.Layer):
             shapes.append(shape)
         if not self.attention.built:
             self.attention.build(*shapes)
-            self.attention.built = True
 
     def call(self, query, keys=None, values=None, keys_mask=None, attention_mask=None, mask=None):
         single = len(query.shape) == 2

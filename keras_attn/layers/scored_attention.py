@@ -26,6 +26,9 @@ class ScoredAttention(keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
 
+    def build(self, query_shape, keys_shape, values_shape=None):
+        """No weights, unless a subclass has some."""
+
     def project_keys(self, keys):
         """The part of the score that depends on the keys (B, S, E) alone; computed once."""
         return keys

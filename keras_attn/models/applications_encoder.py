@@ -1,4 +1,4 @@
-"""Any network of keras.applications as an image encoder."""
+"""The networks of keras.applications as image encoders."""
 
 import difflib
 import inspect
@@ -22,7 +22,8 @@ class ApplicationsEncoder(keras.Layer):
     its dropout included.
 
     Args:
-        network: a network's name in keras.applications, for example "MobileNetV3Small".
+        network: a network's name in keras.applications, for example "MobileNetV3Small"; any but
+            the two NASNets, whose layers there depend on the size of the pictures.
         weights: "imagenet" (downloaded, or from the Keras cache), the path of a weights file of
             the network without its top, or None for random weights.
 
@@ -35,7 +36,7 @@ class ApplicationsEncoder(keras.Layer):
         features: float (B, grid height, grid width, F), compute dtype.
 
     Raises:
-        ValueError: no such network; the closest names are listed.
+        ValueError: no such network, or a NASNet; the closest names are listed.
         FileNotFoundError: weights is a path without a file.
         OSError: the ImageNet weights could not be had.
 
@@ -62,10 +63,8 @@ class ApplicationsEncoder(keras.Layer):
         self._preprocess = getattr(keras.applications, family).preprocess_input
         self._is_efficientnet = family == "efficientnet"
         self._feature_network = _build(builder, weights, self.dtype_policy)
-        self.trainable = self.trainable  # Setting the flag is what hands it on to the sublayers.
-
-    def build(self, input_shape):
-        """The variables are there since construction."""
+        self._feature_network.trainable = self.trainable  # Keras hands on changes only.
+        self.built = True
 
     def call(self, images, training=None):
         training = training if self.trainable else False
@@ -86,14 +85,18 @@ class ApplicationsEncoder(keras.Layer):
 
 def _builder(network: str):
     """The function of keras.applications that makes the network."""
-    networks = [name for name, item in vars(keras.applications).items() if inspect.isfunction(item)]
+    networks = [
+        name
+        for name, item in vars(keras.applications).items()
+        if inspect.isfunction(item) and not name.startswith("NASNet")
+    ]
     if network in networks:
         return getattr(keras.applications, network)
     by_lower_case = {name.lower(): name for name in networks}
     close = difflib.get_close_matches(str(network).lower(), by_lower_case, n=5, cutoff=0.5)
     names = [by_lower_case[name] for name in close] or sorted(networks)
     raise ValueError(
-        f"Expected the name of a network in keras.applications, such as {', '.join(names)}. "
+        f"Expected the name of a network in keras.applications, no NASNet: {', '.join(names)}. "
         f"Received: network={network!r}"
     )
 
@@ -108,6 +111,9 @@ def _build(builder, weights, policy) -> keras.Model:
         keras.config.set_dtype_policy(global_policy)
     if weights == "imagenet":
         network.set_weights(_imagenet_weights(builder))
+        for layer in network.layers:
+            if isinstance(layer, keras.layers.Normalization):
+                layer.finalize_state()  # It computes with copies, which set_weights leaves.
     elif weights is not None:
         if not Path(weights).is_file():
             raise FileNotFoundError(
@@ -119,7 +125,7 @@ def _build(builder, weights, policy) -> keras.Model:
 
 
 def _imagenet_weights(builder) -> list:
-    """Taken over from a network for 224 x 224: NASNet has ImageNet weights for fixed sizes only."""
+    """Those of a network for 224 x 224, the size for which MobileNet and its kin have weights."""
     try:
         pretrained = builder(include_top=False, weights="imagenet", input_shape=(224, 224, 3))
     except Exception as error:  # keras.utils.get_file raises Exception itself.

@@ -104,8 +104,8 @@ class CaptionDecoder(keras.layers.Layer):
         for layer in (self.initial_hidden, self.initial_cell):
             layer.build((None, features_shape[-1]))
         hidden_shape = (None, config.hidden_units)
-        self.reader.build(features_shape, hidden_shape)
-        self.reader.built = True
+        if not self.reader.built:
+            self.reader.build(features_shape, hidden_shape)
         context_units = self.reader.context_units(features_shape[-1], config.hidden_units)
         self.input_gates.build((None, config.embedding_units))
         self.context_gates.build((None, context_units))

@@ -54,7 +54,6 @@ class Captioner(keras.Model):
             self.encoder.build((None, *self.image_size, 3))
         if not self.decoder.built:
             self.decoder.build((None, *self.feature_shape), (None, None, None))
-            self.decoder.built = True
 
     def call(self, batch, training=None):
         tokens = batch[TOKENS]

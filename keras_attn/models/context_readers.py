@@ -26,7 +26,6 @@ class AttentionReader(keras.layers.Layer):
 
     def build(self, features_shape, hidden_shape):
         self.attention.build(hidden_shape, features_shape)
-        self.attention.built = True
         self.gate.build(hidden_shape)
 
     def context_units(self, feature_units, hidden_units):

@@ -69,11 +69,11 @@ class EfficientNetLite0Encoder(keras.Layer):
         self.build((None, None, None, 3))
         if weights is not None:
             self._assign(weights)
-        self.trainable = self.trainable  # Setting the flag is what hands it on to the sublayers.
 
     def build(self, input_shape):
         for layer in (self._stem, *self._blocks, self._head):
             layer.build(input_shape)
+            layer.trainable = self.trainable  # Keras hands on changes of the flag only.
             input_shape = layer.compute_output_shape(input_shape)
 
     def call(self, images, training=None):

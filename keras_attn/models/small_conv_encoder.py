@@ -55,6 +55,7 @@ class SmallConvEncoder(keras.layers.Layer):
     def build(self, input_shape):
         for stage in self._stages:
             stage.build(input_shape)
+            stage.trainable = self.trainable  # Keras hands on changes of the flag only.
             input_shape = stage.compute_output_shape(input_shape)
 
     def call(self, images):

@@ -35,11 +35,11 @@ class _Storage(NamedTuple):
 
     kind: str
     key: str
-    count: int
+    size: int
 
 
 class _Tensor(NamedTuple):
-    """A strided view of a storage; offset and strides count elements."""
+    """A strided view of a storage; offset and strides length elements."""
 
     storage: _Storage
     offset: int
@@ -66,10 +66,10 @@ class _TensorUnpickler(pickle.Unpickler):
         raise ValueError(f"the global {module}.{name}, which no tensor needs")
 
     def persistent_load(self, pid):
-        tag, kind, key, _location, count, *view = pid
+        tag, kind, key, _location, size, *view = pid
         if tag != "storage" or kind not in _ELEMENT_TYPES or view not in ([], [None]):
             raise ValueError(f"the persistent id {pid!r}")
-        return self.storages.setdefault(key, _Storage(kind, key, count))
+        return self.storages.setdefault(key, _Storage(kind, key, size))
 
     def _rebuild_tensor(self, storage, offset, shape, strides, *_gradient_and_hooks):
         if not isinstance(storage, _Storage):
@@ -156,20 +156,20 @@ def _read_legacy(content: bytes):
     blocks = {}
     for key in _TensorUnpickler(stream).load():
         storage = unpickler.storages[key]
-        count = int.from_bytes(stream.read(8), "little" if little else "big")
-        if count != storage.count:
-            raise ValueError(f"a storage of {count} elements, announced as {storage.count}")
+        length = int.from_bytes(stream.read(8), "little" if little else "big")
+        if length != storage.size:
+            raise ValueError(f"a storage of {length} elements, announced as {storage.size}")
         blocks[storage] = _elements(content, storage, stream.tell(), little)
-        stream.seek(count * np.dtype(_ELEMENT_TYPES[storage.kind]).itemsize, os.SEEK_CUR)
+        stream.seek(length * np.dtype(_ELEMENT_TYPES[storage.kind]).itemsize, os.SEEK_CUR)
     return tensors, blocks
 
 
 def _elements(content: bytes, storage: _Storage, start: int, little: bool) -> np.ndarray:
     """The storage's elements at byte `start`, copied so that they lie aligned."""
     dtype = np.dtype(("<" if little else ">") + _ELEMENT_TYPES[storage.kind])
-    if storage.count < 0 or start + storage.count * dtype.itemsize > len(content):
+    if storage.size < 0 or start + storage.size * dtype.itemsize > len(content):
         raise ValueError(f"a file that ends inside storage {storage.key!r}: truncated")
-    data = np.frombuffer(content, dtype, storage.count, start).astype(dtype.newbyteorder("="))
+    data = np.frombuffer(content, dtype, storage.size, start).astype(dtype.newbyteorder("="))
     if storage.kind == "BFloat16Storage":
         return (data.astype(np.uint32) << 16).view(np.float32)
     return data

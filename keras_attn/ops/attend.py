@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 MASKED_SCORE = -1e30
+TINY = 1e-30
 
 
 def attention_weights(scores, mask=None):
@@ -22,11 +23,15 @@ def attention_weights(scores, mask=None):
         [[0.5, 0.5, 0.0, 0.0]]
     """
     scores = ops.cast(scores, "float32")
-    if mask is None:
-        return ops.softmax(scores, axis=-1)
-    mask = ops.broadcast_to(ops.cast(mask, "bool"), ops.shape(scores))
-    weights = ops.softmax(ops.where(mask, scores, MASKED_SCORE), axis=-1)
-    return ops.where(mask, weights, 0.0)
+    if mask is not None:
+        mask = ops.broadcast_to(ops.cast(mask, "bool"), ops.shape(scores))
+        scores = ops.where(mask, scores, MASKED_SCORE)
+    largest = ops.stop_gradient(ops.max(scores, axis=-1, keepdims=True))
+    exponentials = ops.exp(scores - largest)
+    if mask is not None:
+        exponentials = ops.where(mask, exponentials, 0.0)
+    total = ops.sum(exponentials, axis=-1, keepdims=True)
+    return exponentials / ops.maximum(total, TINY)
 
 
 def attend(scores, values, mask=None):

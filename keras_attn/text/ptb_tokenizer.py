@@ -119,13 +119,14 @@ def _render(token: str) -> str:
 @functools.cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
     categories = [(chr(point), unicodedata.category(chr(point))) for point in range(0x10000)]
-    letters = [character for character, kind in categories if kind[0] == "L"]
-    digits = [character for character, kind in categories if kind == "Nd"]
-    letter, digit = _class_of_characters(letters) + "\u1885\u1886", _class_of_characters(digits)
+    letter = _class_of_characters([c for c, kind in categories if kind[0] == "L"]) + "\u1885\u1886"
+    digit = _class_of_characters([c for c, kind in categories if kind == "Nd"])
     mark, symbol = _class_of_ranges(_MARKS), _class_of_ranges(_SYMBOLS)
-    words = _split_words(letter, digit, mark) + _abbreviations()
-    words += _joined_words(letter, digit, mark)
-    table = _MARKUP + words + _numbers(digit) + _symbols(symbol, mark)
+    first, later = f"[{letter}{mark}\xad]", f"[{letter}{digit}{mark}\xad]"
+    word = f"{first}{later}*(?:[.!?]{first}{later}*)*"
+    joined = _joined_words(word, letter, f"[{letter}{digit}]")
+    table = _MARKUP + _split_words(word, letter) + _ABBREVIATIONS + joined
+    table += _numbers(digit) + _symbols(symbol, mark)
     return tuple(re.compile(f"({own}){ahead}", re.ASCII) for own, ahead in table)
 
 
@@ -154,15 +155,16 @@ _CLITIC = f"{_APOSTROPHE}(?i:[msd]|ll|re|ve)"
 _INITIALS = r"[A-Za-z](?:\.[A-Za-z])+"
 _CLOSED = rf"(?i:{_any_of(_CLOSING)})\.|(?=[A-Z])(?i:{_any_of(_CLOSING_CAPITALIZED)})\."
 
+_ABBREVIATIONS: list[_Pattern] = [
+    (rf"{_CLOSED}|(?i:{_any_of(_TITLES)})\.", ""),
+    (rf"(?i:{_any_of(_BEFORE_NUMBERS)})\.", "[ \t\n\xa0]?[0-9]"),
+    ("[A-Za-z]", rf"\.[ \t\n\xa0]+(?=[A-Z])(?i:{_any_of(_STARTERS)})[ \t\n\xa0]"),
+    (rf"{_INITIALS}\.|[A-Za-z]\.", ""),
+]
 
-def _word(letter: str, digit: str, mark: str) -> str:
-    first, later = f"[{letter}{mark}\xad]", f"[{letter}{digit}{mark}\xad]"
-    return f"{first}{later}*(?:[.!?]{first}{later}*)*"
 
-
-def _split_words(letter: str, digit: str, mark: str) -> list[_Pattern]:
+def _split_words(word: str, letter: str) -> list[_Pattern]:
     """Words and their parts: "can not", "do n't", "dog 's", "o'clock", "y' all"."""
-    word = _word(letter, digit, mark)
     pairs = ["can not", "gon na", "got ta", "lem me", "gim me", "wan na", f"more {_APOSTROPHE}n"]
     kept = [
         f"{_APOSTROPHE}(?i:em|till?|cause|n{_APOSTROPHE}?)|{_APOSTROPHE}[2-9]0s",
@@ -188,35 +190,23 @@ def _split_words(letter: str, digit: str, mark: str) -> list[_Pattern]:
     ]
 
 
-_FILE_KINDS = """bat bmp c cgi class cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov
-mp3 pdf php pl png ppt ps py sql tar txt wav x xml zip"""
-
-
-def _joined_words(letter: str, digit: str, mark: str) -> list[_Pattern]:
+def _joined_words(word: str, letter: str, plain: str) -> list[_Pattern]:
     """Words with hyphens, slashes, underscores and periods; company names; hash tags."""
-    plain = f"[{letter}{digit}]"
     elided = f"[dDoOlL]{_ANY_APOSTROPHE}{plain}"
     joined = f"(?:{elided})?{plain}+(?:[-_\u058a\u2010\u2011](?:{elided})?{plain}+)*"
     hyphened = rf"[A-Za-z0-9][A-Za-z0-9.,\xad]*(?:-(?:{_INITIALS}\.|[A-Za-z0-9\xad]+))+"
+    kinds = """bat bmp c cgi class cpp dll doc docx exe gif gz h htm html jar java jpeg jpg mov mp3
+        pdf php pl png ppt ps py sql tar txt wav x xml zip"""
     side = "[A-Za-z0-9]+(?:-[A-Za-z]+){0,2}"
     return [
-        (rf"(?:{_word(letter, digit, mark)}|{joined}|{hyphened})\.", "[,;:\u3001]"),
+        (rf"(?:{word}|{joined}|{hyphened})\.", "[,;:\u3001]"),
         (joined, ""),
         (rf"{hyphened}|(?i:anti|pro)-", ""),
         (rf"{side}(?:\\?/{side}){{1,2}}", ""),
-        (rf"{plain}+(?:\.{plain}+)*\.(?i:{_any_of(_FILE_KINDS)})", r"[\s.!?,]"),
+        (rf"{plain}+(?:\.{plain}+)*\.(?i:{_any_of(kinds)})", r"[\s.!?,]"),
         (r"[A-Z]+(?:(?:[+&]|&(?i:amp);)[A-Z]+)+", ""),
         (f"#[{letter}]+|@[A-Za-z_][A-Za-z0-9_]*", ""),
         ("[cC][+][+]|[cCfF]#", ""),
-    ]
-
-
-def _abbreviations() -> list[_Pattern]:
-    return [
-        (rf"{_CLOSED}|(?i:{_any_of(_TITLES)})\.", ""),
-        (rf"(?i:{_any_of(_BEFORE_NUMBERS)})\.", "[ \t\n\xa0]?[0-9]"),
-        ("[A-Za-z]", rf"\.[ \t\n\xa0]+(?=[A-Z])(?i:{_any_of(_STARTERS)})[ \t\n\xa0]"),
-        (rf"{_INITIALS}\.|[A-Za-z]\.", ""),
     ]
 
 
@@ -255,6 +245,6 @@ def _symbols(symbol: str, mark: str) -> list[_Pattern]:
         (r"[<>]?[:;=][-o*']?[()DPdpO\\{@|\[\]]", "(?![A-Za-z0-9])"),
         (rf"{eye}_{eye}|\({eye}_?{eye}\)|[A-Z]*\$", ""),
         (r"\.{3,}|\.[ \xa0]\.[ \xa0]\.|''|[`\x91-\x94\u2018-\u201f\u2039\u203a\xab\xbb]{2}", ""),
-        (r"[?!]+|\*+|\\\*|_+|@+|\#+|<<|>>|-{5,}|-{2,4}", ""),
+        (r"[?!]+|\*+|\\\*|_+|@+|\#+|<<|>>|-{5,}|-{2,4}|(?i:-[lr][rsc]b-)", ""),
         (rf"[!-/:-@\[-`{{-~{others}{symbol}]|[{mark}]", ""),
     ]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 try:
     import sentencepiece
     import tensorflow_text
+    from tensorflow_text.python.ops import sentencepiece_tokenizer
 except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
         "Expected tensorflow-text and sentencepiece. Install them: pip install 'keras-attn[text]'"
@@ -43,7 +45,8 @@ class Tokenizer(tf.Module):
         >>> tokenizer.decode(tokenizer.encode(["a  red\\tsquare ☂"])).numpy()[0].decode()
         'a red square ☂'
 
-    Source: Kudo & Richardson 2018, arXiv:1808.06226.
+    Source: Kudo & Richardson 2018, arXiv:1808.06226; byte-pair encoding: Sennrich et al. 2016,
+    arXiv:1508.07909.
     """
 
     def __init__(self, model: bytes, lowercase: bool = False):
@@ -58,10 +61,11 @@ class Tokenizer(tf.Module):
         self._model, self.lowercase = model, lowercase
         self.vocabulary_size = processor.vocab_size()
         self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
+        _keep_resource(self._sentencepiece, model)
 
     @classmethod
     def learn(cls, texts: Iterable[str], vocabulary_size: int, lowercase: bool = False):
-        """Learns the pieces (unigram language model) from texts.
+        """Learns the pieces (byte-pair encoding) from texts.
 
         Args:
             texts: strings; empty ones are passed over.
@@ -89,7 +93,7 @@ class Tokenizer(tf.Module):
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(normalized),
             model_writer=model,
-            model_type="unigram",
+            model_type="bpe",
             vocab_size=vocabulary_size,
             hard_vocab_limit=False,
             byte_fallback=True,
@@ -158,6 +162,17 @@ class Tokenizer(tf.Module):
         """
         tokens = tf.convert_to_tensor(tokens, tf.int32)
         return tf.where(tokens >= SPECIAL_PIECES, self._sentencepiece.id_to_string(tokens), "")
+
+
+def _keep_resource(tokenizer, model):
+    """Gives the model's resource a name of its own, so that it lives as long as the process.
+
+    The one that tensorflow-text makes belongs to a cached kernel and is gone when TensorFlow clears
+    that cache, which `tf.random.set_seed` does.
+    """
+    create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+    handle = create(model=model, shared_name=f"keras_attn_tokenizer_{uuid.uuid4().hex}")
+    tokenizer._model_resource._resource_handle = handle
 
 
 def _normalize(texts, lowercase):

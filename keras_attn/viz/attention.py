@@ -134,8 +134,9 @@ def _overlay(image, weights):
 
 def figure_pixels(figure: Figure, size: tuple[int, int]):
     """The figure as uint8 (height, width, 3), on white, scaled to fit into `size`."""
-    figure.canvas.draw()
-    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     picture.thumbnail((size[1], size[0]))
     sheet = Image.new("RGB", (size[1], size[0]), "white")
     sheet.paste(picture, ((size[1] - picture.width) // 2, (size[0] - picture.height) // 2))

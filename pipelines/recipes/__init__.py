@@ -3,8 +3,9 @@
 import ast
 import difflib
 import importlib
-import importlib.util
 import pkgutil
+import sys
+import types
 from pathlib import Path
 
 
@@ -30,9 +31,10 @@ def load_recipe(name: str) -> type:
         path = Path(name)
         if not path.is_file():
             raise ValueError(f"Expected a recipe file. Received: {name}, no such file")
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = types.ModuleType(path.stem)
+        module.__file__ = str(path)
+        sys.modules[path.stem] = module
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     elif name in recipe_names():
         module = importlib.import_module(f"{__name__}.{name}")
     else:

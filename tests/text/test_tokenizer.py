@@ -67,6 +67,13 @@ def test_in_saved_model(tokenizer, tmp_path):
     assert found == tokenizer.normalize(["Two ☂ dogs"]).numpy()[0]
 
 
+def test_survives_a_new_seed(tokenizer):
+    encode = tf.function(tokenizer.encode)
+    before = encode(tf.constant(TEXTS)).to_list()
+    tf.random.set_seed(7)
+    assert encode(tf.constant(TEXTS)).to_list() == before
+
+
 def test_bad_input():
     with pytest.raises(ValueError, match="Received: vocabulary_size=260"):
         Tokenizer.learn(TEXTS, 260)

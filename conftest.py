@@ -1,0 +1,15 @@
+"""Names that the examples in docstrings use."""
+
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+import pytest
+from keras import ops
+
+
+@pytest.fixture(autouse=True)
+def _doctest_names(doctest_namespace):
+    doctest_namespace["ops"] = ops
+    doctest_namespace["np"] = np

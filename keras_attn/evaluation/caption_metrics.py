@@ -1,0 +1,113 @@
+"""Caption metrics in coco-caption's definitions: BLEU, CIDEr-D, ROUGE-L, and METEOR with Java."""
+
+import contextlib
+import io
+import shutil
+import subprocess
+from collections.abc import Sequence
+from importlib import resources
+
+from keras_attn.text.ptb_tokenizer import ptb_tokenize
+
+TOKENIZER_NAME = "PTB (as coco-caption's, without Java)"
+METEOR_SECONDS = 600
+
+
+def caption_metrics(
+    candidates: Sequence[str], references: Sequence[Sequence[str]], meteor: bool | None = None
+) -> dict[str, float]:
+    """Corpus scores of captions against all their references.
+
+    Texts are tokenized by `ptb_tokenize`, as coco-caption does; an empty candidate counts as an
+    empty sentence.
+
+    Args:
+        candidates: one caption for each example.
+        references: for each example, its reference captions, at least one.
+        meteor: True demands METEOR, False leaves it out, None takes it where Java is present.
+
+    Returns:
+        dict: "bleu_1" to "bleu_4" and "rouge_l" in 0..1, "cider_d" in 0..10, "meteor" in 0..1.
+        BLEU takes the closest reference length; CIDEr-D has σ 6 and takes its document frequencies
+        from the references (pycocoevalcap's class is called Cider and computes CIDEr-D).
+
+    Raises:
+        ValueError: no example, other lengths, an example without references, or METEOR without
+            Java.
+        ImportError: pycocoevalcap is not installed.
+
+    Source: coco-caption, Chen et al. 2015, arXiv:1504.00325; CIDEr-D: Vedantam et al. 2015,
+    arXiv:1411.5726.
+    """
+    _check(candidates, references)
+    bleu, cider, rouge = _scorers()
+    result = {i: [_tokenized(text)] for i, text in enumerate(candidates)}
+    truth = {i: [_tokenized(text) for text in own] for i, own in enumerate(references)}
+    if not any(words for own in truth.values() for words in own):
+        raise ValueError("Expected a reference with at least one word. Received: none")
+    with contextlib.redirect_stdout(io.StringIO()):
+        bleu_scores, _ = bleu(4).compute_score(truth, result, verbose=0)
+        cider_score, _ = cider().compute_score(truth, result)
+        rouge_score, _ = rouge().compute_score(truth, result)
+    scores = {f"bleu_{n}": float(score) for n, score in enumerate(bleu_scores, 1)}
+    scores |= {"cider_d": float(cider_score), "rouge_l": float(rouge_score)}
+    if meteor or (meteor is None and shutil.which("java")):
+        scores["meteor"] = _meteor(result, truth)
+    return scores
+
+
+def _check(candidates, references):
+    if not candidates:
+        raise ValueError("Expected at least one caption. Received: none")
+    if len(candidates) != len(references):
+        raise ValueError(
+            f"Expected references for {len(candidates)} captions. Received: {len(references)}"
+        )
+    for index, own in enumerate(references):
+        if isinstance(own, str) or not own:
+            raise ValueError(f"Expected a list of references at {index}. Received: {own!r}")
+
+
+def _scorers():
+    try:
+        from pycocoevalcap.bleu.bleu import Bleu
+        from pycocoevalcap.cider.cider import Cider
+        from pycocoevalcap.rouge.rouge import Rouge
+    except ImportError as error:
+        raise ImportError(
+            "Expected pycocoevalcap. Install it: pip install 'keras-attn[evaluation]'"
+        ) from error
+    return Bleu, Cider, Rouge
+
+
+def _tokenized(text):
+    return " ".join(ptb_tokenize(text))
+
+
+def _meteor(result, truth):
+    """Two runs of METEOR's jar: one for the statistics of each line, one for the corpus score."""
+    lines = [f"SCORE ||| {' ||| '.join(truth[i])} ||| {result[i][0]}" for i in result]
+    statistics = _run_meteor("\n".join(lines) + "\n").splitlines()
+    answer = _run_meteor(f"EVAL ||| {' ||| '.join(statistics)}\n").splitlines()
+    if len(statistics) != len(lines) or len(answer) != len(lines) + 1:
+        raise ValueError(f"Expected {len(lines)} METEOR scores. Received: {len(answer) - 1}")
+    return float(answer[-1])
+
+
+def _run_meteor(text):
+    java = shutil.which("java")
+    if java is None:
+        raise ValueError("Expected Java for METEOR. Received: no java on the PATH")
+    jar = resources.files("pycocoevalcap") / "meteor" / "meteor-1.5.jar"
+    command = [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(jar), "-", "-", "-stdio"]
+    done = subprocess.run(
+        [*command, "-l", "en", "-norm"],
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=METEOR_SECONDS,
+        check=False,
+    )
+    if done.returncode:
+        raise ValueError(f"Expected METEOR to run. Received: {done.stderr.strip()[-500:]}")
+    return done.stdout

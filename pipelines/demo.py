@@ -1,0 +1,119 @@
+"""The demo: draws scenes, trains a captioner, measures it, exports it, asks it and looks at it.
+
+Run by `make demo`, or `python -m pipelines.demo --out demo`.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from keras_attn.evaluation.pointing import pointing_accuracy
+from keras_attn.viz.attention import Explanation
+from pipelines.evaluate import Evaluation, evaluate
+from pipelines.export import export
+from pipelines.predict import SavedCaptioner
+from pipelines.recipes.scenes import Scenes
+from pipelines.run import Run
+from pipelines.scenes import IMAGE_SIZE, write_scenes
+from pipelines.train import train
+
+SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
+ASKED = 5
+
+
+def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str, float]]:
+    """Runs everything and leaves it in a folder.
+
+    Args:
+        out: path of the folder, new or of an earlier demo, which is replaced.
+        recipe: `Scenes`, for other choices.
+        **counts: numbers of scenes, as in `write_scenes`.
+
+    Returns:
+        dict from split to its scores: those of `evaluate`, and "pointing".
+
+    Raises:
+        ValueError: the folder holds something that is no demo.
+    """
+    out, recipe = Path(out), recipe or Scenes()
+    _make_room(out)
+    data = write_scenes(out / "scenes", **counts)
+    begin = time.monotonic()
+    run = train(recipe, data, out / "run", name="scenes")
+    minutes = (time.monotonic() - begin) / 60
+    print(f"\ntrained in {minutes:.1f} minutes; exporting")
+    version = export(run, out / "saved_models" / "scenes", data=data, split="test")
+    scores = {split: measure(run, data, split, version) for split in SPLITS}
+    print(f"\n{table(scores)}\n")
+    pictures = _pictures(data, "test")[:ASKED]
+    print("A process that loads nothing but the SavedModel answers for unseen scenes:")
+    script = str(Path(__file__).with_name("ask.py"))
+    subprocess.run([sys.executable, script, str(version), *map(str, pictures)], check=True)
+    _explain(version, data, out / "attention.png")
+    (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
+    return scores
+
+
+def measure(run: Run, data, split: str, version) -> dict[str, float]:
+    """Caption scores and pointing of one split; pointing is asked of the SavedModel."""
+    found: Evaluation = evaluate(run, data, split)
+    described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
+    pictures = _pictures(data, split)
+    answers = SavedCaptioner(version).explain([path.read_bytes() for path in pictures])
+    explanations = [
+        Explanation.of({key: value[None] for key, value in answer.items()}, 0) for answer in answers
+    ]
+    captions = {one["image"]: one["references"][0] for one in found.captions}
+    scenes = [
+        {
+            "words": captions[path.name].split(),
+            "phrases": described[path.name]["phrases"],
+            "boxes": [one["box"] for one in described[path.name]["objects"]],
+        }
+        for path in pictures
+    ]
+    pointing = pointing_accuracy(explanations, scenes, (IMAGE_SIZE, IMAGE_SIZE))
+    return {**found.scores, "pointing": pointing}
+
+
+def table(scores: dict[str, dict[str, float]]) -> str:
+    """The demo's table: exact captions, pointing and BLEU-4 of each split."""
+    rows = [
+        f"| {SPLITS[split]} | {one['exact']:.1%} | {one['pointing']:.1%} | {one['bleu_4']:.3f} |"
+        for split, one in scores.items()
+    ]
+    head = "| scenes | captions exactly right | pointing | BLEU-4 |\n| --- | --- | --- | --- |"
+    return "\n".join([head, *rows])
+
+
+def _make_room(out):
+    known = {"scenes", "run", "saved_models", "attention.png", "scores.json"}
+    if out.exists() and (strange := {one.name for one in out.iterdir()} - known):
+        raise ValueError(f"Expected a new folder. Received: {out} with {sorted(strange)}")
+    shutil.rmtree(out, ignore_errors=True)
+
+
+def _pictures(data, split):
+    names = (Path(data) / f"{split}.txt").read_text(encoding="utf-8").split()
+    return [Path(data) / "images" / name for name in names]
+
+
+def _explain(version, data, out):
+    """The attention picture of the first unseen scene with three objects."""
+    described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
+    pictures = _pictures(data, "test")
+    most = max(len(described[path.name]["objects"]) for path in pictures)
+    path = next(path for path in pictures if len(described[path.name]["objects"]) == most)
+    SavedCaptioner(version).explain_file(path, out)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", default="demo", help="folder for everything (default: demo)")
+    demo(parser.parse_args().out)

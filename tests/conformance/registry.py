@@ -1,0 +1,87 @@
+"""One entry a layer; it inherits every test of the matrix."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from keras_attn.layers import (
+    AdditiveAttention,
+    DotAttention,
+    GeneralAttention,
+    MultiplicativeAttention,
+    ScaledDotAttention,
+)
+from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.context_readers import AttentionReader, BottleneckReader
+from keras_attn.models.small_conv_encoder import SmallConvEncoder
+
+QUERY, KEYS = (2, 3, 5), (2, 11, 5)
+WIDE_KEYS = (2, 11, 7)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer under test.
+
+    Attributes:
+        make: builds the layer with no constructor argument at its default.
+        inputs: shape of each input, in the order of `call`.
+        integers: vocabulary size of integer inputs by position.
+        keys_mask: whether the layer takes `keys_mask`.
+    """
+
+    make: Callable[..., keras.layers.Layer]
+    inputs: tuple[tuple[int, ...], ...]
+    integers: tuple[tuple[int, int], ...] = ()
+    keys_mask: bool = False
+
+    def arrays(self, seed=0):
+        """Random inputs."""
+        random, integers = np.random.default_rng(seed), dict(self.integers)
+        return [
+            random.integers(1, integers[place], shape).astype("int32")
+            if place in integers
+            else random.normal(size=shape).astype("float32")
+            for place, shape in enumerate(self.inputs)
+        ]
+
+    def model(self, **kwargs):
+        """The layer as a functional model."""
+        integers = dict(self.integers)
+        inputs = [
+            keras.Input(shape[1:], dtype="int32" if place in integers else "float32")
+            for place, shape in enumerate(self.inputs)
+        ]
+        return keras.Model(inputs, self.make(**kwargs)(*inputs))
+
+
+def _decoder(reader, **kwargs):
+    sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
+    return CaptionDecoder(sizes, reader, **kwargs)
+
+
+DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
+CASES = {
+    "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
+    "scaled_dot": Case(ScaledDotAttention, (QUERY, KEYS), keys_mask=True),
+    "multiplicative": Case(
+        lambda **k: MultiplicativeAttention("he_normal", **k), (QUERY, WIDE_KEYS), keys_mask=True
+    ),
+    "additive": Case(
+        lambda **k: AdditiveAttention(13, "he_normal", **k), (QUERY, WIDE_KEYS), keys_mask=True
+    ),
+    "general": Case(
+        lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, True, **k),
+        (QUERY, WIDE_KEYS),
+        keys_mask=True,
+    ),
+    "caption_decoder": Case(
+        lambda **k: _decoder(AttentionReader(5), **k), DECODER_INPUTS, integers=((1, 13),)
+    ),
+    "bottleneck_decoder": Case(
+        lambda **k: _decoder(BottleneckReader(), **k), DECODER_INPUTS, integers=((1, 13),)
+    ),
+    "small_conv": Case(lambda **k: SmallConvEncoder((3, 5), 5, False, **k), ((2, 11, 13, 3),)),
+}

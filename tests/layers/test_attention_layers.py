@@ -1,0 +1,136 @@
+"""Attention layers against slow twins, and their equivalences."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_attn.layers import (
+    AdditiveAttention,
+    DotAttention,
+    GeneralAttention,
+    MultiplicativeAttention,
+    ScaledDotAttention,
+)
+from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.masks import causal_mask, combine_masks, padding_mask
+from tests.reference import attention as twin
+
+RANDOM = np.random.default_rng(3)
+QUERY = RANDOM.normal(size=(2, 3, 5)).astype("float32")
+KEYS = RANDOM.normal(size=(2, 11, 5)).astype("float32")
+WIDE = RANDOM.normal(size=(2, 11, 7)).astype("float32")
+VALUES = RANDOM.normal(size=(2, 11, 13)).astype("float32")
+MASK = RANDOM.random((2, 3, 11)) < 0.5
+
+
+def check(found, expected):
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mask", [None, MASK])
+def test_scores_equal_their_formulas(mask):
+    arguments = {"attention_mask": mask}
+    for layer, score in ((DotAttention(), twin.dot), (ScaledDotAttention(), twin.scaled_dot)):
+        check(
+            layer(QUERY, KEYS, VALUES, **arguments), twin.attend(score, QUERY, KEYS, VALUES, mask)
+        )
+    layer = MultiplicativeAttention()
+    found = layer(QUERY, WIDE, VALUES, **arguments)
+    (kernel,) = layer.get_weights()
+
+    def bilinear(query, key):
+        return twin.multiplicative(query, key, kernel)
+
+    check(found, twin.attend(bilinear, QUERY, WIDE, VALUES, mask))
+    layer = AdditiveAttention(3)
+    found = layer(QUERY, WIDE, VALUES, **arguments)
+    query_kernel, key_kernel, vector = layer.get_weights()
+
+    def additive(query, key):
+        return twin.additive(query, key, query_kernel, key_kernel, vector[:, 0])
+
+    check(found, twin.attend(additive, QUERY, WIDE, VALUES, mask))
+
+
+def test_general_attention_equals_projections_then_score():
+    layer = GeneralAttention(ScaledDotAttention(), 3, 3, 2)
+    found = layer(QUERY, WIDE, VALUES)
+    query, key, value = layer.get_weights()
+    expected = twin.attend(twin.scaled_dot, QUERY @ query, WIDE @ key, VALUES @ value)
+    check(found, expected)
+
+
+def test_general_attention_without_projections_is_the_score_alone():
+    check(GeneralAttention(DotAttention())(QUERY, KEYS), DotAttention()(QUERY, KEYS))
+
+
+def test_self_attention_and_causal_mask():
+    layer = GeneralAttention(ScaledDotAttention(), 5, 5, 7, causal=True)
+    context, weights = layer(KEYS)
+    assert not np.any(np.triu(weights[0], 1))
+    changed = KEYS.copy()
+    changed[:, 5:] += 1
+    np.testing.assert_allclose(layer(changed)[0][:, :5], context[:, :5], rtol=1e-6)
+
+
+def test_keras_masks_are_taken():
+    tokens = np.array([[3, 2, 0, 0, 0], [1, 4, 2, 6, 0]])
+    embedded = keras.layers.Embedding(7, 5, mask_zero=True)(tokens)
+    for layer in (
+        GeneralAttention(DotAttention()),
+        GeneralAttention(AdditiveAttention(3), 3, 3, 2),
+    ):
+        assert not np.any(layer(embedded)[1][0, :, 2:])
+        assert not np.any(layer(QUERY, embedded)[1][0, :, 2:])
+
+
+@pytest.mark.parametrize(
+    "layer", [DotAttention(), GeneralAttention(MultiplicativeAttention(), 3, 7, 2)]
+)
+def test_single_query(layer):
+    context, weights = layer(QUERY[:, 0], KEYS, attention_mask=MASK[:, 0])
+    many = layer(QUERY, KEYS, attention_mask=MASK)
+    check((context, weights), (many[0][:, 0], many[1][:, 0]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 7), st.integers(0, 5))
+def test_more_padding_changes_nothing(length, padding):
+    scores = RANDOM.normal(size=(2, 3, length)).astype("float32")
+    padded = np.pad(scores, [(0, 0), (0, 0), (0, padding)], constant_values=50)
+    mask = padding_mask(np.full((2, 1), length), length + padding)
+    found = attention_weights(padded, mask).numpy()
+    np.testing.assert_allclose(found[..., :length], attention_weights(scores), rtol=1e-6)
+    assert not found[..., length:].any()
+
+
+def test_fully_masked_row_has_finite_gradients():
+    scores = tf.Variable([[1.0, -2.0, 1e30], [3.0, 4.0, 5.0]])
+    with tf.GradientTape() as tape:
+        weights = attention_weights(scores, [[False] * 3, [True, True, False]])
+        loss = tf.reduce_sum(weights**2)
+    assert not np.any(weights[0])
+    gradient = tape.gradient(loss, scores).numpy()
+    assert np.isfinite(gradient).all() and not gradient[0].any() and gradient[1, :2].any()
+
+
+def test_mask_algebra():
+    assert combine_masks(None, None) is None
+    both = combine_masks(np.array([[True, False]]), None, np.array([[True], [False]]))
+    assert both.numpy().tolist() == [[True, False], [False, False]]
+    assert causal_mask(2, 3).numpy().tolist() == [[True, False, False], [True, True, False]]
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match=r"Expected units >= 1\. Received: units=0"):
+        AdditiveAttention(0)
+    with pytest.raises(ValueError, match="Received: key_units=-1"):
+        GeneralAttention(DotAttention(), key_units=-1)
+    with pytest.raises(ValueError, match="Expected a ScoredAttention"):
+        GeneralAttention("dot")
+    with pytest.raises(ValueError, match="for self-attention"):
+        GeneralAttention(DotAttention())(QUERY[:, 0])
