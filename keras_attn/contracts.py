@@ -19,6 +19,11 @@ FEATURES = "features"
 TOKENS = "tokens"
 """Batch key: int32 (B, C, T), decoder input: START_ID, then the caption; PAD_ID after it."""
 
+LOGITS = "logits"
+"""Output key of a model: float32 (B, C, T, V)."""
+WEIGHTS = "weights"
+"""Output key of a model: float32 (B, C, T, S), attention weights; rows sum to 1."""
+
 TEXT = "text"
 """Answer key: string (B, n), best first."""
 SCORE = "score"

@@ -6,10 +6,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
-from keras_attn.decoding.history import Selection, read_back
-
-DEAD = -1e9
-"""Score of a hypothesis that does not exist."""
+from keras_attn.decoding.history import DEAD, Selection, read_back
 
 
 def length_penalty(length, alpha):

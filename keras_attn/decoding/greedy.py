@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
-from keras_attn.decoding.history import Selection
+from keras_attn.decoding.history import DEAD, Selection
 
 
 class GreedyState(NamedTuple):
@@ -29,7 +29,7 @@ class Greedy:
     def advance(self, state, log_probabilities, time, length):
         """One step: log_probabilities float32 (B, 1, V) to the new state and a `Selection`."""
         tokens = ops.cast(ops.argmax(log_probabilities, axis=-1), "int32")
-        token_scores = ops.max(log_probabilities, axis=-1)
+        token_scores = ops.max(log_probabilities, axis=-1, initial=DEAD)
         tokens = ops.where(state.finished, PAD_ID, tokens)
         token_scores = ops.where(state.finished, 0.0, token_scores)
         finished = state.finished | ops.equal(tokens, END_ID)

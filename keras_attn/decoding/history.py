@@ -7,6 +7,9 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.ops.scan import scan
 
+DEAD = -1e9
+"""Score of a hypothesis that does not exist."""
+
 
 class Selection(NamedTuple):
     """What a strategy chose at one step.

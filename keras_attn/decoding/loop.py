@@ -5,8 +5,7 @@ from typing import Any, Protocol
 from keras import ops, tree
 
 from keras_attn.contracts import PAD_ID, START_ID, DecodeResult, Stepper
-from keras_attn.decoding.beam import DEAD
-from keras_attn.decoding.history import History, Selection
+from keras_attn.decoding.history import DEAD, History, Selection
 
 
 class Strategy(Protocol):

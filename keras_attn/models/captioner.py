@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from keras_attn.contracts import FEATURES, IMAGE, PAD_ID, TOKENS
+from keras_attn.contracts import FEATURES, IMAGE, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.caption_decoder import CaptionDecoder
-from keras_attn.ops.replicas import global_mean, replica_count
+from keras_attn.ops.replicas import global_mean
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -28,7 +28,7 @@ class Captioner(keras.Model):
         batch: dict with TOKENS (B, C, T) and IMAGE (B, height, width, 3) or FEATURES (B, S, D).
 
     Returns:
-        float32 logits (B, C, T, V).
+        dict: "logits" float32 (B, C, T, V) and "weights" float32 (B, C, T, S).
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
     does not depend on the grid.
@@ -59,9 +59,18 @@ class Captioner(keras.Model):
         tokens = batch[TOKENS]
         features = self._features(batch, training)
         logits, weights = self.decoder(features, tokens, training=training)
+        return {LOGITS: logits, WEIGHTS: weights}
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The compiled loss of the logits, and the penalty of the weights."""
+        loss = super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
         if self.attention_penalty:
-            self.add_loss(self._penalty(tokens, weights))
-        return logits
+            loss = loss + self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
+        return loss
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """The compiled metrics of the logits."""
+        return super().compute_metrics(x, y, y_pred[LOGITS], sample_weight)
 
     def encode(self, images, training=None):
         """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""
@@ -90,8 +99,7 @@ class Captioner(keras.Model):
         looked_at = ops.sum(weights * real[..., None], axis=2)
         penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
         captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
-        # Keras divides added losses by the number of replicas; global_mean has done its part.
-        return self.attention_penalty * replica_count() * global_mean(penalty, captions)
+        return global_mean(penalty, captions)
 
     def get_config(self):
         config = {

@@ -39,7 +39,7 @@ class _Storage(NamedTuple):
 
 
 class _Tensor(NamedTuple):
-    """A strided view of a storage; offset and strides length elements."""
+    """A strided view of a storage; offset and strides count elements."""
 
     storage: _Storage
     offset: int

@@ -26,7 +26,7 @@ def attention_weights(scores, mask=None):
     if mask is not None:
         mask = ops.broadcast_to(ops.cast(mask, "bool"), ops.shape(scores))
         scores = ops.where(mask, scores, MASKED_SCORE)
-    largest = ops.stop_gradient(ops.max(scores, axis=-1, keepdims=True))
+    largest = ops.stop_gradient(ops.max(scores, axis=-1, keepdims=True, initial=MASKED_SCORE))
     exponentials = ops.exp(scores - largest)
     if mask is not None:
         exponentials = ops.where(mask, exponentials, 0.0)

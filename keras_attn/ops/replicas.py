@@ -8,23 +8,18 @@ import keras
 from keras import ops
 
 
-def replica_count():
-    """Number of replicas in sync, an int; 1 outside a distribution strategy."""
-    if keras.backend.backend() != "tensorflow":
-        return 1
-    import tensorflow as tf
-
-    return tf.distribute.get_strategy().num_replicas_in_sync
-
-
 def sum_over_replicas(value):
     """Sum of `value`, float (...), over all replicas; no gradient flows through it."""
     value = ops.stop_gradient(value)
-    if replica_count() == 1:
+    if keras.backend.backend() != "tensorflow":
         return value
     import tensorflow as tf
 
-    return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
+    replica = tf.distribute.get_replica_context()
+    if replica is None or replica.num_replicas_in_sync == 1:
+        # None: Keras builds a model symbolically outside the replicas.
+        return value
+    return replica.all_reduce(tf.distribute.ReduceOp.SUM, value)
 
 
 def global_mean(values, weights):

@@ -1,0 +1,112 @@
+"""Batches: fixed shapes, nothing lost, padding of weight 0."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
+from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.text.tokenizer import Tokenizer
+from pipelines.batches import CaptionBatches
+from pipelines.features import cached_features
+from pipelines.records import CaptionedPicture
+
+CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog sees a small dog"]
+
+
+@pytest.fixture
+def records(tmp_path):
+    random = np.random.default_rng(1)
+    found = []
+    for index in range(11):
+        path = tmp_path / f"{index}.png"
+        Image.fromarray(random.integers(0, 256, (5, 7, 3), "uint8")).save(path)
+        own = [CAPTIONS[(index + place) % 4] for place in range(1 + index % 5)]
+        found.append(CaptionedPicture(path.name, path, tuple(own)))
+    return found
+
+
+@pytest.fixture
+def batches():
+    tokenizer = Tokenizer.learn(CAPTIONS, 300)
+    return CaptionBatches(tokenizer, PictureFormat(5, 7), 3, 2, (7, 13, 40), seed=5)
+
+
+def read(batches, dataset):
+    """Multiset of (first pixel row, caption) in a data set, after checking its shapes."""
+    found = []
+    for inputs, targets, weights in dataset:
+        assert inputs[IMAGE].shape == (3, 5, 7, 3) and inputs[IMAGE].dtype == tf.uint8
+        assert inputs[TOKENS].shape == targets.shape == weights.shape
+        assert targets.shape[:2] == (3, 2) and targets.shape[2] in (7, 13, 40)
+        np.testing.assert_array_equal(weights, targets != PAD_ID)
+        np.testing.assert_array_equal(inputs[TOKENS] != PAD_ID, targets != PAD_ID)
+        np.testing.assert_array_equal(
+            np.where(targets[..., :-1] == END_ID, PAD_ID, targets[..., :-1]),
+            inputs[TOKENS][..., 1:],
+        )
+        texts = batches.tokenizer.decode(targets).numpy()
+        for row, column in np.argwhere(weights[..., 0] > 0):
+            assert inputs[TOKENS][row, column, 0] == START_ID
+            picture = inputs[IMAGE][row].numpy().tobytes()
+            found.append((picture, texts[row, column].decode()))
+    return sorted(found)
+
+
+def test_every_caption_once_in_each_epoch(batches, records):
+    expected = sorted(
+        (np.asarray(Image.open(record.path)).tobytes(), caption)
+        for record in records
+        for caption in record.captions
+    )
+    dataset = batches.dataset(records, shuffle=True)
+    assert read(batches, dataset) == read(batches, dataset) == expected
+    assert len(list(dataset)) == len(dataset) == batches.steps(records)
+
+
+def test_shuffling_is_seeded(batches, records):
+    one, other, plain = (
+        [inputs[TOKENS].numpy().tolist() for inputs, _, _ in batches.dataset(records, shuffle=s)]
+        for s in (True, True, False)
+    )
+    assert one == other != plain
+
+
+def test_features_come_with_their_pictures(batches, records, tmp_path):
+    encoder = SmallConvEncoder((3,))
+    encoder.build((None, 5, 7, 3))
+    features = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
+    again = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
+    assert features.shape == (11, 12, 3) and isinstance(again, np.memmap)
+    with_images, with_features = (
+        list(batches.dataset(records, source)) for source in (None, features)
+    )
+    for (images, _, _), (rows, _, _) in zip(with_images, with_features):
+        np.testing.assert_array_equal(images[TOKENS], rows[TOKENS])
+        real = np.any(images[TOKENS] != PAD_ID, axis=(1, 2))
+        expected = tf.reshape(encoder(images[IMAGE]), (3, 12, 3))
+        np.testing.assert_allclose(rows[FEATURES][real], expected[real], atol=2e-3)
+    contexts = np.concatenate(list(batches.contexts(records, features)))
+    np.testing.assert_array_equal(contexts[:11], features)
+    images = np.concatenate(list(batches.contexts(records)))
+    assert images.shape == (12, 5, 7, 3) and not images[11].any()
+
+
+def test_unreadable_picture_is_named(batches, records, tmp_path):
+    records[4].path.write_bytes(b"<html>")
+    encoder = SmallConvEncoder((3,))
+    encoder.build((None, 5, 7, 3))
+    with pytest.raises(ValueError, match=r"that can be read. Received: .*4\.png"):
+        cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
+    assert not list((tmp_path / "cache").iterdir())
+
+
+def test_long_captions_are_cut_and_counted(records, batches):
+    short = CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (2, 3))
+    assert short.longer(records) > 0
+    for _, targets, _ in short.dataset(records):
+        assert targets.shape[2] <= 3
+    with pytest.raises(ValueError, match="increasing lengths"):
+        CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (3, 3))

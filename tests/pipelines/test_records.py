@@ -1,0 +1,116 @@
+"""Readers and splits: what is good is kept, what is not is counted with its place."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipelines.records import read_caption_folder, split_pictures
+
+
+def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="image,caption"):
+    (folder / "images").mkdir(parents=True)
+    for index, name in enumerate(pictures):
+        pixels = np.full((5, 7, 3), 3 * index, "uint8")
+        Image.fromarray(pixels).save(folder / "images" / name)
+    (folder / "captions.csv").write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    return folder
+
+
+def test_pictures_and_their_captions(tmp_path):
+    rows = ["b.png,Two dogs .", 'a.png,"One, dog"', "b.png,  two \u00a0 animals"]
+    found = read_caption_folder(write_folder(tmp_path / "d", rows))
+    assert [(one.name, one.captions) for one in found.pictures] == [
+        ("b.png", ("Two dogs .", "two animals")),
+        ("a.png", ("One, dog",)),
+    ]
+    assert found.records == 3 and not found.skipped
+
+
+def test_bad_rows_are_listed_with_line_and_reason(tmp_path):
+    rows = ["a.png,good", "b.png,", ",words", "x.png,words", "../../etc/passwd,words", "c.png"]
+    folder = write_folder(tmp_path / "d", rows)
+    found = read_caption_folder(folder)
+    reasons = [(one.line, one.reason) for one in found.skipped]
+    assert reasons == [
+        (3, "empty caption"),
+        (4, "no picture named"),
+        (5, f"no picture at {folder / 'images' / 'x.png'}"),
+        (6, "the path '../../etc/passwd' leads out of the folder"),
+        (7, "empty caption"),
+    ]
+    found.check(0.9)
+    with pytest.raises(ValueError, match=r"at most 1.0% unusable records. Received: 5 of 6"):
+        found.check(0.01)
+
+
+def test_byte_order_mark_and_windows_line_ends(tmp_path):
+    folder = write_folder(tmp_path / "d", [])
+    (folder / "captions.csv").write_bytes("\ufeffimage,caption\r\na.png,élan\r\n".encode())
+    assert read_caption_folder(folder).pictures[0].captions == ("élan",)
+
+
+def test_unusable_files(tmp_path):
+    with pytest.raises(ValueError, match="no such file"):
+        read_caption_folder(tmp_path)
+    folder = write_folder(tmp_path / "a", ["a.png,x"], header="picture,caption")
+    with pytest.raises(ValueError, match=r"Expected columns \['image'\]"):
+        read_caption_folder(folder)
+    folder = write_folder(tmp_path / "b", ["x.png,x"])
+    with pytest.raises(ValueError, match=r"Received: none\n.*captions.csv:2: no picture at"):
+        read_caption_folder(folder)
+    (folder / "captions.csv").write_bytes(b"image,caption\na.png,\xff\xfe\n")
+    with pytest.raises(ValueError, match="Expected UTF-8"):
+        read_caption_folder(folder)
+
+
+def many(tmp_path, count=60, alike=7):
+    """A folder in which the first `alike` pictures have the same bytes."""
+    names = [f"{index:03d}.png" for index in range(count)]
+    folder = write_folder(tmp_path / "d", [f"{name},words" for name in names], names)
+    for index, name in enumerate(names):
+        pixels = np.full((5, 7, 3), 0 if index < alike else index, "uint8")
+        Image.fromarray(pixels).save(folder / "images" / name)
+    return folder
+
+
+def names_of(split):
+    return {name: [one.name for one in records] for name, records in split.items()}
+
+
+def test_automatic_split_is_stable_and_keeps_duplicates_together(tmp_path):
+    folder = many(tmp_path)
+    pictures = read_caption_folder(folder).pictures
+    split = names_of(split_pictures(folder, pictures, 0.2, 0.2))
+    assert sorted(name for names in split.values() for name in names) == [
+        one.name for one in pictures
+    ]
+    assert all(split.values())
+    alike = {f"{index:03d}.png" for index in range(7)}
+    assert sum(bool(alike & set(names)) for names in split.values()) == 1
+    fewer = names_of(split_pictures(folder, pictures[:40], 0.2, 0.2))
+    for name, members in fewer.items():
+        assert set(members) <= set(split[name])
+
+
+def test_split_files_decide(tmp_path):
+    folder = many(tmp_path)
+    pictures = read_caption_folder(folder).pictures
+    (folder / "train_images.txt").write_text("003.png\n001.png\n")
+    (folder / "dev.txt").write_text("004.png\n\n")
+    split = names_of(split_pictures(folder, pictures))
+    assert split == {"train": ["003.png", "001.png"], "dev": ["004.png"], "test": []}
+    (folder / "dev.txt").write_text("004.png\n003.png\n")
+    with pytest.raises(ValueError, match=r"in one split. Received: '003.png'"):
+        split_pictures(folder, pictures)
+    (folder / "dev.txt").write_text("nobody.png\n")
+    with pytest.raises(ValueError, match=r"'nobody.png' at .*dev.txt:1"):
+        split_pictures(folder, pictures)
+
+
+def test_empty_splits(tmp_path):
+    folder = many(tmp_path)
+    pictures = read_caption_folder(folder).pictures
+    split = split_pictures(folder, pictures, 0.0, 0.0)
+    assert split["dev"] and split["train"]
+    with pytest.raises(ValueError, match="split 'train'"):
+        split_pictures(folder, pictures[:7], 0.0, 0.0)

@@ -1,0 +1,156 @@
+"""The service and its export: pictures in, text out, bad items apart, no XLA."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.decoding import Beam, Greedy
+from keras_attn.serving.export import export_service, graph_ops, model_card, next_version, xla_ops
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.serving.service import UNREADABLE, CaptionService
+from keras_attn.text.tokenizer import Tokenizer
+from pipelines.predict import SavedCaptioner
+from tests.training import tiny
+
+ASK = Path(__file__).resolve().parents[2] / "pipelines" / "ask.py"
+
+
+def picture(seed, size=(13, 11), kind="PNG"):
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), "uint8")
+    data = io.BytesIO()
+    Image.fromarray(pixels).save(data, kind)
+    return data.getvalue()
+
+
+PICTURES = [picture(1), picture(2, (40, 23), "JPEG"), b"<html>", picture(3), b""]
+
+
+@pytest.fixture(scope="module")
+def service():
+    tokenizer = Tokenizer.learn(["a red dog", "two blue dogs"], 290)
+    model = tiny.captioner(tokenizer.vocabulary_size)
+    return CaptionService(model, tokenizer, Beam(3, 0.6, n_best=2), 7)
+
+
+@pytest.fixture(scope="module")
+def exported(service, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    return export_service(service, folder, model_card("tiny", {"Data": "none"}))
+
+
+def test_answers(service):
+    answer = service.explain(tf.constant(PICTURES))
+    assert answer[TEXT].shape == answer[SCORE].shape == (5, 2)
+    assert answer["weights"].shape == (5, 2, 7, 3, 4)
+    assert answer[ERROR].numpy().tolist() == [
+        b"",
+        b"",
+        UNREADABLE.encode(),
+        b"",
+        UNREADABLE.encode(),
+    ]
+    sums = np.sum(answer["weights"], (3, 4))
+    np.testing.assert_allclose(sums, answer["tokens"].numpy() != 0, atol=1e-5)
+    assert not np.any(answer["tokens"][2]) and answer[TEXT][2, 0] == b""
+    scores = answer[SCORE].numpy()[[0, 1, 3]]
+    assert (scores[:, 0] >= scores[:, 1]).all() and (scores < 0).all()
+
+
+def test_neighbors_change_nothing(service):
+    together = service.caption(tf.constant(PICTURES))
+    for row in (0, 1, 3):
+        alone = service.caption(tf.constant(PICTURES[row : row + 1]))
+        assert alone[TEXT][0].numpy().tolist() == together[TEXT][row].numpy().tolist()
+        np.testing.assert_allclose(alone[SCORE][0], together[SCORE][row], rtol=1e-5)
+
+
+def test_all_bad(service):
+    assert (service.caption(tf.constant([b"", b"x"]))[TEXT].numpy() == b"").all()
+
+
+def test_export_equals_the_service(service, exported):
+    answers = SavedCaptioner(exported.parent).explain(PICTURES, batch=2)
+    expected = service.explain(tf.constant(PICTURES))
+    for row, answer in enumerate(answers):
+        for key, value in answer.items():
+            value = np.asarray(value)
+            if value.dtype == np.float32:
+                np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
+            else:
+                np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
+
+
+def test_export_has_versions_a_card_and_no_xla(service, exported):
+    assert exported.name == "1" and not xla_ops(exported)
+    assert {"SentencepieceOp", "DecodeImage"} <= graph_ops(exported)
+    assert export_service(service, exported.parent, "card") == exported.parent / "2"
+    assert next_version(exported.parent) == 3
+    assert sorted(one.name for one in exported.parent.iterdir()) == ["1", "2", "README.md"]
+    assert (exported.parent / "README.md").read_text() == "card"
+
+
+def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_attn.serving.export.xla_ops", lambda path: {"XlaSort"})
+    with pytest.raises(ValueError, match=r"Received: \['XlaSort'\]"):
+        export_service(service, tmp_path / "model", "card")
+    assert not list((tmp_path / "model").iterdir())
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="Received: a file at"):
+        export_service(service, tmp_path / "file", "card")
+
+
+def test_process_without_our_package(service, exported, tmp_path):
+    paths = [tmp_path / f"{row}.img" for row in range(3)]
+    for path, data in zip(paths, PICTURES):
+        path.write_bytes(data)
+    command = [sys.executable, "-P", str(ASK), str(exported), *map(str, paths)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    texts = [line.split("\t")[2] for line in done.stdout.splitlines()]
+    expected = service.caption(tf.constant(PICTURES[:3]))
+    assert texts[:2] == [text.decode() for text in expected[TEXT][:2, 0].numpy()]
+    assert texts[2] == UNREADABLE
+    assert "keras_attn" not in ASK.read_text()
+
+
+def test_greedy_service(service):
+    greedy = CaptionService(service.model, service.tokenizer, Greedy(), 7)
+    one = CaptionService(service.model, service.tokenizer, Beam(1), 7)
+    for found, expected in zip(
+        greedy.caption([PICTURES[0]]).values(), one.caption([PICTURES[0]]).values()
+    ):
+        if found.dtype == tf.string:
+            assert found.numpy().tolist() == expected.numpy().tolist()
+
+
+@pytest.mark.parametrize("fit", ["squash", "crop"])
+@pytest.mark.parametrize("size", [(13, 11), (40, 11), (13, 70), (3, 5), (1, 1)])
+def test_picture_format(fit, size):
+    picture_format = PictureFormat(11, 13, fit)
+    data = picture(4, size)
+    found = picture_format.decode(tf.constant(data)).numpy()
+    assert found.shape == (11, 13, 3) and found.dtype == np.uint8
+    if size == (13, 11):
+        np.testing.assert_array_equal(found, np.asarray(Image.open(io.BytesIO(data))))
+
+
+def test_crop_keeps_the_center():
+    pixels = np.zeros((10, 30, 3), "uint8")
+    pixels[:, 10:20] = 200
+    found = PictureFormat(5, 5, "crop").resize(tf.constant(pixels)).numpy()
+    assert (found == 200).all()
+    assert not (PictureFormat(5, 5, "squash").resize(tf.constant(pixels)).numpy() == 200).all()
+
+
+def test_bad_formats():
+    with pytest.raises(ValueError, match="Received: 0x5"):
+        PictureFormat(0, 5)
+    with pytest.raises(ValueError, match="Received: 'stretch'"):
+        PictureFormat(5, 5, "stretch")

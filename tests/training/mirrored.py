@@ -1,0 +1,48 @@
+"""Trains a tiny captioner on drawn scenes with a strategy over two logical CPUs.
+
+Run as `python -m tests.training.mirrored STRATEGY FOLDER OUT`; writes how far each weight moved,
+and the history.
+"""
+
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE
+from keras_attn.training.devices import strategy_named
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.optimizers import ClippedAdam
+from pipelines.recipes.scenes import Scenes
+from tests.training import tiny
+
+
+def main(name, folder, out):
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = strategy_named(name)
+    assert strategy.num_replicas_in_sync == (2 if name == "mirrored" else 1)
+    recipe = Scenes(batch_size=4, image_size=13, lengths=(7, 13, 40), vocabulary_size=300)
+    splits, _ = recipe.read(folder)
+    tokenizer = recipe.tokenizer(splits["train"])
+    batches = recipe.batches(tokenizer)
+    keras.utils.set_random_seed(3)
+    with strategy.scope():
+        model = tiny.captioner(tokenizer.vocabulary_size, size=(13, 13))
+        model.compile(
+            ClippedAdam(0.01, clip_norm=0.1, epsilon=0.01),
+            TokenCrossEntropy(0.1),
+            weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
+        )
+    before = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
+    train, dev = batches.dataset(splits["train"]), batches.dataset(splits["dev"])
+    assert all(inputs[IMAGE].shape[0] == 4 for inputs, _, _ in train)
+    fitted = model.fit(train, validation_data=dev, epochs=2, shuffle=False, verbose=0)
+    after = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
+    moved = np.concatenate([np.ravel(b - a) for a, b in zip(before, after)])
+    np.savez(out, moved=moved, **{key: np.array(one) for key, one in fitted.history.items()})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

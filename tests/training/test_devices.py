@@ -1,0 +1,62 @@
+"""Strategies and precision; two logical CPUs equal one device."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.training import devices
+from pipelines.scenes import write_scenes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_two_devices_equal_one(tmp_path):
+    folder = write_scenes(tmp_path / "scenes", train=11, dev=5, test=2, novel=2)
+    for name in ("one", "mirrored"):
+        program = [sys.executable, "-m", "tests.training.mirrored"]
+        command = [*program, name, str(folder), str(tmp_path / name)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
+        assert set(one.files) == set(two.files)
+        for key in one.files:
+            np.testing.assert_allclose(one[key], two[key], atol=2e-5, err_msg=key)
+        assert np.abs(one["moved"]).max() > 1e-3
+
+
+def test_tpu_with_a_fake_resolver(monkeypatch):
+    calls = []
+    monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", calls.append)
+    monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", calls.append)
+    monkeypatch.setattr(tf.distribute, "TPUStrategy", lambda cluster: ("strategy", cluster))
+    assert devices.strategy_named("tpu", lambda: "cluster") == ("strategy", "cluster")
+    assert calls == ["cluster", "cluster"]
+
+    def nothing():
+        raise ValueError("no TPU address")
+
+    with pytest.raises(ValueError, match=r"Expected a TPU for strategy 'tpu'.*no TPU address"):
+        devices.strategy_named("tpu", nothing)
+
+
+def test_names():
+    assert devices.strategy_named("one").num_replicas_in_sync == 1
+    with pytest.raises(ValueError, match="Received: 'two'"):
+        devices.strategy_named("two")
+    with pytest.raises(ValueError, match="Received: 'half'"):
+        devices.precision_policy("half")
+
+
+def test_precision(monkeypatch, tmp_path):
+    assert devices.precision_policy("float32") == "float32"
+    assert devices.precision_policy("bfloat16") == "mixed_bfloat16"
+    assert devices.precision_policy("auto", "tpu") == "mixed_bfloat16"
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
+    for flags, fast in (("avx2 amx_bf16", True), ("avx2 fma", False)):
+        (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
+        assert devices._fast_bfloat16(tmp_path / "cpuinfo") is fast
+    assert devices._fast_bfloat16(tmp_path / "none") is False
