@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.evaluation.pointing import pointing_accuracy
-from keras_attn.viz.attention import Explanation
 from pipelines.evaluate import Evaluation, evaluate
 from pipelines.export import export
-from pipelines.predict import SavedCaptioner
+from pipelines.predict import SavedCaptioner, explanation_of
 from pipelines.recipes.scenes import Scenes
 from pipelines.run import Run
 from pipelines.scenes import IMAGE_SIZE, write_scenes
@@ -66,9 +65,7 @@ def measure(run: Run, data, split: str, version) -> dict[str, float]:
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, split)
     answers = SavedCaptioner(version).explain([path.read_bytes() for path in pictures])
-    explanations = [
-        Explanation.of({key: value[None] for key, value in answer.items()}, 0) for answer in answers
-    ]
+    explanations = [explanation_of(answer) for answer in answers]
     captions = {one["image"]: one["references"][0] for one in found.captions}
     scenes = [
         {

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 
@@ -56,7 +57,7 @@ class SavedCaptioner:
         answer = self.explain([picture])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{path}: {error}")
-        explanation = Explanation.of({key: value[None] for key, value in answer.items()}, 0)
+        explanation = explanation_of(answer)
         image = io.BytesIO()
         explanation_figure(picture, explanation).savefig(image, format="png", dpi=110)
         partial = Path(out).with_name(f"partial-{Path(out).name}")
@@ -74,3 +75,8 @@ class SavedCaptioner:
                 {key: value[row] for key, value in arrays.items()} for row in range(len(chunk))
             ]
         return answers
+
+
+def explanation_of(answer: dict, rank: int = 0) -> Explanation:
+    """The `Explanation` in one answer of `SavedCaptioner.explain`; rank 0 is the best caption."""
+    return Explanation.of({key: np.asarray(value)[None] for key, value in answer.items()}, 0, rank)

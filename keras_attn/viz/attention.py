@@ -11,6 +11,7 @@ from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, E
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties, findfont, get_font
     from PIL import Image
 except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
@@ -115,10 +116,17 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     axes[0].imshow(image)
     for axis, word, weights in zip(axes[1:], explanation.words, explanation.weights):
         axis.imshow(_overlay(image, weights))
-        axis.set_title(word, fontsize=13, pad=3)
-    figure.suptitle(explanation.text or "(no caption)", fontsize=13, wrap=True)
+        axis.set_title(_drawable(word), fontsize=13, pad=3)
+    figure.suptitle(_drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
     figure.tight_layout(pad=0.4)
     return figure
+
+
+def _drawable(text):
+    """The text with □ for what matplotlib's font cannot show; $ is no mathematics."""
+    known = get_font(findfont(FontProperties())).get_charmap()
+    shown = "".join(one if ord(one) in known else "□" for one in text)
+    return shown.replace("$", r"\$")
 
 
 def _overlay(image, weights):

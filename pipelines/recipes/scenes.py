@@ -18,7 +18,7 @@ class Scenes(CaptioningRecipe):
     vocabulary_size: int = option(360, "most pieces that the tokenizer learns")
     batch_size: int = option(64, "pictures in a batch, over all devices")
     captions_per_picture: int = option(1, "captions of one picture in a batch row")
-    lengths: tuple[int, ...] = option((18,), "bucket lengths in pieces")
+    lengths: tuple[int, ...] = option((6, 12, 18), "bucket lengths in pieces")
     embedding_units: int = option(64, "width of embeddings and deep output")
     hidden_units: int = option(128, "width of the LSTM")
     attention_units: int = option(64, "width of the attention's hidden layer")

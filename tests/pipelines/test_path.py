@@ -12,8 +12,9 @@ from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
 
-CHOICES = """--batch-size 5 --hidden-units 7 --embedding-units 3 --attention-units 5 --epochs 2
---vocabulary-size 300 --lengths 13 60 --beam-width 2 --monitor val_loss""".split()
+CHOICES = ["--batch-size", "5", "--hidden-units", "7", "--embedding-units", "3", "--epochs", "2"]
+CHOICES += ["--attention-units", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
+CHOICES += ["--beam-width", "2", "--monitor", "val_loss"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_train_leaves_a_run_directory(run):
         for event in tf.compat.v1.train.summary_iterator(str(events[0]))
         for value in event.summary.value
     ]
-    assert "attention/image/0" in tags
+    assert "attention" in tags
 
 
 def test_evaluate(run, data, tmp_path, capsys):
@@ -102,9 +103,7 @@ def test_help_lists_the_recipes_flags(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["train", "scenes", "-h"])
     shown = capsys.readouterr().out
-    assert (
-        "--hidden-units INT" in shown and "--no-lowercase" in shown and "(default: 18" not in shown
-    )
+    assert "--hidden-units INT" in shown and "--no-lowercase" in shown
     assert main(["recipes"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in recipe_names())
