@@ -42,6 +42,7 @@ class GeneralAttention(keras.layers.Layer):
             with a single query.
 
     Example:
+        >>> from keras_attn.layers import ScaledDotAttention
         >>> layer = GeneralAttention(ScaledDotAttention(), 7, 7, 5, causal=True)
         >>> context, weights = layer(ops.ones((2, 3, 11)))
         >>> tuple(context.shape), tuple(weights.shape)

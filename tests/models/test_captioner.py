@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import FEATURES, IMAGE, LOGITS, TOKENS, WEIGHTS
+from keras_attn.decoding import Beam, Greedy, decode
 from keras_attn.models.caption_decoder import CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.training.losses import TokenCrossEntropy
@@ -86,6 +87,18 @@ def test_training_step_under_xla_equals_plain(model):
         losses.append([float(model.train_on_batch(*data)) for _ in range(2)])
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
     assert losses[0][1] < losses[0][0]
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(3, 0.6, n_best=2)])
+def test_decoding_under_xla_equals_plain(model, strategy):
+    images = tiny.batch()[0][IMAGE]
+
+    def search(pictures):
+        return tuple(decode(model, pictures, strategy, 7))
+
+    plain = tf.function(search)(images)
+    for found, expected in zip(tf.function(search, jit_compile=True)(images), plain):
+        np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 def test_bad_arguments(model):

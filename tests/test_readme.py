@@ -1,0 +1,39 @@
+"""The README's Python runs."""
+
+import re
+from pathlib import Path
+
+from pipelines.scenes import write_scenes
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+IMPORTS = """
+from keras_attn.decoding import Beam
+from keras_attn.serving.export import export_service
+from keras_attn.serving.service import CaptionService
+"""
+
+
+def blocks():
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_captioner_in_ten_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_scenes("scenes", train=5, dev=3, test=2, novel=1)
+    source = next(block for block in blocks() if "CaptionData" in block)
+    names = {}
+    exec(IMPORTS + source, names)
+    assert (tmp_path / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()
+
+
+def test_one_layer_in_five_lines():
+    source = next(block for block in blocks() if "AdditiveAttention" in block)
+    names = {}
+    exec(source, names)
+    context, weights = names["model"].output
+    assert tuple(context.shape) == (None, 2) and len(weights.shape) == 2
+
+
+def test_the_clients_compile():
+    for source in blocks():
+        compile(source, "README.md", "exec")
