@@ -118,7 +118,7 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
         axis.imshow(_overlay(image, weights))
         axis.set_title(_drawable(word), fontsize=13, pad=3)
     figure.suptitle(_drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
-    figure.tight_layout(pad=0.4)
+    figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
     return figure
 
 
