@@ -146,17 +146,14 @@ def _evaluate(arguments):
 
 
 def _export(arguments):
+    from pipelines.evaluate import evaluate
     from pipelines.export import export
     from pipelines.run import Run
 
-    version = export(
-        Run(arguments.run),
-        arguments.folder,
-        data=arguments.data,
-        split=arguments.split,
-        beam_width=arguments.beam_width,
-        n_best=arguments.n_best,
-    )
+    run, width, evaluation = Run(arguments.run), arguments.beam_width, None
+    if arguments.data:
+        evaluation = evaluate(run, arguments.data, arguments.split, width)
+    version = export(run, arguments.folder, evaluation, width, arguments.n_best)
     print(f"exported: {version}")
 
 

@@ -17,7 +17,6 @@ from pipelines.evaluate import Evaluation, evaluate
 from pipelines.export import export
 from pipelines.predict import SavedCaptioner, explanation_of
 from pipelines.recipes.scenes import Scenes
-from pipelines.run import Run
 from pipelines.scenes import IMAGE_SIZE, write_scenes
 from pipelines.train import train
 
@@ -46,8 +45,12 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     run = train(recipe, data, out / "run", name="scenes")
     minutes = (time.monotonic() - begin) / 60
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
-    version = export(run, out / "saved_models" / "scenes", data=data, split="test")
-    scores = {split: measure(run, data, split, version) for split in SPLITS}
+    found = {split: evaluate(run, data, split) for split in SPLITS}
+    version = export(run, out / "saved_models" / "scenes", found["test"])
+    scores = {
+        split: {**one.scores, "pointing": pointing(one, data, version)}
+        for split, one in found.items()
+    }
     print(f"\n{table(scores)}\n")
     pictures = _pictures(data, "test")[:ASKED]
     print("A process that loads nothing but the SavedModel answers for unseen scenes:")
@@ -59,11 +62,10 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     return scores
 
 
-def measure(run: Run, data, split: str, version) -> dict[str, float]:
-    """Caption scores and pointing of one split; pointing is asked of the SavedModel."""
-    found: Evaluation = evaluate(run, data, split)
+def pointing(found: Evaluation, data, version) -> float:
+    """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
-    pictures = _pictures(data, split)
+    pictures = _pictures(data, found.split)
     answers = SavedCaptioner(version).explain([path.read_bytes() for path in pictures])
     explanations = [explanation_of(answer) for answer in answers]
     captions = {one["image"]: one["references"][0] for one in found.captions}
@@ -75,8 +77,7 @@ def measure(run: Run, data, split: str, version) -> dict[str, float]:
         }
         for path in pictures
     ]
-    pointing = pointing_accuracy(explanations, scenes, (IMAGE_SIZE, IMAGE_SIZE))
-    return {**found.scores, "pointing": pointing}
+    return pointing_accuracy(explanations, scenes, (IMAGE_SIZE, IMAGE_SIZE))
 
 
 def table(scores: dict[str, dict[str, float]]) -> str:

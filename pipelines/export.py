@@ -4,15 +4,14 @@ import json
 from pathlib import Path
 
 from keras_attn.serving.export import export_service, model_card
-from pipelines.evaluate import evaluate
+from pipelines.evaluate import Evaluation
 from pipelines.run import Run
 
 
 def export(
     run: Run,
     folder,
-    data=None,
-    split: str = "dev",
+    evaluation: Evaluation | None = None,
     beam_width: int | None = None,
     n_best: int = 1,
 ) -> Path:
@@ -21,8 +20,7 @@ def export(
     Args:
         run: `Run`.
         folder: path of the model's folder.
-        data: path of the data folder; if given, the run is evaluated for the model card.
-        split: of that evaluation.
+        evaluation: `Evaluation` whose table goes on the model card.
         beam_width: int, or None for the recipe's.
         n_best: int. Captions answered for each picture.
 
@@ -31,10 +29,10 @@ def export(
     """
     description = run.description
     metrics = "Not measured at export."
-    if data is not None:
-        command = f"keras-attn evaluate RUN --data DATA --split {split}"
-        command += f" --beam-width {beam_width}" if beam_width is not None else ""
-        metrics = f"{evaluate(run, data, split, beam_width).table()}\n\nCommand: `{command}`"
+    if evaluation is not None:
+        command = f"keras-attn evaluate RUN --data DATA --split {evaluation.split}"
+        command += f" --beam-width {evaluation.beam_width}"
+        metrics = f"{evaluation.table()}\n\nCommand: `{command}`"
     service = run.service(beam_width, n_best)
     return export_service(service, folder, _card(Path(folder).name, description, metrics, service))
 

@@ -31,9 +31,10 @@ def load_recipe(name: str) -> type:
         path = Path(name)
         if not path.is_file():
             raise ValueError(f"Expected a recipe file. Received: {name}, no such file")
-        module = types.ModuleType(path.stem)
+        # A name of its own: a file called json.py must not take the place of a module.
+        module = types.ModuleType(f"keras_attn_recipe_{path.stem}")
         module.__file__ = str(path)
-        sys.modules[path.stem] = module
+        sys.modules[module.__name__] = module
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     elif name in recipe_names():
         module = importlib.import_module(f"{__name__}.{name}")
