@@ -23,8 +23,8 @@ COLORS = {
 SHAPES = ("circle", "square", "triangle", "cross", "star")
 RADII = {"small": (5, 6), "large": (9, 11)}
 HELD_OUT_PAIRS = (("red", "triangle"), ("blue", "star"), ("yellow", "circle"))
-MARGIN = 6
-"""Pixels by which places must differ wherever the caption depends on them."""
+MARGIN = 8
+"""Pixels by which places must differ wherever the caption depends on them: an attended cell."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _draw_shape(pencil, shape, box, color):
 
 def write_scenes(
     folder,
-    train: int = 12000,
+    train: int = 20000,
     dev: int = 500,
     test: int = 1000,
     novel: int = 500,

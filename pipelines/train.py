@@ -12,6 +12,7 @@ from keras_attn.training.callbacks import (
     AttentionImages,
     BestModel,
     GenerationMetrics,
+    TimeLeft,
     better_direction,
 )
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
@@ -141,6 +142,7 @@ def _callbacks(recipe, run, model, loaded):
         keras.callbacks.CSVLogger(str(run.folder / "history.csv"), append=True),
         keras.callbacks.EarlyStopping(monitor, mode=mode, patience=recipe.patience),
         keras.callbacks.BackupAndRestore(str(run.folder / "backup")),
+        TimeLeft(),
     ]
 
 

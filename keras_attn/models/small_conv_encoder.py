@@ -6,64 +6,83 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SmallConvEncoder(keras.layers.Layer):
-    """A small CNN for drawn scenes: every stage halves the picture, then refines its grid.
+    """A small CNN for drawn scenes: every stage makes the grid coarser, then refines it.
 
-    A stage is a convolution of stride 2, then one of stride 1 around which a shortcut runs. Each
-    is followed by a layer normalization over the features of one cell and a ReLU, so a picture's
+    A stage is a strided convolution, then one of stride 1 around which a shortcut runs. Each is
+    followed by a layer normalization over the features of one cell and a ReLU, so a picture's
     features depend neither on the rest of the batch nor on the number of replicas.
 
     Args:
         filters: ints > 0, one a stage. The last is F.
-        kernel_size: int > 0, pixels.
-        coordinates: bool. Whether each stage's first convolution also sees where it is: two more
-            channels with a cell's vertical and horizontal place in (-1, 1). Convolutions
-            alone hardly know the place that "left of" and "above" need.
+        strides: ints > 0, one a stage. A strided convolution sees 2 · stride pixels each way, so
+            that neighbors overlap by half.
+        kernel_size: int > 0, cells, of the refining convolution.
+        coordinates: bool. Whether features say where they are: each stage's strided convolution
+            sees two more channels with a cell's vertical and horizontal place in (-1, 1), and a
+            linear map of the place is added to the grid at the end. Convolutions alone hardly
+            know the place that "left of" and "above" need.
 
     Call arguments:
         images: uint8 or float (B, height, width, C), pixels in 0..255.
 
     Returns:
-        features: float (B, ceil(height / 2^n), ceil(width / 2^n), F) for n stages, compute
-            dtype: 8 x 8 cells for 64 x 64 pixels and the default three stages.
+        features: float (B, grid height, grid width, F), compute dtype; a stage of stride s makes
+            ceil(n / s) cells of n: 8 x 8 for 64 x 64 pixels and the default strides.
 
     Raises:
-        ValueError: no filters, or a size < 1.
+        ValueError: no filters, not one stride for each, or a size < 1.
 
     Example:
-        >>> features = SmallConvEncoder((5, 7))(ops.zeros((2, 13, 11, 3)))
+        >>> features = SmallConvEncoder((5, 7), (2, 2))(ops.zeros((2, 13, 11, 3)))
         >>> tuple(features.shape)
         (2, 4, 3, 7)
 
     Source: coordinates as in CoordConv, Liu et al. 2018, arXiv:1807.03247. Differs: the part of
-    the convolution that sees them is one of its own, run once for the batch and added.
+    the convolution that sees them is one of its own, run once for the batch and added; the last
+    map.
     """
 
-    def __init__(self, filters=(16, 32, 64), kernel_size=3, coordinates=True, **kwargs):
+    def __init__(self, filters=(32, 64), strides=(4, 2), kernel_size=3, coordinates=True, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if not filters or min(*filters, kernel_size) < 1:
+        if not filters or len(filters) != len(strides) or min(*filters, *strides, kernel_size) < 1:
             raise ValueError(
-                "Expected at least one stage, and filters and kernel_size >= 1. "
-                f"Received: filters={filters}, kernel_size={kernel_size}"
+                "Expected at least one stage, a stride for each of filters, and all of them and "
+                f"kernel_size >= 1. Received: filters={filters}, strides={strides}, "
+                f"kernel_size={kernel_size}"
             )
-        self.filters = tuple(filters)
+        self.filters, self.strides = tuple(filters), tuple(strides)
         self.kernel_size = kernel_size
         self.coordinates = coordinates
         self._stages = [
-            _Stage(width, kernel_size, coordinates, dtype=self.dtype_policy) for width in filters
+            _Stage(width, stride, kernel_size, coordinates, dtype=self.dtype_policy)
+            for width, stride in zip(filters, strides)
         ]
+        self._locate = (
+            keras.layers.Dense(
+                self.filters[-1],
+                use_bias=False,
+                kernel_initializer=keras.initializers.RandomNormal(stddev=1.0),
+                dtype=self.dtype_policy,
+            )
+            if coordinates
+            else None
+        )
 
     def build(self, input_shape):
         for stage in self._stages:
             stage.build(input_shape)
             stage.trainable = self.trainable  # Keras hands on changes of the flag only.
             input_shape = stage.compute_output_shape(input_shape)
+        if self._locate:
+            self._locate.build((1, None, None, 2))
+            self._locate.trainable = self.trainable
 
     def call(self, images):
         pixels = ops.cast(images, "float32") / 127.5 - 1.0
         features = ops.cast(pixels, self.compute_dtype)
         for stage in self._stages:
             features = stage(features)
-        return features
+        return _located(features, features, self._locate)
 
     def compute_output_shape(self, input_shape):
         for stage in self._stages:
@@ -74,52 +93,59 @@ class SmallConvEncoder(keras.layers.Layer):
         return {
             **super().get_config(),
             "filters": list(self.filters),
+            "strides": list(self.strides),
             "kernel_size": self.kernel_size,
             "coordinates": self.coordinates,
         }
 
 
 class _Stage(keras.layers.Layer):
-    """Halves the grid, with the places' part added, then adds a refinement of the same size."""
+    """A coarser grid, with the places' part added, then a refinement of the same size added."""
 
-    def __init__(self, filters, kernel_size, coordinates, **kwargs):
+    def __init__(self, filters, stride, kernel_size, coordinates, **kwargs):
         super().__init__(**kwargs)
         settings = {
-            "filters": filters,
-            "kernel_size": kernel_size,
             "padding": "same",
             "data_format": "channels_last",
             "kernel_initializer": "he_normal",
             "dtype": self.dtype_policy,
         }
-        self._halve = keras.layers.Conv2D(strides=2, **settings)
+        coarser = {**settings, "strides": stride}
+        self._reduce = keras.layers.Conv2D(filters, 2 * stride, **coarser)
         self._locate = (
-            keras.layers.Conv2D(strides=2, use_bias=False, **settings) if coordinates else None
+            keras.layers.Conv2D(filters, 2 * stride, use_bias=False, **coarser)
+            if coordinates
+            else None
         )
-        self._refine = keras.layers.Conv2D(**settings)
-        self._halve_norm, self._refine_norm = (
+        self._refine = keras.layers.Conv2D(filters, kernel_size, **settings)
+        self._reduce_norm, self._refine_norm = (
             keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy) for _ in range(2)
         )
 
     def build(self, input_shape):
         output_shape = self.compute_output_shape(input_shape)
-        self._halve.build(input_shape)
+        self._reduce.build(input_shape)
         if self._locate:
             self._locate.build((1, None, None, 2))
         self._refine.build(output_shape)
-        self._halve_norm.build(output_shape)
+        self._reduce_norm.build(output_shape)
         self._refine_norm.build(output_shape)
 
     def call(self, inputs):
-        halved = self._halve(inputs)
-        if self._locate:
-            _, height, width, _ = ops.shape(inputs)
-            halved = halved + self._locate(_places(height, width))
-        halved = ops.relu(self._halve_norm(halved))
-        return halved + ops.relu(self._refine_norm(self._refine(halved)))
+        reduced = _located(self._reduce(inputs), inputs, self._locate)
+        reduced = ops.relu(self._reduce_norm(reduced))
+        return reduced + ops.relu(self._refine_norm(self._refine(reduced)))
 
     def compute_output_shape(self, input_shape):
-        return self._halve.compute_output_shape(input_shape)
+        return self._reduce.compute_output_shape(input_shape)
+
+
+def _located(features, grid, locate):
+    """Features with `locate` of the places of a grid's cells added, if there is such a layer."""
+    if locate is None:
+        return features
+    _, height, width, _ = ops.shape(grid)
+    return features + locate(_places(height, width))
 
 
 def _places(height, width):

@@ -1,7 +1,8 @@
-"""Callbacks: captions scored while training, the best model kept, attention in TensorBoard."""
+"""Callbacks: captions scored while training, the best model, attention in TensorBoard, time."""
 
 import json
 import os
+import time
 from pathlib import Path
 
 import keras
@@ -106,3 +107,21 @@ class AttentionImages(keras.callbacks.Callback):
         with tf.summary.create_file_writer(self.folder).as_default():
             pictures = self.draw()
             tf.summary.image("attention", pictures, step=epoch, max_outputs=len(pictures))
+
+
+class TimeLeft(keras.callbacks.Callback):
+    """Says after each epoch how long the rest of the training will take at the pace so far."""
+
+    def on_train_begin(self, logs=None):
+        self.begin, self.done = time.monotonic(), 0
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.done += 1
+        total = self.params["epochs"]
+        seconds = (time.monotonic() - self.begin) / self.done * (total - epoch - 1)
+        print(f"\nepoch {epoch + 1} of {total} done, about {_span(seconds)} left")
+
+
+def _span(seconds):
+    """Seconds in words, to the minute above a minute and a half."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -83,5 +83,7 @@ CASES = {
     "bottleneck_decoder": Case(
         lambda **k: _decoder(BottleneckReader(), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
-    "small_conv": Case(lambda **k: SmallConvEncoder((3, 5), 5, False, **k), ((2, 11, 13, 3),)),
+    "small_conv": Case(
+        lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)
+    ),
 }

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 
 def small(**settings):
-    return SmallConvEncoder((5, 7), kernel_size=5, coordinates=False, **settings)
+    return SmallConvEncoder((5, 7), (2, 2), kernel_size=5, coordinates=False, **settings)
 
 
 def lite0(**settings):
@@ -157,7 +157,7 @@ def test_an_encoder_made_frozen_adds_no_trainable_variables_to_its_model(make):
 
 
 def test_small_encoder_sees_one_picture_at_a_time():
-    encoder = SmallConvEncoder((5, 7))
+    encoder = SmallConvEncoder((5, 7), (2, 2))
     together = array(encoder(pictures()))
     alone = np.concatenate([array(encoder(picture[np.newaxis])) for picture in pictures()])
     np.testing.assert_allclose(together, alone, atol=1e-5)
@@ -165,7 +165,7 @@ def test_small_encoder_sees_one_picture_at_a_time():
 
 @pytest.mark.parametrize("coordinates", [False, True])
 def test_only_coordinates_tell_the_cells_of_a_blank_picture_apart(coordinates):
-    encoder = SmallConvEncoder((5, 7), coordinates=coordinates)
+    encoder = SmallConvEncoder((5, 7), (2, 2), coordinates=coordinates)
     features = array(encoder(np.full((1, 64, 48, 3), 200, np.uint8)))
     inside = features[0, 4:-4, 4:-4]
     cells = np.unique(np.round(inside.reshape(-1, 7), 5), axis=0)
@@ -175,7 +175,11 @@ def test_only_coordinates_tell_the_cells_of_a_blank_picture_apart(coordinates):
 def test_small_encoder_learns():
     keras.utils.set_random_seed(3)
     model = keras.Sequential(
-        [SmallConvEncoder((5, 7)), keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(2)]
+        [
+            SmallConvEncoder((5, 7), (2, 2)),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(2),
+        ]
     )
     model.compile(
         keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -188,10 +192,13 @@ def test_small_encoder_learns():
     assert losses[-1] < 0.5 * losses[0]
 
 
-@pytest.mark.parametrize("filters, kernel_size", [((), 3), ((5, 0), 3), ((5,), 0)])
-def test_small_encoder_refuses_empty_sizes(filters, kernel_size):
+@pytest.mark.parametrize(
+    "filters, strides, kernel_size",
+    [((), (), 3), ((5, 0), (2, 2), 3), ((5,), (2,), 0), ((5,), (0,), 3), ((5, 7), (2,), 3)],
+)
+def test_small_encoder_refuses_empty_sizes(filters, strides, kernel_size):
     with pytest.raises(ValueError, match=r"Expected at least one stage.*Received: filters="):
-        SmallConvEncoder(filters, kernel_size)
+        SmallConvEncoder(filters, strides, kernel_size)
 
 
 def test_lite0_equals_the_twin_on_any_weights(tmp_path):

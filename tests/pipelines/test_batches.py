@@ -75,7 +75,7 @@ def test_shuffling_is_seeded(batches, records):
 
 
 def test_features_come_with_their_pictures(batches, records, tmp_path):
-    encoder = SmallConvEncoder((3,))
+    encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))
     features = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
     again = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
@@ -94,9 +94,31 @@ def test_features_come_with_their_pictures(batches, records, tmp_path):
     assert images.shape == (12, 5, 7, 3) and not images[11].any()
 
 
+def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(records, tmp_path):
+    encoder = SmallConvEncoder((3,), (2,))
+    encoder.build((None, 5, 7, 3))
+
+    def features(fit="squash"):
+        picture_format = PictureFormat(5, 7, fit)
+        found = np.array(cached_features(records, encoder, picture_format, tmp_path / "cache", 4))
+        return found, len(list((tmp_path / "cache").iterdir()))
+
+    first, files = features()
+    assert files == 1 and features()[1] == 1
+    encoder.weights[0].assign(-encoder.weights[0])
+    reweighted, files = features()
+    assert files == 2 and not np.allclose(reweighted, first)
+    assert features("crop")[1] == 3
+    records[4].path.write_bytes(records[5].path.read_bytes())
+    changed, files = features()
+    assert files == 4
+    np.testing.assert_array_equal(changed[4], reweighted[5])
+    np.testing.assert_array_equal(np.delete(changed, 4, 0), np.delete(reweighted, 4, 0))
+
+
 def test_unreadable_picture_is_named(batches, records, tmp_path):
     records[4].path.write_bytes(b"<html>")
-    encoder = SmallConvEncoder((3,))
+    encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))
     with pytest.raises(ValueError, match=r"that can be read. Received: .*4\.png"):
         cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)

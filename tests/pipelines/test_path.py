@@ -81,7 +81,7 @@ def test_same_run_directory_again(run, data, capsys):
     assert main([*command, *CHOICES]) == 2
     assert "whose training has ended" in capsys.readouterr().err
     assert main(command) == 2
-    assert "batch_size=5 instead of 64" in capsys.readouterr().err
+    assert "batch_size=5 instead of 16" in capsys.readouterr().err
 
 
 def test_users_own_recipe_file(tmp_path):

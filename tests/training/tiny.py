@@ -17,7 +17,7 @@ def captioner(vocabulary=VOCABULARY, penalty=0.7, dropout=0.0, size=SIZE):
     decoder = CaptionDecoder(
         CaptionDecoderConfig(vocabulary, 5, 7, 3, dropout), AttentionReader(5), name="decoder"
     )
-    model = Captioner(SmallConvEncoder((3, 5)), decoder, size, penalty)
+    model = Captioner(SmallConvEncoder((3, 5), (2, 2)), decoder, size, penalty)
     model.build()
     return model
 

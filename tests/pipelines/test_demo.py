@@ -1,0 +1,29 @@
+"""The whole demo, on a few scenes."""
+
+import json
+
+import pytest
+
+from pipelines.demo import demo
+from pipelines.recipes.scenes import Scenes
+
+
+def test_demo(tmp_path, capfd):
+    out = tmp_path / "demo"
+    recipe = Scenes(epochs=1, batch_size=7, hidden_units=5, embedding_units=3, beam_width=2)
+    scores = demo(out, recipe, train=29, dev=3, test=5, novel=2)
+    assert list(scores) == ["test", "novel_pairs"]
+    assert all({"exact", "pointing", "bleu_4"} <= set(one) for one in scores.values())
+    assert json.loads((out / "scores.json").read_text()) == scores
+    assert (out / "attention.png").read_bytes().startswith(b"\x89PNG")
+    assert (out / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()
+    printed = capfd.readouterr().out
+    assert "| unseen scenes | " in printed and "| pairs never seen | " in printed
+    assert sum(line.startswith(str(out / "scenes" / "images")) for line in printed.split("\n")) == 5
+
+
+def test_demo_replaces_a_demo_and_nothing_else(tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match=r"Expected a new folder.*thesis\.tex"):
+        demo(tmp_path)
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
