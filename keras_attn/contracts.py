@@ -23,6 +23,8 @@ LOGITS = "logits"
 """Output key of a model: float32 (B, C, T, V)."""
 WEIGHTS = "weights"
 """Output key of a model: float32 (B, C, T, S), attention weights; rows sum to 1."""
+LOCATIONS = "locations"
+"""Output key of a model that samples where it looks, in training: int32 (B, C, T), −1 for none."""
 
 TEXT = "text"
 """Answer key: string (B, n), best first."""

@@ -51,7 +51,7 @@ class CaptionDecoder(keras.layers.Layer):
 
     Args:
         config: `CaptionDecoderConfig`.
-        reader: layer with `start` and `read`: `AttentionReader` or `BottleneckReader`.
+        reader: layer of `context_readers`, such as `AttentionReader`.
 
     Call arguments:
         features: float (B, S, D).
@@ -60,6 +60,7 @@ class CaptionDecoder(keras.layers.Layer):
     Returns:
         logits: float32 (B, C, T, V).
         weights: float32 (B, C, T, S).
+        locations: int32 (B, C, T), only where the reader samples them in training.
 
     Source: Xu et al. 2015, arXiv:1502.03044, 3.1. Differs: the deep output has a tanh and dropout,
     as in the authors' program; 1 is added to the forget gate; optional projection of the features.
@@ -121,14 +122,16 @@ class CaptionDecoder(keras.layers.Layer):
         embedded = self.dropout(self.embedding(tokens), training=training)
         embedded = ops.reshape(embedded, (-1, length, self.config.embedding_units))
         gates = ops.swapaxes(self.input_gates(embedded), 0, 1)
+        draws = self.reader.draws(memory, captions, length) if training else None
         step = functools.partial(self._recur, memory)
-        _, outputs = scan(step, (hidden, cell), gates)
-        hidden, context, weights = (ops.swapaxes(output, 0, 1) for output in outputs)
+        _, outputs = scan(step, (hidden, cell), (gates,) if draws is None else (gates, draws))
+        hidden, context, weights, *locations = (ops.swapaxes(one, 0, 1) for one in outputs)
         logits = self._deep_output(embedded, hidden, context, training)
         grouped = (-1, captions, length)
         return (
             ops.reshape(logits, (*grouped, self.config.vocabulary_size)),
             ops.reshape(weights, (*grouped, weights.shape[-1])),
+            *(ops.reshape(one, grouped) for one in locations),
         )
 
     def start(self, context, training=None):
@@ -153,18 +156,25 @@ class CaptionDecoder(keras.layers.Layer):
     def step(self, tokens, memory, state):
         """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
         embedded = self.embedding(tokens)
-        state, (hidden, context, weights) = self._recur(memory, state, self.input_gates(embedded))
+        state, (hidden, context, weights) = self._recur(
+            memory, state, (self.input_gates(embedded),)
+        )
         return StepResult(self._deep_output(embedded, hidden, context, False), state, weights)
 
-    def _recur(self, memory, state, input_gates):
-        """(hidden, cell) and the gates of the input word -> new state; hidden, context, weights."""
+    def _recur(self, memory, state, inputs):
+        """(hidden, cell), the gates of the input word and draws, if any -> new state, outputs.
+
+        The outputs are hidden, context, weights and, with draws, locations.
+        """
         hidden, cell = state
-        context, weights = self.reader.read(memory, hidden)
+        input_gates, *draws = inputs
+        context, weights, location = self.reader.read(memory, hidden, *draws)
         gates = input_gates + self.hidden_gates(hidden) + self.context_gates(context)
         enter, forget, candidate, leave = ops.split(ops.cast(gates, "float32"), 4, axis=-1)
         cell = ops.sigmoid(forget + 1.0) * cell + ops.sigmoid(enter) * ops.tanh(candidate)
         hidden = ops.cast(ops.sigmoid(leave) * ops.tanh(cell), self.compute_dtype)
-        return (hidden, cell), (hidden, context, weights)
+        outputs = (hidden, context, weights) + (() if location is None else (location,))
+        return (hidden, cell), outputs
 
     def _deep_output(self, embedded, hidden, context, training):
         deep = embedded + self.hidden_output(hidden) + self.context_output(context)

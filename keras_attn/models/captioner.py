@@ -3,17 +3,18 @@
 import keras
 from keras import ops
 
-from keras_attn.contracts import FEATURES, IMAGE, LOGITS, PAD_ID, TOKENS, WEIGHTS
+from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.caption_decoder import CaptionDecoder
-from keras_attn.ops.replicas import global_mean
+from keras_attn.ops.replicas import global_mean, sum_over_replicas
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Captioner(keras.Model):
     """Pictures to captions.
 
-    The loss of `compile` (cross-entropy of the next piece) is joined by the doubly stochastic
-    penalty, which wants every place of the picture to be looked at once in a caption:
+    The loss of `compile` (cross-entropy of the next piece) is joined by the reader's own objective
+    where it samples locations (`HardAttentionReader`), and by the doubly stochastic penalty,
+    which wants every place of the picture to be looked at once in a caption:
 
         λ · mean over captions and places i of (1 − Σ_t α_ti)², t over real (unpadded) steps
 
@@ -28,7 +29,8 @@ class Captioner(keras.Model):
         batch: dict with TOKENS (B, C, T) and IMAGE (B, height, width, 3) or FEATURES (B, S, D).
 
     Returns:
-        dict: "logits" float32 (B, C, T, V) and "weights" float32 (B, C, T, S).
+        dict: LOGITS float32 (B, C, T, V) and WEIGHTS float32 (B, C, T, S); where the reader
+        samples locations, in training, LOCATIONS int32 (B, C, T).
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
     does not depend on the grid.
@@ -58,14 +60,16 @@ class Captioner(keras.Model):
     def call(self, batch, training=None):
         tokens = batch[TOKENS]
         features = self._features(batch, training)
-        logits, weights = self.decoder(features, tokens, training=training)
-        return {LOGITS: logits, WEIGHTS: weights}
+        outputs = self.decoder(features, tokens, training=training)
+        return dict(zip((LOGITS, WEIGHTS, LOCATIONS), outputs))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of the logits, and the penalty of the weights."""
+        """The compiled loss of the logits, and what the weights add."""
         loss = super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
         if self.attention_penalty:
             loss = loss + self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
+        if LOCATIONS in y_pred:
+            loss = loss + self._sampling_loss(y, y_pred)
         return loss
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
@@ -100,6 +104,24 @@ class Captioner(keras.Model):
         penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
         captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
         return global_mean(penalty, captions)
+
+    def _sampling_loss(self, targets, output):
+        """The reader's objective, divided by the tokens of the global batch as the loss is."""
+        length, locations = targets.shape[2], self.feature_shape[0]
+        length = ops.shape(targets)[2] if length is None else length
+        real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
+        logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))
+        loss = ops.sparse_categorical_crossentropy(
+            ops.reshape(targets, (-1, length)), logits, from_logits=True
+        )
+        objective = self.decoder.reader.objective(
+            -ops.sum(loss * real, axis=1),
+            ops.reshape(output[WEIGHTS], (-1, length, locations)),
+            ops.reshape(output[LOCATIONS], (-1, length)),
+            real,
+        )
+        tokens = sum_over_replicas(ops.sum(real))
+        return ops.sum(objective) / ops.maximum(tokens, 1.0)
 
     def get_config(self):
         config = {

@@ -5,16 +5,17 @@ file writes TensorArrays in a `tf.while_loop`; elsewhere it is `keras.ops.scan`.
 """
 
 import keras
-from keras import ops
+from keras import ops, tree
 
 
 def scan(step, carry, inputs):
     """Applies `step` along the first axis of `inputs`.
 
     Args:
-        step: function (carry, input) -> (carry, output); carry and output are tuples of tensors.
+        step: function (carry, input) -> (carry, output); carry and output are tuples of tensors,
+            input has the structure of `inputs`.
         carry: tuple of tensors.
-        inputs: tensor (T, ...), T ≥ 1.
+        inputs: tensor (T, ...) or structure of such tensors, T ≥ 1.
 
     Returns:
         carry: tuple of tensors, the last one.
@@ -34,15 +35,19 @@ def scan(step, carry, inputs):
 def _tensorflow_scan(step, carry, inputs):
     import tensorflow as tf
 
-    length = inputs.shape[0] if inputs.shape[0] is not None else tf.shape(inputs)[0]
-    source = tf.TensorArray(inputs.dtype, length, element_shape=inputs.shape[1:]).unstack(inputs)
-    carry, first = step(carry, inputs[0])
+    first = tree.flatten(inputs)[0]
+    length = first.shape[0] if first.shape[0] is not None else tf.shape(first)[0]
+    sources = tree.map_structure(
+        lambda one: tf.TensorArray(one.dtype, length, element_shape=one.shape[1:]).unstack(one),
+        inputs,
+    )
+    carry, outputs = step(carry, tree.map_structure(lambda one: one[0], inputs))
     arrays = tuple(
-        tf.TensorArray(o.dtype, length, element_shape=o.shape).write(0, o) for o in first
+        tf.TensorArray(o.dtype, length, element_shape=o.shape).write(0, o) for o in outputs
     )
 
     def body(time, carry, arrays):
-        carry, outputs = step(carry, source.read(time))
+        carry, outputs = step(carry, tree.map_structure(lambda one: one.read(time), sources))
         return time + 1, carry, tuple(a.write(time, o) for a, o in zip(arrays, outputs))
 
     _, carry, arrays = tf.while_loop(

@@ -14,7 +14,12 @@ from keras_attn.layers import (
     ScaledDotAttention,
 )
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.context_readers import AttentionReader, BottleneckReader
+from keras_attn.models.context_readers import (
+    AttentionReader,
+    BottleneckReader,
+    HardAttentionReader,
+    MeanReader,
+)
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 
 QUERY, KEYS = (2, 3, 5), (2, 11, 5)
@@ -82,6 +87,14 @@ CASES = {
     ),
     "bottleneck_decoder": Case(
         lambda **k: _decoder(BottleneckReader(), **k), DECODER_INPUTS, integers=((1, 13),)
+    ),
+    "mean_decoder": Case(
+        lambda **k: _decoder(MeanReader(), **k), DECODER_INPUTS, integers=((1, 13),)
+    ),
+    "hard_decoder": Case(
+        lambda **k: _decoder(HardAttentionReader(5, 0.3, 0.7, 0.2, 0.8, 11), **k),
+        DECODER_INPUTS,
+        integers=((1, 13),),
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)
