@@ -38,8 +38,14 @@ class CaptionBatches:
     seed: int = 0
 
     def __post_init__(self):
-        if list(self.lengths) != sorted(set(self.lengths)) or not self.lengths:
-            raise ValueError(f"Expected increasing lengths. Received: lengths={self.lengths}")
+        lengths = list(self.lengths)
+        if lengths != sorted(set(lengths)) or not lengths or lengths[0] < 1:
+            raise ValueError(f"Expected increasing lengths >= 1. Received: lengths={lengths}")
+        if min(self.pictures, self.captions) < 1:
+            raise ValueError(
+                "Expected at least one picture and one caption in a batch. "
+                f"Received: pictures={self.pictures}, captions={self.captions}"
+            )
 
     def dataset(self, records: Sequence[CaptionedPicture], features=None, shuffle=False):
         """A `tf.data.Dataset` of (inputs, targets, weights).

@@ -16,6 +16,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam, warmup_cosine
 from pipelines.batches import CaptionBatches
+from pipelines.choices import check_choices
 from pipelines.features import cached_features
 from pipelines.records import (
     CaptionedPicture,
@@ -32,7 +33,11 @@ def option(default, text):
 
 @dataclass(frozen=True, kw_only=True)
 class CaptioningRecipe:
-    """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts."""
+    """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts.
+
+    Raises:
+        ValueError: a choice out of its range, when the recipe is made.
+    """
 
     captions_file: str = option("captions.csv", "CSV with a row for each caption")
     image_column: str = option("image", "column with the picture's name")
@@ -65,6 +70,9 @@ class CaptioningRecipe:
     seed: int = option(0, "seed of weights, dropout and shuffling")
     beam_width: int = option(4, "beam width in evaluation and export")
     length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
+
+    def __post_init__(self):
+        check_choices(self.values())
 
     def encoder(self):
         """The picture encoder, untrained or pretrained."""

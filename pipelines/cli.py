@@ -1,6 +1,7 @@
 """The command line: `keras-attn`, or `python -m pipelines`."""
 
 import argparse
+import os
 import sys
 import types
 import typing
@@ -45,8 +46,9 @@ def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
             options["action"] = argparse.BooleanOptionalAction
         elif isinstance(one.type, types.GenericAlias):
             options |= {"nargs": "+", "type": typing.get_args(one.type)[0], "metavar": "N"}
-        else:
-            options |= {"type": one.type, "metavar": getattr(one.type, "__name__", "").upper()}
+        else:  # Of `float | None`, float.
+            kind = typing.get_args(one.type)[0] if typing.get_args(one.type) else one.type
+            options |= {"type": kind, "metavar": kind.__name__.upper()}
         group.add_argument(f"--{one.name.replace('_', '-')}", **options)
 
 
@@ -105,7 +107,11 @@ class _LateHelp(argparse.Action):
 
     def __call__(self, parser, namespace, values, option_string=None):
         if getattr(namespace, "recipe", None):
-            add_flags(parser, load_recipe(namespace.recipe))
+            try:
+                recipe = load_recipe(namespace.recipe)
+            except ValueError as error:
+                parser.exit(2, f"keras-attn: {error}\n")
+            add_flags(parser, recipe)
         parser.print_help()
         parser.exit()
 
@@ -137,12 +143,16 @@ def _evaluate(arguments):
     from pipelines.evaluate import evaluate
     from pipelines.run import Run
 
+    if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
+        raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
     found = evaluate(Run(arguments.run), arguments.data, arguments.split, arguments.beam_width)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)
     if arguments.json:
-        Path(arguments.json).write_text(found.json(), encoding="utf-8")
+        partial = Path(f"{arguments.json}.partial")
+        partial.write_text(found.json(), encoding="utf-8")
+        os.replace(partial, arguments.json)
 
 
 def _export(arguments):
@@ -162,8 +172,9 @@ def _predict(arguments):
     from pipelines.predict import SavedCaptioner
 
     captioner = SavedCaptioner(arguments.folder)
-    failed = []
-    for path, answer in zip(arguments.pictures, captioner.caption_files(arguments.pictures)):
+    found = [path for path in arguments.pictures if Path(path).is_file()]
+    failed = [f"{path}: no such file" for path in arguments.pictures if path not in found]
+    for path, answer in zip(found, captioner.caption_files(found)):
         if error := answer[ERROR].decode():
             failed.append(f"{path}: {error}")
             continue

@@ -51,8 +51,10 @@ class SavedCaptioner:
         """Writes the attention picture of a file as PNG.
 
         Raises:
-            ValueError: the file is not a picture that can be read.
+            ValueError: the file is not a picture that can be read, or `out` no .png.
         """
+        if Path(out).suffix.lower() != ".png":
+            raise ValueError(f"Expected a .png file to write. Received: {out}")
         picture = Path(path).read_bytes()
         answer = self.explain([picture])[0]
         if error := answer[ERROR].decode():

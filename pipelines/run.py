@@ -2,6 +2,7 @@
 
 import json
 import os
+import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,18 @@ from keras_attn.decoding import Beam
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
+from pipelines.recipes import load_recipe
 
-MODEL_FILE = "model.keras"
+MODEL_FILE, RECIPE_FILE = "model.keras", "recipe.py"
 
 
 @dataclass(frozen=True)
 class Run:
     """A run directory.
 
-    recipe.json (recipe, choices, data counts), tokenizer/, model.keras (the best epoch),
-    model.best.json, history.csv, skipped.txt, tensorboard/, backup/ (until training ends).
+    recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
+    tokenizer/, model.keras (the best epoch), model.best.json, history.csv, skipped.txt,
+    tensorboard/, backup/ (until training ends).
 
     Attributes:
         folder: path.
@@ -37,12 +40,19 @@ class Run:
         """What `describe` wrote.
 
         Raises:
-            ValueError: the folder is no run directory.
+            ValueError: the folder is no run directory, or recipe.json is damaged.
         """
         path = self.folder / "recipe.json"
         if not path.is_file():
             raise ValueError(f"Expected a run directory with {path.name}. Received: {self.folder}")
-        return json.loads(path.read_text(encoding="utf-8"))
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+        missing = {"recipe", "values"} - set(found if isinstance(found, dict) else ())
+        if missing:
+            raise ValueError(f"Expected {sorted(missing)} in {path}. Received: {found}")
+        return found
 
     def describe(self, description: dict) -> None:
         """Writes recipe.json in one move."""
@@ -52,7 +62,7 @@ class Run:
         os.replace(partial, self.folder / "recipe.json")
 
     def recipe(self) -> CaptioningRecipe:
-        """The choices that every captioning recipe has; a user's recipe file is not needed."""
+        """The choices that every captioning recipe has."""
         values: dict[str, Any] = self.description["values"]
         known = {one.name for one in fields(CaptioningRecipe)}
         choices: dict[str, Any] = {
@@ -70,11 +80,15 @@ class Run:
         """The model of the best epoch, in float32 whatever it was trained in.
 
         Raises:
-            ValueError: training has not finished an epoch.
+            ValueError: training has not finished an epoch, or the file is damaged.
         """
         path = self.folder / MODEL_FILE
         if not path.is_file():
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
+        if not zipfile.is_zipfile(path):
+            raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file")
+        if (self.folder / RECIPE_FILE).is_file():
+            load_recipe(str(self.folder / RECIPE_FILE))
         model = keras.saving.load_model(path, compile=False)
         for layer in model._flatten_layers():
             layer.dtype_policy = "float32"
@@ -82,11 +96,16 @@ class Run:
 
     def service(self, beam_width=None, n_best=1) -> CaptionService:
         """The model as a service, with the recipe's beam unless told otherwise."""
-        recipe = self.recipe()
+        recipe, model, tokenizer = self.recipe(), self.model(), self.tokenizer()
         width = recipe.beam_width if beam_width is None else beam_width
+        if tokenizer.vocabulary_size != model.decoder.config.vocabulary_size:
+            raise ValueError(
+                f"Expected a tokenizer of {model.decoder.config.vocabulary_size} pieces in "
+                f"{self.folder}. Received: {tokenizer.vocabulary_size}"
+            )
         return CaptionService(
-            model=self.model(),
-            tokenizer=self.tokenizer(),
+            model=model,
+            tokenizer=tokenizer,
             strategy=Beam(width, recipe.length_alpha, n_best),
             max_length=recipe.lengths[-1],
             fit=recipe.fit,

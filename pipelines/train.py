@@ -1,5 +1,6 @@
 """Training: a recipe and a data folder to a run directory."""
 
+import shutil
 from pathlib import Path
 
 import keras
@@ -11,6 +12,7 @@ from keras_attn.serving.service import CaptionService
 from keras_attn.training.callbacks import (
     AttentionImages,
     BestModel,
+    FiniteLoss,
     GenerationMetrics,
     TimeLeft,
     better_direction,
@@ -18,7 +20,7 @@ from keras_attn.training.callbacks import (
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
 from pipelines.captioning import CaptionData, CaptioningRecipe
-from pipelines.run import MODEL_FILE, Run
+from pipelines.run import MODEL_FILE, RECIPE_FILE, Run
 
 PICTURED = 3
 
@@ -39,7 +41,8 @@ def train(
         recipe: `CaptioningRecipe`.
         data: path of the data folder.
         out: path of the run directory, new or of the same recipe and choices.
-        name: name of the recipe, for the record.
+        name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
+            in the run directory, since the model may need its layers.
         strategy: "one", "mirrored" or "tpu".
         precision: "auto", "float32" or "bfloat16".
         cache: path of the feature cache; the user's cache folder if None.
@@ -49,7 +52,8 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data (see `CaptioningRecipe.read`), or `out` holds something else.
+        ValueError: bad data (see `CaptioningRecipe.read`), `out` holds something else, or the loss
+            is no longer finite.
     """
     run = Run(out)
     policy = precision_policy(precision, strategy)
@@ -58,26 +62,37 @@ def train(
     device = strategy_named(strategy)
     loaded = CaptionData.load(recipe, data, cache)
     counts = {split: len(records) for split, records in loaded.splits.items()}
-    run.describe({**description, "precision": policy, "strategy": strategy, "pictures": counts})
-    loaded.tokenizer.save(run.folder / "tokenizer")
-    _report(run, loaded)
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
             model = recipe.model(loaded.tokenizer.vocabulary_size)
             steps = loaded.steps * recipe.epochs
             recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
+        run.describe({**description, "precision": policy, "strategy": strategy, "pictures": counts})
+        loaded.tokenizer.save(run.folder / "tokenizer")
+        if name.endswith(".py"):
+            shutil.copyfile(name, run.folder / RECIPE_FILE)
+        _report(run, loaded)
+        _fit(recipe, run, model, loaded, verbose)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    return run
+
+
+def _fit(recipe, run, model, loaded, verbose):
+    history = keras.callbacks.CSVLogger(str(run.folder / "history.csv"), append=True)
+    try:
         model.fit(
             loaded.train,
             validation_data=loaded.dev,
             epochs=recipe.epochs,
-            callbacks=_callbacks(recipe, run, model, loaded),
+            callbacks=[*_callbacks(recipe, run, model, loaded), history],
             shuffle=False,
             verbose=verbose,
         )
-    finally:
-        keras.config.set_dtype_policy("float32")
-    return run
+    finally:  # Keras leaves it open where training is interrupted.
+        if history.csv_file:
+            history.csv_file.close()
 
 
 def _check_folder(run, description):
@@ -135,11 +150,10 @@ def _callbacks(recipe, run, model, loaded):
     draw = _painter(CaptionService(model, loaded.tokenizer, Greedy(), length, recipe.fit), dev)
     return [
         GenerationMetrics(stepper, contexts, loaded.tokenizer, references, length),
-        keras.callbacks.TerminateOnNaN(),
+        FiniteLoss(),
         BestModel(run.folder / MODEL_FILE, monitor),
         AttentionImages(draw, log / "attention"),
         keras.callbacks.TensorBoard(log, profile_batch=0),
-        keras.callbacks.CSVLogger(str(run.folder / "history.csv"), append=True),
         keras.callbacks.EarlyStopping(monitor, mode=mode, patience=recipe.patience),
         keras.callbacks.BackupAndRestore(str(run.folder / "backup")),
         TimeLeft(),

@@ -1,5 +1,6 @@
 """Beam search with a pool of finished hypotheses."""
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -71,8 +72,10 @@ class Beam:
     n_best: int = 1
 
     def __post_init__(self):
-        if self.width < 1:
-            raise ValueError(f"Expected width >= 1. Received: width={self.width}")
+        if not isinstance(self.width, int) or self.width < 1:
+            raise ValueError(f"Expected an int width >= 1. Received: width={self.width!r}")
+        if not math.isfinite(self.alpha):
+            raise ValueError(f"Expected a finite alpha. Received: alpha={self.alpha}")
         if not 1 <= self.n_best <= self.width:
             raise ValueError(
                 f"Expected 1 <= n_best <= width={self.width}. Received: n_best={self.n_best}"

@@ -1,0 +1,19 @@
+"""Models and their parts. Importing them makes their saved files readable."""
+
+from keras_attn.models.applications_encoder import ApplicationsEncoder
+from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner import Captioner
+from keras_attn.models.context_readers import AttentionReader, BottleneckReader
+from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.small_conv_encoder import SmallConvEncoder
+
+__all__ = [
+    "ApplicationsEncoder",
+    "AttentionReader",
+    "BottleneckReader",
+    "CaptionDecoder",
+    "CaptionDecoderConfig",
+    "Captioner",
+    "EfficientNetLite0Encoder",
+    "SmallConvEncoder",
+]

@@ -40,10 +40,12 @@ class Captioner(keras.Model):
         super().__init__(**kwargs)
         if not isinstance(decoder, CaptionDecoder):
             raise ValueError(f"Expected a CaptionDecoder. Received: decoder={decoder!r}")
-        if attention_penalty < 0:
+        if not attention_penalty >= 0:
             raise ValueError(
                 f"Expected attention_penalty >= 0. Received: attention_penalty={attention_penalty}"
             )
+        if len(image_size) != 2 or min(image_size) < 1:
+            raise ValueError(f"Expected two sizes >= 1. Received: image_size={image_size}")
         self.encoder, self.decoder = encoder, decoder
         self.image_size = tuple(image_size)
         self.attention_penalty = attention_penalty

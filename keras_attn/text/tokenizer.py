@@ -104,7 +104,7 @@ class Tokenizer(tf.Module):
             unk_id=UNKNOWN_ID,
             bos_id=START_ID,
             eos_id=END_ID,
-            max_sentence_length=max(len(text.encode()) for text in normalized) + 1,
+            max_sentence_length=max(9, *(len(text.encode()) for text in normalized)) + 1,
             num_threads=1,
             minloglevel=2,
         )
@@ -112,10 +112,19 @@ class Tokenizer(tf.Module):
 
     @classmethod
     def load(cls, folder) -> "Tokenizer":
-        """Reads what `save` wrote."""
+        """Reads what `save` wrote.
+
+        Raises:
+            ValueError: the folder holds no tokenizer, or a damaged one.
+        """
         folder = Path(folder)
-        settings = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
-        return cls((folder / _MODEL_FILE).read_bytes(), **settings)
+        try:
+            settings = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
+            return cls((folder / _MODEL_FILE).read_bytes(), settings["lowercase"])
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise ValueError(
+                f"Expected a tokenizer in {folder}. Received: {type(error).__name__}: {error}"
+            ) from error
 
     def save(self, folder) -> None:
         """Writes the model and the settings into a folder."""
@@ -134,7 +143,7 @@ class Tokenizer(tf.Module):
         return self._sentencepiece.tokenize(self.normalize(texts))
 
     def decode(self, tokens):
-        """Ids to text; stops at the first END_ID and leaves special ids out.
+        """Ids to text; stops at the first END_ID, leaves out special ids and ids there are not.
 
         Args:
             tokens: int32 (..., T), dense or (for one leading axis) ragged.
@@ -148,11 +157,11 @@ class Tokenizer(tf.Module):
         shape = tf.shape(tokens)
         rows = tf.reshape(tokens, (-1, shape[-1]))
         before_end = tf.cumsum(tf.cast(rows == END_ID, tf.int32), axis=1) == 0
-        kept = tf.ragged.boolean_mask(rows, before_end & (rows >= SPECIAL_PIECES))
+        kept = tf.ragged.boolean_mask(rows, before_end & self._is_piece(rows))
         return tf.reshape(self._sentencepiece.detokenize(kept), shape[:-1])
 
     def pieces(self, tokens):
-        """Ids to the pieces they stand for, ▁ before a word; special ids give ''.
+        """Ids to the pieces they stand for, ▁ before a word; '' for all others.
 
         Args:
             tokens: int32 (..., T).
@@ -161,7 +170,12 @@ class Tokenizer(tf.Module):
             string (..., T).
         """
         tokens = tf.convert_to_tensor(tokens, tf.int32)
-        return tf.where(tokens >= SPECIAL_PIECES, self._sentencepiece.id_to_string(tokens), "")
+        known = self._is_piece(tokens)
+        pieces = self._sentencepiece.id_to_string(tf.where(known, tokens, UNKNOWN_ID))
+        return tf.where(known, pieces, "")
+
+    def _is_piece(self, tokens):
+        return (tokens >= SPECIAL_PIECES) & (tokens < self.vocabulary_size)
 
 
 def _keep_resource(tokenizer, model):

@@ -81,7 +81,7 @@ class BestModel(keras.callbacks.Callback):
                 f"Expected a monitor of {sorted(logs)}. Received: monitor={self.monitor!r}"
             )
         value = float(logs[self.monitor])
-        if self.sign * value <= self.best:
+        if not self.sign * value > self.best:  # NaN is never better.
             return
         self.best = self.sign * value
         partial = self.path.with_name(f"partial-{self.path.name}")
@@ -89,6 +89,26 @@ class BestModel(keras.callbacks.Callback):
         os.replace(partial, self.path)
         record = {self.monitor: value, "epoch": epoch + 1}
         self.record.write_text(json.dumps(record), encoding="utf-8")
+
+
+class FiniteLoss(keras.callbacks.Callback):
+    """Ends training at the first step whose loss is no number, before anything is saved.
+
+    Raises:
+        ValueError: in the callback, with the step and the epoch.
+    """
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self.epoch = epoch
+
+    def on_train_batch_end(self, batch, logs=None):
+        loss = float(logs["loss"])
+        if not np.isfinite(loss):
+            raise ValueError(
+                f"Expected a finite loss. Received: loss={loss} at step {batch + 1} of epoch "
+                f"{self.epoch + 1}; a lower learning rate or a smaller clip_norm may help. What "
+                "earlier epochs saved is untouched"
+            )
 
 
 class AttentionImages(keras.callbacks.Callback):

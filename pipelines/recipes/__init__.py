@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import sys
 import types
+from dataclasses import is_dataclass
 from pathlib import Path
 
 
@@ -25,7 +26,7 @@ def load_recipe(name: str) -> type:
         the class.
 
     Raises:
-        ValueError: no such recipe or file, or a file without RECIPE.
+        ValueError: no such recipe or file, a file that does not run, or one without RECIPE.
     """
     if name.endswith(".py"):
         path = Path(name)
@@ -35,7 +36,7 @@ def load_recipe(name: str) -> type:
         module = types.ModuleType(f"keras_attn_recipe_{path.stem}")
         module.__file__ = str(path)
         sys.modules[module.__name__] = module
-        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+        _execute(path, module)
     elif name in recipe_names():
         module = importlib.import_module(f"{__name__}.{name}")
     else:
@@ -45,9 +46,22 @@ def load_recipe(name: str) -> type:
             f"Expected a recipe of {recipe_names()} or a .py file. Received: {name!r}.{hint}"
         )
     recipe = getattr(module, "RECIPE", None)
-    if not isinstance(recipe, type):
-        raise ValueError(f"Expected RECIPE = <a recipe class> in {name}. Received: {recipe!r}")
+    if not (isinstance(recipe, type) and is_dataclass(recipe) and hasattr(recipe, "model")):
+        raise ValueError(
+            f"Expected RECIPE = <a subclass of CaptioningRecipe> in {name}. Received: {recipe!r}"
+        )
     return recipe
+
+
+def _execute(path, module):
+    """Runs a user's file, whose mistakes may be of any kind, in a module."""
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except Exception as error:
+        raise ValueError(
+            f"Expected a recipe file that runs. Received: {path} with "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def recipe_summary(name: str) -> str:

@@ -130,5 +130,7 @@ def test_long_captions_are_cut_and_counted(records, batches):
     assert short.longer(records) > 0
     for _, targets, _ in short.dataset(records):
         assert targets.shape[2] <= 3
+    with pytest.raises(ValueError, match=r"at least one picture.*captions=0"):
+        CaptionBatches(batches.tokenizer, batches.picture_format, 3, 0, (3,))
     with pytest.raises(ValueError, match="increasing lengths"):
         CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (3, 3))

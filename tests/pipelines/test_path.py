@@ -2,16 +2,22 @@
 
 import dataclasses
 import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import tensorflow as tf
 from PIL import Image
 
+from keras_attn.text.tokenizer import Tokenizer
 from pipelines.cli import main
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
 
+TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
 CHOICES = ["--batch-size", "5", "--hidden-units", "7", "--embedding-units", "3", "--epochs", "2"]
 CHOICES += ["--attention-units", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
 CHOICES += ["--beam-width", "2", "--monitor", "val_loss"]
@@ -117,10 +123,96 @@ def test_help_lists_the_recipes_flags(capsys):
         (["train", "scenes", "--data", "/nowhere", "--out", "y"], "Expected a caption file at"),
         (["evaluate", "/nowhere", "--data", "x"], "Expected a run directory"),
         (["predict", "/nowhere", "x.png"], "Expected a SavedModel"),
+        ([*TRAIN, "--batch-size", "0"], "batch_size >= 1. Received: batch_size=0"),
+        ([*TRAIN, "--lengths", "13", "7"], "lengths increasing and >= 1. Received: lengths=(13, 7"),
+        ([*TRAIN, "--lengths", "0"], "lengths increasing and >= 1"),
+        ([*TRAIN, "--dropout", "1.5"], "dropout >= 0 and < 1. Received: dropout=1.5"),
+        ([*TRAIN, "--learning-rate", "nan"], "learning_rate > 0 and finite"),
+        ([*TRAIN, "--tolerance", "nan"], "tolerance >= 0. Received: tolerance=nan"),
+        ([*TRAIN, "--monitor", "val_bleu"], "monitor one of loss, token_accuracy, val_loss"),
+        ([*TRAIN, "--fit", "stretch"], "fit one of squash, crop. Received: fit='stretch'"),
+        ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
+        ([*TRAIN, "--beam-width", "0"], "beam_width >= 1. Received: beam_width=0"),
+        (["train", "scene", "--help"], "Did you mean 'scenes'?"),
     ],
 )
 def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    assert code == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("RECIPE = (", "Expected a recipe file that runs. Received: .*mine.py with SyntaxError"),
+        ("RECIPE = 1 / 0", "ZeroDivisionError: division by zero"),
+        ("RECIPE = int", "Expected RECIPE = <a subclass of CaptioningRecipe> in .*mine.py"),
+        ("", "Received: None"),
+    ],
+)
+def test_recipe_files_that_are_none(text, message, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        load_recipe(str(path))
+
+
+def test_another_process_reads_a_run_and_its_users_own_encoder(data, tmp_path):
+    path, out = tmp_path / "mine.py", tmp_path / "run"
+    path.write_text(
+        "import keras\nfrom dataclasses import dataclass\n"
+        "from keras_attn.models import SmallConvEncoder\n"
+        "from pipelines.recipes.scenes import Scenes\n"
+        "@keras.saving.register_keras_serializable('mine')\n"
+        "class MyEncoder(SmallConvEncoder):\n    pass\n"
+        "@dataclass(frozen=True, kw_only=True)\nclass Mine(Scenes):\n"
+        "    def encoder(self):\n        return MyEncoder((3,), (8,))\n"
+        "RECIPE = Mine\n"
+    )
+    command = ["train", str(path), "--data", str(data), "--out", str(out), *CHOICES]
+    assert main([*command, "--epochs", "1"]) == 0
+    path.unlink()
+    code = f"from pipelines.run import Run; print(type(Run({str(out)!r}).model().encoder).__name__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["MyEncoder"]
+
+
+def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
+    out = tmp_path / "run"
+    command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipelines.captioning.warmup_cosine", lambda *_: float("nan"))
+        assert main(command) == 2
+    message = capsys.readouterr().err
+    assert "Expected a finite loss. Received: loss=nan at step 2 of epoch 1" in message
+    assert not (out / "model.keras").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("recipe.json", b"{", "Expected JSON in .*recipe.json"),
+        ("recipe.json", b"[]", r"Expected \['recipe', 'values'\] in .*recipe.json"),
+        ("model.keras", b"PK\x03", "Expected a Keras model at .*model.keras. Received: a damaged"),
+        ("tokenizer/tokenizer.json", b"{}", "Expected a tokenizer in .*KeyError: 'lowercase'"),
+        ("tokenizer/sentencepiece.model", b"junk", "Expected a tokenizer in"),
+    ],
+)
+def test_damaged_run_directories(run, name, content, message, tmp_path):
+    copy = Path(shutil.copytree(run.folder, tmp_path / "copy"))
+    (copy / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Run(copy).service()
+
+
+def test_a_run_with_another_runs_tokenizer(run, tmp_path):
+    copy = Path(shutil.copytree(run.folder, tmp_path / "copy"))
+    Tokenizer.learn(["a red circle"], 270).save(copy / "tokenizer")
+    with pytest.raises(ValueError, match=r"Expected a tokenizer of \d+ pieces.*Received: 2\d\d"):
+        Run(copy).service()

@@ -87,3 +87,16 @@ def test_bad_input():
     )
     with pytest.raises(ValueError, match="Expected special ids"):
         Tokenizer(model.getvalue())
+
+
+def test_short_texts_are_enough_to_learn_from():
+    tokenizer = Tokenizer.learn(["cat", "dog"], 270)
+    assert tokenizer.decode(tokenizer.encode(["dog"])).numpy()[0] == b"dog"
+
+
+def test_ids_there_are_not_give_nothing():
+    tokenizer = Tokenizer.learn(["a red circle"], 270)
+    word = tokenizer.encode(["red"]).to_list()[0]
+    ids = [[-1, tokenizer.vocabulary_size, 2**30, *word]]
+    assert tokenizer.decode(ids).numpy()[0] == b"red"
+    assert tokenizer.pieces(ids).numpy()[0, :3].tolist() == [b"", b"", b""]

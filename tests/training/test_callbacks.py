@@ -45,6 +45,13 @@ def test_best_model_keeps_the_best_epoch(tmp_path, monitor, values, best):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["model.best.json", "model.keras"]
 
 
+def test_best_model_never_takes_a_metric_that_is_no_number(tmp_path):
+    callback = best_model(tmp_path / "model.keras", "val_loss")
+    for epoch, value in enumerate([0.5, float("nan"), 0.9]):
+        end_epoch(callback, epoch, value)
+    assert kept(tmp_path / "model.keras") == 0
+
+
 def test_best_model_of_a_resumed_training_does_not_fall_behind(tmp_path):
     path = tmp_path / "model.keras"
     end_epoch(best_model(path, "val_exact"), 1, 0.8)

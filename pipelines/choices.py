@@ -1,0 +1,65 @@
+"""Which values the choices of a captioning recipe may have."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from keras_attn.serving.pictures import FITS
+
+METRICS = ("loss", "token_accuracy")
+GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
+MONITORS = (*METRICS, *(f"val_{name}" for name in (*METRICS, *GENERATION_METRICS)))
+
+AT_LEAST_ONE = (
+    "image_size",
+    "batch_size",
+    "captions_per_picture",
+    "embedding_units",
+    "hidden_units",
+    "attention_units",
+    "epochs",
+    "beam_width",
+    "patience",
+)
+AT_LEAST_ZERO = (
+    "feature_units",
+    "attention_penalty",
+    "warmup_steps",
+    "seed",
+    "dev_share",
+    "test_share",
+    "tolerance",
+)
+BELOW_ONE = ("dropout", "label_smoothing")
+ABOVE_ZERO = ("learning_rate", "clip_norm")
+CHOSEN = {"fit": FITS, "monitor": MONITORS}
+
+
+def check_choices(values: Mapping[str, Any]) -> None:
+    """Raises ValueError that names the first choice out of its range; NaN is out of every range."""
+    for name in AT_LEAST_ONE:
+        _check(values, name, ">= 1", lambda value: value >= 1)
+    for name in AT_LEAST_ZERO:
+        _check(values, name, ">= 0", lambda value: value >= 0)
+    for name in BELOW_ONE:
+        _check(values, name, ">= 0 and < 1", lambda value: 0 <= value < 1)
+    for name in ABOVE_ZERO:
+        _check(values, name, "> 0 and finite", lambda value: 0 < value < math.inf)
+    _check(values, "length_alpha", "finite", math.isfinite)
+    _check(values, "lengths", "increasing and >= 1", _increasing)
+    for name, known in CHOSEN.items():
+        _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)
+    if values["dev_share"] + values["test_share"] >= 1:
+        raise ValueError(
+            "Expected dev_share + test_share < 1. Received: "
+            f"dev_share={values['dev_share']}, test_share={values['test_share']}"
+        )
+
+
+def _check(values, name, expected, holds):
+    if not holds(values[name]):
+        raise ValueError(f"Expected {name} {expected}. Received: {name}={values[name]!r}")
+
+
+def _increasing(lengths):
+    return bool(lengths) and lengths[0] >= 1 and list(lengths) == sorted(set(lengths))
