@@ -77,7 +77,7 @@ def test_saved_file(model, tmp_path):
     np.testing.assert_allclose(again(inputs)[LOGITS], model(inputs)[LOGITS], atol=1e-6)
 
 
-def test_training_step_under_xla_equals_plain(model):
+def test_training_and_evaluation_steps_under_xla_equal_plain(model):
     data = tiny.batch()
     weights = model.get_weights()
     losses = []
@@ -85,6 +85,7 @@ def test_training_step_under_xla_equals_plain(model):
         model.set_weights(weights)
         model.compile(ClippedAdam(0.01), TokenCrossEntropy(), jit_compile=jit)
         losses.append([float(model.train_on_batch(*data)) for _ in range(2)])
+        losses[-1].append(float(model.test_on_batch(*data)))
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
     assert losses[0][1] < losses[0][0]
 

@@ -163,7 +163,7 @@ def test_recipe_files_that_are_none(text, message, tmp_path):
         load_recipe(str(path))
 
 
-def test_another_process_reads_a_run_and_its_users_own_encoder(data, tmp_path):
+def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tmp_path):
     path, out = tmp_path / "mine.py", tmp_path / "run"
     path.write_text(
         "import keras\nfrom dataclasses import dataclass\n"
@@ -176,11 +176,15 @@ def test_another_process_reads_a_run_and_its_users_own_encoder(data, tmp_path):
         "RECIPE = Mine\n"
     )
     command = ["train", str(path), "--data", str(data), "--out", str(out), *CHOICES]
-    assert main([*command, "--epochs", "1"]) == 0
+    assert main([*command, "--epochs", "1", "--precision", "bfloat16"]) == 0
+    assert Run(out).description["precision"] == "mixed_bfloat16"
     path.unlink()
-    code = f"from pipelines.run import Run; print(type(Run({str(out)!r}).model().encoder).__name__)"
+    code = (
+        f"from pipelines.run import Run; encoder = Run({str(out)!r}).model().encoder\n"
+        "print(type(encoder).__name__, encoder.compute_dtype)"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["MyEncoder"]
+    assert found.stdout.split() == ["MyEncoder", "float32"]
 
 
 def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
