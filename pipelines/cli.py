@@ -47,7 +47,7 @@ def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
         elif isinstance(one.type, types.GenericAlias):
             options |= {"nargs": "+", "type": typing.get_args(one.type)[0], "metavar": "N"}
         else:  # Of `float | None`, float.
-            kind = typing.get_args(one.type)[0] if typing.get_args(one.type) else one.type
+            kind: Any = typing.get_args(one.type)[0] if typing.get_args(one.type) else one.type
             options |= {"type": kind, "metavar": kind.__name__.upper()}
         group.add_argument(f"--{one.name.replace('_', '-')}", **options)
 
