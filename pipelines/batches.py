@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -9,7 +10,22 @@ import tensorflow as tf
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.epoch_plan import EpochPlan
 from pipelines.records import CaptionedPicture
+
+
+class Rows(NamedTuple):
+    """What batches are filled from.
+
+    Attributes:
+        pictures: int32 (R,), index of each row's picture.
+        tokens: int32 (R, C, longest T + 1), START_ID first.
+        lengths: int32 (R,), bucketed length T.
+    """
+
+    pictures: np.ndarray
+    tokens: np.ndarray
+    lengths: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -47,8 +63,8 @@ class CaptionBatches:
                 f"Received: pictures={self.pictures}, captions={self.captions}"
             )
 
-    def dataset(self, records: Sequence[CaptionedPicture], features=None, shuffle=False):
-        """A `tf.data.Dataset` of (inputs, targets, weights).
+    def dataset(self, records: Sequence[CaptionedPicture], features=None):
+        """A `tf.data.Dataset` of (inputs, targets, weights), each picture's captions once.
 
         inputs: dict with TOKENS int32 (B, C, T) and IMAGE uint8 (B, height, width, 3), or FEATURES
         (B, S, D) where `features` are given; targets: int32 (B, C, T); weights: float32 (B, C, T).
@@ -56,28 +72,55 @@ class CaptionBatches:
         Args:
             records: the pictures.
             features: array (len(records), S, D) of any kind NumPy can index, or None.
-            shuffle: bool. Anew in each epoch, over all records.
         """
-        rows, tokens, lengths = self._rows(records)
-        dataset = tf.data.Dataset.from_tensor_slices((rows, tokens, lengths))
-        if shuffle:
-            dataset = dataset.shuffle(len(rows), seed=self.seed, reshuffle_each_iteration=True)
+        rows = self._rows(records)
+        plan = EpochPlan(rows.lengths, self.pictures)
+        steps = tf.data.Dataset.range(plan.steps).map(plan.batch)
+        dataset = self._read_rows(steps, rows, records, features)
+        return dataset.apply(tf.data.experimental.assert_cardinality(plan.steps))
+
+    def training(self, records: Sequence[CaptionedPicture], features=None, start=0):
+        """As `dataset`, but without end, and shuffled anew in each epoch of `steps` batches.
+
+        A batch is a function of the seed and of its step alone: nothing else is needed to go on
+        from where a training was stopped.
+
+        Args:
+            records: the pictures.
+            features: as in `dataset`.
+            start: int. First step.
+        """
+        rows = self._rows(records)
+        plan = EpochPlan(rows.lengths, self.pictures, self.seed)
+        steps = tf.data.Dataset.range(start, tf.int64.max).map(plan.batch)
+        return self._read_rows(steps, rows, records, features)
+
+    def _read_rows(self, steps, rows, records, features):
+        """Data set of row numbers (B,), FILLING for none, to batches."""
         if features is None:
-            dataset = dataset.map(self._reader(records), num_parallel_calls=tf.data.AUTOTUNE)
-        dataset = dataset.bucket_by_sequence_length(
-            lambda row, tokens, length: length,
-            bucket_boundaries=[length + 1 for length in self.lengths[:-1]],
-            bucket_batch_sizes=[self.pictures] * len(self.lengths),
-            no_padding=True,
-        )
-        if features is not None:
-            gather = _gatherer(features)
-            dataset = dataset.map(
-                lambda row, tokens, length: (gather(row), tokens, length), num_parallel_calls=1
+            dataset = self._pictures(steps, rows, records)
+        else:
+            gather, index = _gatherer(features), tf.constant(rows.pictures)
+            dataset = steps.map(
+                lambda row: (gather(tf.gather(index, tf.maximum(row, 0))), row),
+                num_parallel_calls=1,
             )
-        dataset = dataset.map(self._finish(IMAGE if features is None else FEATURES))
-        dataset = dataset.apply(tf.data.experimental.assert_cardinality(self._count(lengths)))
+        dataset = dataset.map(self._finish(rows, IMAGE if features is None else FEATURES))
         return dataset.prefetch(tf.data.AUTOTUNE)
+
+    def _pictures(self, steps, rows, records):
+        paths = tf.constant([str(record.path) for record in records])
+        index = tf.constant(rows.pictures)
+        shape = (self.picture_format.height, self.picture_format.width, 3)
+
+        def read(row):
+            def picture():
+                return self._read(paths[index[row]])
+
+            return tf.cond(row >= 0, picture, lambda: tf.zeros(shape, tf.uint8)), row
+
+        dataset = steps.unbatch().map(read, num_parallel_calls=tf.data.AUTOTUNE)
+        return dataset.batch(self.pictures, drop_remainder=True)
 
     def contexts(self, records: Sequence[CaptionedPicture], features=None):
         """A data set of what a stepper starts from: pictures or features, each record once.
@@ -97,11 +140,7 @@ class CaptionBatches:
 
     def steps(self, records: Sequence[CaptionedPicture]) -> int:
         """Batches in one epoch."""
-        return self._count(self._rows(records)[2])
-
-    def _count(self, lengths):
-        buckets = np.bincount(np.searchsorted(self.lengths, lengths))
-        return int(np.sum(-(-buckets // self.pictures)))
+        return EpochPlan(self._rows(records).lengths, self.pictures).steps
 
     def longer(self, records: Sequence[CaptionedPicture]) -> int:
         """How many captions are cut to the longest bucket."""
@@ -112,7 +151,7 @@ class CaptionBatches:
         return self.tokenizer.encode(texts).to_list()
 
     def _rows(self, records):
-        """Index of the picture, sequences (rows, C, T + 1) and bucketed length T of each row."""
+        """`Rows` of the pictures."""
         encoded = iter(self._encode(records))
         rows, sequences = [], []
         for index, record in enumerate(records):
@@ -129,27 +168,27 @@ class CaptionBatches:
                 tokens[row, column, : len(sequence)] = sequence
                 lengths[row] = max(lengths[row], len(sequence) - 1)
         lengths = np.array(self.lengths, "int32")[np.searchsorted(self.lengths, lengths)]
-        return np.array(rows, "int32"), tokens, lengths
-
-    def _reader(self, records):
-        paths = tf.constant([str(record.path) for record in records])
-        return lambda row, tokens, length: (self._read(paths[row]), tokens, length)
+        return Rows(np.array(rows, "int32"), tokens, lengths)
 
     def _read(self, path):
         return self.picture_format.decode(tf.io.read_file(path))
 
-    def _finish(self, key):
-        def finish(pictures, tokens, lengths):
-            sequences = tokens[:, :, : lengths[0] + 1]
-            missing = self.pictures - tf.shape(tokens)[0]
-            sequences = _fill(sequences, missing)
+    def _finish(self, rows, key):
+        tokens, lengths = tf.constant(rows.tokens), tf.constant(rows.lengths)
+
+        def finish(pictures, row):
+            real = row >= 0
+            length = tf.reduce_max(tf.gather(lengths, row[:1]))
+            sequences = tf.gather(tokens, tf.maximum(row, 0))[:, :, : length + 1]
+            sequences = tf.where(real[:, None, None], sequences, PAD_ID)
             targets = sequences[:, :, 1:]
             inputs = tf.where(sequences[:, :, :-1] == END_ID, PAD_ID, sequences[:, :, :-1])
             weights = tf.cast(targets != PAD_ID, tf.float32)
             for tensor in (inputs, targets, weights):
                 tensor.set_shape((self.pictures, self.captions, None))
-            shape = (self.pictures, *pictures.shape[1:])
-            pictures = tf.ensure_shape(_fill(pictures, missing), shape)
+            keep = tf.reshape(real, (-1, *[1] * (len(pictures.shape) - 1)))
+            pictures = tf.where(keep, pictures, tf.zeros_like(pictures))
+            pictures = tf.ensure_shape(pictures, (self.pictures, *pictures.shape[1:]))
             return {key: pictures, TOKENS: inputs}, targets, weights
 
         return finish

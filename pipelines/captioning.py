@@ -9,7 +9,12 @@ import tensorflow as tf
 from keras_attn.decoding import Beam
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import AttentionReader
+from keras_attn.models.context_readers import (
+    AttentionReader,
+    BottleneckReader,
+    HardAttentionReader,
+    MeanReader,
+)
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
@@ -55,10 +60,11 @@ class CaptioningRecipe:
     lengths: tuple[int, ...] = option((16, 24, 40), "bucket lengths in pieces")
     embedding_units: int = option(256, "width of embeddings and deep output")
     hidden_units: int = option(512, "width of the LSTM")
+    context: str = option("soft", "soft or hard attention, or none: mean (feature) or bottleneck")
     attention_units: int = option(256, "width of the attention's hidden layer")
     feature_units: int = option(0, "width to which features are projected first; 0: as they are")
     dropout: float = option(0.3, "dropout probability")
-    attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty")
+    attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
     fine_tune: bool = option(False, "train the encoder too (no feature cache)")
     epochs: int = option(10, "passes over the training pictures")
     learning_rate: float = option(1e-3, "peak learning rate")
@@ -80,7 +86,11 @@ class CaptioningRecipe:
 
     def reader(self):
         """What the decoder reads of the picture at each step."""
-        return AttentionReader(self.attention_units)
+        if self.context == "soft":
+            return AttentionReader(self.attention_units)
+        if self.context == "hard":
+            return HardAttentionReader(self.attention_units, seed=self.seed)
+        return MeanReader() if self.context == "mean" else BottleneckReader()
 
     def picture_format(self):
         """`PictureFormat` of training and serving."""
@@ -100,7 +110,8 @@ class CaptioningRecipe:
         )
         decoder = CaptionDecoder(config, self.reader(), name="decoder")
         size = (self.image_size, self.image_size)
-        model = Captioner(encoder, decoder, size, self.attention_penalty, name="captioner")
+        penalty = self.attention_penalty if self.context == "soft" else 0.0
+        model = Captioner(encoder, decoder, size, penalty, name="captioner")
         model.build()
         return model
 
@@ -190,9 +201,9 @@ class CaptionData:
         splits: dict of lists of records.
         skipped: list of `Skipped`.
         features: dict from split to an array (pictures, S, D), or None where pictures are read.
-        train: training data set, shuffled.
+        train: training data set, shuffled anew in each epoch and without end.
         dev: validation data set.
-        steps: batches in one epoch of `train`.
+        steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
     """
 
     tokenizer: Tokenizer
@@ -229,10 +240,15 @@ class CaptionData:
                 for name in ("train", "dev")
             }
         of = features or {"train": None, "dev": None}
-        train = batches.dataset(splits["train"], of["train"], shuffle=True)
+        train = batches.training(splits["train"], of["train"])
         dev = batches.dataset(splits["dev"], of["dev"])
         steps = batches.steps(splits["train"])
         return cls(tokenizer, batches, splits, skipped, features, train, dev, steps)
+
+    def training(self, start):
+        """`train` from step `start` on, for a training that was stopped there."""
+        of = self.features["train"] if self.features else None
+        return self.batches.training(self.splits["train"], of, start)
 
 
 def default_cache() -> Path:

@@ -32,7 +32,8 @@ AT_LEAST_ZERO = (
 )
 BELOW_ONE = ("dropout", "label_smoothing")
 ABOVE_ZERO = ("learning_rate", "clip_norm")
-CHOSEN = {"fit": FITS, "monitor": MONITORS}
+CONTEXTS = ("soft", "hard", "mean", "bottleneck")
+CHOSEN = {"context": CONTEXTS, "fit": FITS, "monitor": MONITORS}
 
 
 def check_choices(values: Mapping[str, Any]) -> None:

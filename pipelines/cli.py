@@ -29,6 +29,10 @@ def main(arguments=None) -> int:
     except (ValueError, ImportError, OSError) as error:
         print(f"keras-attn: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        again = "; the same command goes on from the last checkpoint"
+        print(f"\nkeras-attn: stopped{again if known.command == 'train' else ''}", file=sys.stderr)
+        return 130
     return 0
 
 

@@ -15,7 +15,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipes import load_recipe
 
-MODEL_FILE, RECIPE_FILE = "model.keras", "recipe.py"
+MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Run:
 
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
     tokenizer/, model.keras (the best epoch), model.best.json, history.csv, skipped.txt,
-    tensorboard/, backup/ (until training ends).
+    tensorboard/, checkpoint.npz (until training ends).
 
     Attributes:
         folder: path.

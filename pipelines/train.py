@@ -15,13 +15,14 @@ from keras_attn.training.callbacks import (
     FiniteLoss,
     GenerationMetrics,
     TimeLeft,
-    better_direction,
 )
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.training.resume import Checkpoint
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
 from pipelines.captioning import CaptionData, CaptioningRecipe
-from pipelines.run import MODEL_FILE, RECIPE_FILE, Run
+from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 
+HISTORY_FILE = "history.csv"
 PICTURED = 3
 
 
@@ -34,8 +35,12 @@ def train(
     precision: str = "auto",
     cache=None,
     verbose: int | str = "auto",
+    checkpoint_seconds: float = 60.0,
 ) -> Run:
-    """Trains a captioner and leaves a run directory; started again, goes on at the last epoch.
+    """Trains a captioner and leaves a run directory; started again, goes on where it was.
+
+    The last checkpoint holds everything that training depends on, so that a run that was stopped
+    anywhere ends with the weights of one that was not (to rounding).
 
     Args:
         recipe: `CaptioningRecipe`.
@@ -47,6 +52,7 @@ def train(
         precision: "auto", "float32" or "bfloat16".
         cache: path of the feature cache; the user's cache folder if None.
         verbose: as in `keras.Model.fit`.
+        checkpoint_seconds: float. Least time between two checkpoints within an epoch.
 
     Returns:
         `Run`.
@@ -73,26 +79,55 @@ def train(
         if name.endswith(".py"):
             shutil.copyfile(name, run.folder / RECIPE_FILE)
         _report(run, loaded)
-        _fit(recipe, run, model, loaded, verbose)
+        checkpoint = Checkpoint(run.folder / CHECKPOINT_FILE, checkpoint_seconds)
+        start = checkpoint.restore(model)
+        if start:
+            epoch, step = divmod(start, loaded.steps)
+            print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
+        _fit(recipe, run, model, loaded, checkpoint, start, verbose)
+        run.describe({**run.description, "ended": True})
+        checkpoint.path.unlink(missing_ok=True)
     finally:
         keras.config.set_dtype_policy("float32")
     return run
 
 
-def _fit(recipe, run, model, loaded, verbose):
-    history = keras.callbacks.CSVLogger(str(run.folder / "history.csv"), append=True)
+def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
+    """Trains from step `start` on; an epoch that was begun is finished first."""
+    callbacks = _callbacks(recipe, run, model, loaded)
+    epoch, done = divmod(start, loaded.steps)
+    _keep_history(run.folder / HISTORY_FILE, epoch)
+    history = keras.callbacks.CSVLogger(str(run.folder / HISTORY_FILE), append=True)
+    stretches = [(epoch + 1, loaded.steps - done)] if done else []
+    stretches.append((recipe.epochs, loaded.steps))
+    model.stop_training = False
     try:
-        model.fit(
-            loaded.train,
-            validation_data=loaded.dev,
-            epochs=recipe.epochs,
-            callbacks=[*_callbacks(recipe, run, model, loaded), history],
-            shuffle=False,
-            verbose=verbose,
-        )
+        for last, steps in stretches:
+            if model.stop_training or epoch >= last:
+                break
+            model.fit(
+                loaded.training(start),
+                validation_data=loaded.dev,
+                initial_epoch=epoch,
+                epochs=last,
+                steps_per_epoch=steps,
+                callbacks=[*callbacks, history, TimeLeft(recipe.epochs), checkpoint],
+                shuffle=False,
+                verbose=verbose,
+            )
+            epoch, start = last, last * loaded.steps
     finally:  # Keras leaves it open where training is interrupted.
         if history.csv_file:
             history.csv_file.close()
+
+
+def _keep_history(path, epochs):
+    """Drops what a stopped run wrote of an epoch that will be finished again."""
+    if not path.is_file():
+        return
+    head, *rows = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
+    kept = [row for row in rows if int(row.split(",")[0]) < epochs]
+    path.write_text("".join([head, *kept]) if kept else "", encoding="utf-8")
 
 
 def _check_folder(run, description):
@@ -108,7 +143,7 @@ def _check_folder(run, description):
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
                 f"with {_difference(before, after)}"
             )
-    if not (run.folder / "backup").exists() and (run.folder / MODEL_FILE).exists():
+    if found.get("ended"):
         raise ValueError(
             f"Expected a new run directory. Received: {run.folder}, whose training has ended"
         )
@@ -141,7 +176,7 @@ def _report(run, loaded):
 
 
 def _callbacks(recipe, run, model, loaded):
-    monitor, mode, length = recipe.monitor, better_direction(recipe.monitor), recipe.lengths[-1]
+    monitor, length = recipe.monitor, recipe.lengths[-1]
     dev, log = loaded.splits["dev"], run.folder / "tensorboard"
     features = loaded.features["dev"] if loaded.features else None
     stepper = model if features is None else model.decoder
@@ -151,12 +186,9 @@ def _callbacks(recipe, run, model, loaded):
     return [
         GenerationMetrics(stepper, contexts, loaded.tokenizer, references, length),
         FiniteLoss(),
-        BestModel(run.folder / MODEL_FILE, monitor),
+        BestModel(run.folder / MODEL_FILE, monitor, recipe.patience),
         AttentionImages(draw, log / "attention"),
         keras.callbacks.TensorBoard(log, profile_batch=0),
-        keras.callbacks.EarlyStopping(monitor, mode=mode, patience=recipe.patience),
-        keras.callbacks.BackupAndRestore(str(run.folder / "backup")),
-        TimeLeft(),
     ]
 
 

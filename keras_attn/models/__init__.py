@@ -3,7 +3,12 @@
 from keras_attn.models.applications_encoder import ApplicationsEncoder
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import AttentionReader, BottleneckReader
+from keras_attn.models.context_readers import (
+    AttentionReader,
+    BottleneckReader,
+    HardAttentionReader,
+    MeanReader,
+)
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 
@@ -15,5 +20,7 @@ __all__ = [
     "CaptionDecoderConfig",
     "Captioner",
     "EfficientNetLite0Encoder",
+    "HardAttentionReader",
+    "MeanReader",
     "SmallConvEncoder",
 ]

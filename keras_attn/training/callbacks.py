@@ -57,23 +57,26 @@ class GenerationMetrics(keras.callbacks.Callback):
 class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
-    The best value stands in a JSON file beside it, so that a resumed run does not lose it.
+    The best value and its epoch stand in a JSON file beside it, so that a resumed run loses neither
+    the best model nor its patience.
 
     Args:
         path: of the `.keras` file.
         monitor: key of the logs.
+        patience: int or None. Epochs without a better value after which training stops.
     """
 
-    def __init__(self, path, monitor):
+    def __init__(self, path, monitor, patience=None):
         super().__init__()
-        self.path, self.monitor = Path(path), monitor
+        self.path, self.monitor, self.patience = Path(path), monitor, patience
         self.record = self.path.with_suffix(".best.json")
         self.sign = 1 if better_direction(monitor) == "max" else -1
-        self.best = -float("inf")
+        self.best, self.best_epoch = -float("inf"), 0
 
     def on_train_begin(self, logs=None):
         if self.record.exists() and self.path.exists():
-            self.best = self.sign * json.loads(self.record.read_text())[self.monitor]
+            record = json.loads(self.record.read_text())
+            self.best, self.best_epoch = self.sign * record[self.monitor], record["epoch"]
 
     def on_epoch_end(self, epoch, logs=None):
         if self.monitor not in logs:
@@ -82,8 +85,10 @@ class BestModel(keras.callbacks.Callback):
             )
         value = float(logs[self.monitor])
         if not self.sign * value > self.best:  # NaN is never better.
+            if self.patience is not None and epoch + 1 - self.best_epoch >= self.patience:
+                self.model.stop_training = True
             return
-        self.best = self.sign * value
+        self.best, self.best_epoch = self.sign * value, epoch + 1
         partial = self.path.with_name(f"partial-{self.path.name}")
         self.model.save(partial)
         os.replace(partial, self.path)
@@ -130,16 +135,23 @@ class AttentionImages(keras.callbacks.Callback):
 
 
 class TimeLeft(keras.callbacks.Callback):
-    """Says after each epoch how long the rest of the training will take at the pace so far."""
+    """Says after each epoch how long the rest of the training will take at the pace so far.
+
+    Args:
+        epochs: int. Epochs of the whole training.
+    """
+
+    def __init__(self, epochs):
+        super().__init__()
+        self.epochs = epochs
 
     def on_train_begin(self, logs=None):
         self.begin, self.done = time.monotonic(), 0
 
     def on_epoch_end(self, epoch, logs=None):
         self.done += 1
-        total = self.params["epochs"]
-        seconds = (time.monotonic() - self.begin) / self.done * (total - epoch - 1)
-        print(f"\nepoch {epoch + 1} of {total} done, about {_span(seconds)} left")
+        seconds = (time.monotonic() - self.begin) / self.done * (self.epochs - epoch - 1)
+        print(f"\nepoch {epoch + 1} of {self.epochs} done, about {_span(seconds)} left")
 
 
 def _span(seconds):

@@ -61,17 +61,25 @@ def test_every_caption_once_in_each_epoch(batches, records):
         for record in records
         for caption in record.captions
     )
-    dataset = batches.dataset(records, shuffle=True)
-    assert read(batches, dataset) == read(batches, dataset) == expected
-    assert len(list(dataset)) == len(dataset) == batches.steps(records)
+    dataset, steps = batches.dataset(records), batches.steps(records)
+    assert read(batches, dataset) == expected
+    assert len(list(dataset)) == len(dataset) == steps
+    for epoch in range(3):
+        training = batches.training(records, start=epoch * steps)
+        assert read(batches, training.take(steps)) == expected
 
 
-def test_shuffling_is_seeded(batches, records):
-    one, other, plain = (
-        [inputs[TOKENS].numpy().tolist() for inputs, _, _ in batches.dataset(records, shuffle=s)]
-        for s in (True, True, False)
-    )
-    assert one == other != plain
+def test_a_step_is_the_same_batch_wherever_one_begins(batches, records):
+    def tokens(dataset):
+        return [inputs[TOKENS].numpy().tolist() for inputs, _, _ in dataset]
+
+    steps = batches.steps(records)
+    epochs = tokens(batches.training(records).take(2 * steps))
+    assert epochs[:steps] != epochs[steps:] and epochs[:steps] != tokens(batches.dataset(records))
+    for start in (1, steps - 1, steps + 1):
+        count = min(3, 2 * steps - start)
+        again = tokens(batches.training(records, start=start).take(count))
+        assert again == epochs[start : start + count]
 
 
 def test_features_come_with_their_pictures(batches, records, tmp_path):

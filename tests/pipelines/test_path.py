@@ -187,6 +187,21 @@ def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tm
     assert found.stdout.split() == ["MyEncoder", "float32"]
 
 
+def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "run"
+    command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
+
+    def press(callback, epoch, logs=None):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pipelines.train.AttentionImages.on_epoch_end", press)
+        assert main(command) == 130
+    assert "goes on from the last checkpoint" in capsys.readouterr().err
+    assert main(command) == 0
+    assert Run(out).description["ended"]
+
+
 def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     out = tmp_path / "run"
     command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]

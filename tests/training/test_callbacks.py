@@ -87,8 +87,7 @@ def test_attention_images_are_in_the_log_of_each_epoch(tmp_path):
 def test_time_left_counts_the_epochs_of_this_training(monkeypatch, capsys):
     clock = iter([100.0, 130.0, 160.0, 190.0])
     monkeypatch.setattr("keras_attn.training.callbacks.time.monotonic", lambda: next(clock))
-    callback = TimeLeft()
-    callback.set_params({"epochs": 13})
+    callback = TimeLeft(13)
     callback.on_train_begin()
     for epoch in (9, 10, 11):
         callback.on_epoch_end(epoch)

@@ -1,0 +1,99 @@
+"""A training that was killed goes on where it was and ends with the same weights."""
+
+import csv
+import resource
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attn.training.resume import Checkpoint
+from pipelines.run import Run
+from pipelines.scenes import write_scenes
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def train(data, run, step, seconds, weights):
+    """Return code and output of a training killed at a step of its own (0: not at all)."""
+    command = [sys.executable, "-m", "tests.pipelines.interrupted", str(data), str(run)]
+    command += [str(step), str(seconds), str(weights)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_killed_at_random_steps(tmp_path):
+    data = write_scenes(tmp_path / "data", train=31, dev=3, test=2, novel=1)
+    code, printed = train(data, tmp_path / "whole", 0, 60, tmp_path / "whole.npz")
+    assert code == 0, printed
+    random = np.random.default_rng()
+    first, second = (int(random.integers(1, 9)) for _ in range(2))
+    where = f"killed at steps {first} and {second} of their processes"
+    killed, weights = tmp_path / "killed", tmp_path / "killed.npz"
+    assert train(data, killed, first, 0, weights)[0] == -signal.SIGKILL
+    assert train(data, killed, second, 0.05, weights)[0] == -signal.SIGKILL, where
+    code, printed = train(data, killed, 0, 60, weights)
+    assert code == 0 and "going on at epoch" in printed, where + printed
+    with np.load(tmp_path / "whole.npz") as whole, np.load(weights) as found:
+        assert whole.files == found.files
+        for name in whole.files:
+            np.testing.assert_allclose(found[name], whole[name], atol=2e-4, err_msg=where)
+    with (killed / "history.csv").open() as file:
+        assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+    assert Run(killed).description["ended"]
+    assert not (killed / "checkpoint.npz").exists()
+
+
+def compiled(units=3):
+    model = keras.Sequential(
+        [keras.Input((5,)), keras.layers.Dense(units), keras.layers.Dropout(0.5)]
+    )
+    model.compile("adam", "mse")
+    return model
+
+
+def fitted(path):
+    model = compiled()
+    checkpoint = Checkpoint(path, 0.0)
+    model.fit(np.ones((7, 5)), np.ones((7, 3)), batch_size=1, verbose=0, callbacks=[checkpoint])
+    return model, checkpoint
+
+
+def test_checkpoint_brings_everything_back(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    model, _ = fitted(path)
+    again = compiled()
+    assert Checkpoint(path).restore(again) == 7
+    for one, other in zip(model.variables, again.variables):
+        np.testing.assert_array_equal(one, other)
+    for one, other in zip(model.optimizer.variables, again.optimizer.variables):
+        np.testing.assert_array_equal(one, other)
+    assert Checkpoint(tmp_path / "none.npz").restore(again) == 0
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    model, checkpoint = fitted(path)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(OSError, match=r"Expected to write a checkpoint of 0\.0 MB.*untouched"):
+            checkpoint.save(model)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before and [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_checkpoints_that_are_none(tmp_path):
+    path = tmp_path / "checkpoint.npz"
+    fitted(path)
+    with pytest.raises(ValueError, match=r"of this model. Received: one of another"):
+        Checkpoint(path).restore(compiled(units=2))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"Expected a checkpoint at .*a damaged file"):
+        Checkpoint(path).restore(compiled())
