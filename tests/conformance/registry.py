@@ -35,12 +35,14 @@ class Case:
         inputs: shape of each input, in the order of `call`.
         integers: vocabulary size of integer inputs by position.
         keys_mask: whether the layer takes `keys_mask`.
+        sampled: parts of the paths of weights that choose without a gradient (by REINFORCE).
     """
 
     make: Callable[..., keras.layers.Layer]
     inputs: tuple[tuple[int, ...], ...]
     integers: tuple[tuple[int, int], ...] = ()
     keys_mask: bool = False
+    sampled: tuple[str, ...] = ()
 
     def arrays(self, seed=0):
         """Random inputs."""
@@ -95,6 +97,7 @@ CASES = {
         lambda **k: _decoder(HardAttentionReader(5, 0.3, 0.7, 0.2, 0.8, 11), **k),
         DECODER_INPUTS,
         integers=((1, 13),),
+        sampled=("/attention/",),
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)

@@ -105,6 +105,9 @@ def test_gradients_reach_every_weight(name):
     for weight, gradient in zip(
         model.trainable_weights, tape.gradient(loss, model.trainable_weights)
     ):
+        if any(part in weight.path for part in CASES[name].sampled):
+            assert gradient is None, weight.path
+            continue
         gradient = tf.convert_to_tensor(gradient).numpy()
         assert np.isfinite(gradient).all(), weight.path
         assert np.abs(gradient).max() > 0, weight.path

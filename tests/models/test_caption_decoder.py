@@ -113,7 +113,7 @@ def force(reader, locations):
 
 
 def model_of(made, penalty=0.0):
-    encoder = SmallConvEncoder((3,), (2,))
+    encoder = SmallConvEncoder((3,), (2,), trainable=False)
     model = Captioner(encoder, made, (1, 6), penalty)
     model.build()
     model.compile(ClippedAdam(0.01), TokenCrossEntropy())
