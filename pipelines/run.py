@@ -9,6 +9,7 @@ from typing import Any
 import keras
 
 from keras_attn.decoding import Beam
+from keras_attn.serving.precision import set_precision
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
@@ -66,26 +67,25 @@ class Run:
         """The tokenizer that trained the model."""
         return Tokenizer.load(self.folder / "tokenizer")
 
-    def model(self):
-        """The model of the best epoch, in float32 whatever it was trained in.
+    def model(self, precision="float32"):
+        """The model of the best epoch, in a precision of choice whatever it was trained in.
 
         Raises:
-            ValueError: training has not finished an epoch.
+            ValueError: training has not finished an epoch; unknown precision.
         """
         path = self.folder / MODEL_FILE
         if not path.is_file():
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
         model = keras.saving.load_model(path, compile=False)
-        for layer in model._flatten_layers():
-            layer.dtype_policy = "float32"
+        set_precision(model, precision)
         return model
 
-    def service(self, beam_width=None, n_best=1) -> CaptionService:
+    def service(self, beam_width=None, n_best=1, precision="float32") -> CaptionService:
         """The model as a service, with the recipe's beam unless told otherwise."""
         recipe = self.recipe()
         width = recipe.beam_width if beam_width is None else beam_width
         return CaptionService(
-            model=self.model(),
+            model=self.model(precision),
             tokenizer=self.tokenizer(),
             strategy=Beam(width, recipe.length_alpha, n_best),
             max_length=recipe.lengths[-1],
