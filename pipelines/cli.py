@@ -145,9 +145,7 @@ def _evaluate(arguments):
     from pipelines.run import Run
 
     run, width = Run(arguments.run), arguments.beam_width
-    found = evaluate(
-        run, arguments.data, arguments.split, width, precision=arguments.precision
-    )
+    found = evaluate(run, arguments.data, arguments.split, width, precision=arguments.precision)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)

@@ -28,7 +28,9 @@ def xla_op(values):
 
 def in_a_loop(bad):
     def loop(values):
-        body = lambda time, one: (time + 1, tf.ensure_shape(bad(one), (3,)))  # noqa: E731
+        def body(time, one):
+            return time + 1, tf.ensure_shape(bad(one), (3,))
+
         return {"values": tf.while_loop(lambda time, one: time < 3, body, (0, values))[1]}
 
     return loop
@@ -61,5 +63,5 @@ def test_all_three_signatures_are_looked_at(tiny_export):
 
 
 def test_metadata_of_something_else(tmp_path):
-    with pytest.raises(ValueError, match="Expected a version with assets.extra"):
+    with pytest.raises(ValueError, match=r"Expected a version with assets\.extra"):
         read_metadata(tmp_path)

@@ -12,7 +12,13 @@ from PIL import Image
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.export import export_service, graph_ops, model_card, next_version, unservable_ops
+from keras_attn.serving.export import (
+    export_service,
+    graph_ops,
+    model_card,
+    next_version,
+    unservable_ops,
+)
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.service import UNREADABLE, CaptionService
 from keras_attn.text.tokenizer import Tokenizer
