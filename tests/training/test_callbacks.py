@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 def best_model(path, monitor):
     callback = BestModel(path, monitor)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, use_bias=False)])
+    model.stop_training = False  # As `fit` begins.
     callback.set_model(model)
     callback.on_train_begin()
     return callback
