@@ -72,7 +72,7 @@ def read_caption_folder(
         `CaptionFolder`; pictures in the order of the file, rows that cannot be used in `skipped`.
 
     Raises:
-        ValueError: no such file, a missing column, not UTF-8, or nothing usable.
+        ValueError: no such file, a missing column, not UTF-8, no CSV, or nothing usable.
     """
     folder = Path(folder)
     path = folder / captions_file
@@ -82,7 +82,7 @@ def read_caption_folder(
     skipped, records = [], 0
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
+            reader = csv.DictReader(file, strict=True)
             columns = reader.fieldnames or []
             missing = {image_column, caption_column} - set(columns)
             if missing:
@@ -91,6 +91,10 @@ def read_caption_folder(
                 )
             for row in reader:
                 records += 1
+                if None in row:  # DictReader's key for surplus columns.
+                    reason = f"{len(columns) + len(row[None])} columns; a comma without quotes?"
+                    skipped.append(Skipped(path, reader.line_num, reason))
+                    continue
                 name = (row[image_column] or "").strip()
                 caption = " ".join((row[caption_column] or "").split())
                 picture = folder / image_folder / name
@@ -100,6 +104,10 @@ def read_caption_folder(
                     captions[name].append(caption)
     except UnicodeDecodeError as error:
         raise ValueError(f"Expected UTF-8 in {path}. Received: {error}") from error
+    except csv.Error as error:  # A quote that is never closed, say, which would swallow rows.
+        raise ValueError(
+            f"Expected CSV in {path}. Received: {error}, after line {reader.line_num}"
+        ) from error
     pictures = [
         CaptionedPicture(name, folder / image_folder / name, tuple(own))
         for name, own in captions.items()

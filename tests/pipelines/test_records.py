@@ -43,6 +43,23 @@ def test_bad_rows_are_listed_with_line_and_reason(tmp_path):
         found.check(0.01)
 
 
+def test_a_comma_without_quotes_cuts_no_caption_short(tmp_path):
+    rows = ["a.png,a red circle, and a blue square", "b.png,good"]
+    found = read_caption_folder(write_folder(tmp_path / "d", rows))
+    assert [(one.line, one.reason) for one in found.skipped] == [
+        (2, "3 columns; a comma without quotes?")
+    ]
+    assert [one.name for one in found.pictures] == ["b.png"] and found.records == 2
+
+
+def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path):
+    folder = write_folder(tmp_path / "d", ["a.png,good", 'b.png,"open', "c.png,good"])
+    with pytest.raises(
+        ValueError, match=r"Expected CSV in .*captions.csv. Received: .*, after line 2"
+    ):
+        read_caption_folder(folder)
+
+
 def test_byte_order_mark_and_windows_line_ends(tmp_path):
     folder = write_folder(tmp_path / "d", [])
     (folder / "captions.csv").write_bytes("\ufeffimage,caption\r\na.png,élan\r\n".encode())
