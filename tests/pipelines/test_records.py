@@ -54,9 +54,7 @@ def test_a_comma_without_quotes_cuts_no_caption_short(tmp_path):
 
 def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path):
     folder = write_folder(tmp_path / "d", ["a.png,good", 'b.png,"open', "c.png,good"])
-    with pytest.raises(
-        ValueError, match=r"Expected CSV in .*captions.csv.*, after line 2"
-    ):
+    with pytest.raises(ValueError, match=r"Expected CSV in .*captions.csv.*, after line 2"):
         read_caption_folder(folder)
 
 
