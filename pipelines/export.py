@@ -45,7 +45,9 @@ def export(
         metrics = f"{evaluation.table()}\n\nCommand: `{command}`"
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
-    return export_service(service, folder, _card(title, description, metrics, service))
+    card = _card(title, description, metrics, service)
+    notes = {key: description[key] for key in ("recipe", "values")}
+    return export_service(service, folder, card, notes)
 
 
 def _card(title, description, metrics, service):

@@ -24,16 +24,8 @@ class SavedCaptioner:
     """
 
     def __init__(self, folder):
-        folder = Path(folder)
-        versions = [one for one in folder.glob("*") if one.name.isdigit()]
-        if not (folder / "saved_model.pb").is_file() and versions:
-            folder = max(versions, key=lambda one: int(one.name))
-        if not (folder / "saved_model.pb").is_file():
-            raise ValueError(
-                f"Expected a SavedModel or numbered versions of one. Received: {folder}"
-            )
-        self.folder = folder
-        self._signatures = tf.saved_model.load(str(folder)).signatures
+        self.folder = version_folder(folder)
+        self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
     def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
         """Answers of `serving_default`, one dict of arrays a picture."""
@@ -96,6 +88,21 @@ class SavedCaptioner:
                 for row in range(len(chunk[IMAGE]))
             ]
         return answers
+
+
+def version_folder(folder) -> Path:
+    """The folder of a SavedModel: `folder` itself or the highest of the versions in it.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+    folder = Path(folder)
+    versions = [one for one in folder.glob("*") if one.name.isdigit()]
+    if not (folder / "saved_model.pb").is_file() and versions:
+        folder = max(versions, key=lambda one: int(one.name))
+    if not (folder / "saved_model.pb").is_file():
+        raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
+    return folder
 
 
 def explanation_of(answer: dict, rank: int = 0) -> Explanation:
