@@ -183,11 +183,11 @@ def _export(arguments):
     from pipelines.export import export
     from pipelines.run import Run
 
-    run, width, evaluation = Run(arguments.run), arguments.beam_width, None
+    run, width, measured = Run(arguments.run), arguments.beam_width, []
     precision = arguments.precision
     if arguments.data:
-        evaluation = evaluate(run, arguments.data, arguments.split, width, precision=precision)
-    version = export(run, arguments.folder, evaluation, width, arguments.n_best, precision)
+        measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
+    version = export(run, arguments.folder, measured, width, arguments.n_best, precision)
     print(f"exported: {version}")
 
 
