@@ -1,6 +1,6 @@
 """The captioning recipe: what can be chosen, and the data, model and optimizer made from it."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import keras
@@ -65,7 +65,9 @@ class CaptioningRecipe:
     feature_units: int = option(0, "width to which features are projected first; 0: as they are")
     dropout: float = option(0.3, "dropout probability")
     attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
-    fine_tune: bool = option(False, "train the encoder too (no feature cache)")
+    fine_tune: bool = option(False, "train the encoder too, without a feature cache")
+    fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
+    encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
     epochs: int = option(10, "passes over the training pictures")
     learning_rate: float = option(1e-3, "peak learning rate")
     warmup_steps: int = option(200, "optimizer steps of warm-up")
@@ -115,16 +117,17 @@ class CaptioningRecipe:
         model.build()
         return model
 
-    def optimizer(self, steps):
+    def optimizer(self, model, steps):
         """The optimizer for a training of `steps` steps."""
         warmup = min(self.warmup_steps, steps // 3)
         schedule = warmup_cosine(self.learning_rate, warmup, steps)
-        return ClippedAdam(schedule, self.clip_norm)
+        slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
+        return ClippedAdam(schedule, self.clip_norm, slow_layer=model.encoder.name, **slow)
 
     def compile(self, model, steps, **options):
         """Compiles a model with the recipe's optimizer, loss and metrics."""
         model.compile(
-            optimizer=self.optimizer(steps),
+            optimizer=self.optimizer(model, steps),
             loss=TokenCrossEntropy(self.label_smoothing),
             weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
             **options,
@@ -201,6 +204,7 @@ class CaptionData:
         splits: dict of lists of records.
         skipped: list of `Skipped`.
         features: dict from split to an array (pictures, S, D), or None where pictures are read.
+            Where the encoder is to train from a later step, both are: see `thawed`.
         dev: validation data set.
         steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
     """
@@ -214,32 +218,39 @@ class CaptionData:
     steps: int
 
     @classmethod
-    def load(cls, recipe: CaptioningRecipe, folder, cache=None, tokenizer=None) -> "CaptionData":
+    def load(
+        cls, recipe: CaptioningRecipe, folder, cache=None, tokenizer=None, encoder=None
+    ) -> "CaptionData":
         """Reads a folder, learns the tokenizer and makes the data sets.
 
         Args:
             recipe: `CaptioningRecipe`.
             folder: path of the data.
             cache: path of the feature cache; beside the data's name in the user's cache if None.
-                Used unless the recipe fine-tunes its encoder.
+                Used as long as the recipe does not train its encoder.
             tokenizer: `Tokenizer`, to take one that exists instead of learning it.
+            encoder: layer whose features are cached; the recipe's if None.
+
+        Raises:
+            ValueError: as `CaptioningRecipe.read`; the encoder would begin to train after the last
+                step.
         """
         splits, skipped = recipe.read(folder)
         tokenizer = recipe.tokenizer(splits["train"]) if tokenizer is None else tokenizer
         batches = recipe.batches(tokenizer)
+        steps = batches.steps(splits["train"])
+        if recipe.fine_tune_from >= steps * recipe.epochs:
+            raise ValueError(
+                f"Expected fine_tune_from < {steps * recipe.epochs}, the steps of the whole "
+                f"training. Received: fine_tune_from={recipe.fine_tune_from}"
+            )
         features = None
-        if not recipe.fine_tune:
-            encoder, cache = recipe.encoder(), cache or default_cache()
-            encoder.trainable = False
-            if not encoder.built:
-                encoder.build((None, recipe.image_size, recipe.image_size, 3))
-            features = {
-                name: cached_features(splits[name], encoder, recipe.picture_format(), cache)
-                for name in ("train", "dev")
-            }
+        if not recipe.fine_tune or recipe.fine_tune_from:
+            encoder = recipe.encoder() if encoder is None else encoder
+            cache = cache or default_cache()
+            features = _features(recipe, splits, encoder, cache)
         of = features or {"train": None, "dev": None}
         dev = batches.dataset(splits["dev"], of["dev"])
-        steps = batches.steps(splits["train"])
         return cls(tokenizer, batches, splits, skipped, features, dev, steps)
 
     @property
@@ -247,10 +258,27 @@ class CaptionData:
         """Training data set, shuffled anew in each epoch and without end."""
         return self.training(0)
 
+    def thawed(self) -> "CaptionData":
+        """The same data as pictures, for an encoder that trains."""
+        return replace(self, features=None, dev=self.batches.dataset(self.splits["dev"]))
+
     def training(self, start):
         """`train` from step `start` on, for a training that was stopped there."""
         of = self.features["train"] if self.features else None
         return self.batches.training(self.splits["train"], of, start)
+
+
+def _features(recipe, splits, encoder, cache):
+    """Cached features of the pictures that are trained and validated on."""
+    trainable, encoder.trainable = encoder.trainable, False
+    if not encoder.built:
+        encoder.build((None, recipe.image_size, recipe.image_size, 3))
+    features = {
+        name: cached_features(splits[name], encoder, recipe.picture_format(), cache)
+        for name in ("train", "dev")
+    }
+    encoder.trainable = trainable
+    return features
 
 
 def default_cache() -> Path:

@@ -25,16 +25,8 @@ class SavedCaptioner(CaptionRequests):
     """
 
     def __init__(self, folder):
-        folder = Path(folder)
-        versions = [one for one in folder.glob("*") if one.name.isdigit()]
-        if not (folder / "saved_model.pb").is_file() and versions:
-            folder = max(versions, key=lambda one: int(one.name))
-        if not (folder / "saved_model.pb").is_file():
-            raise ValueError(
-                f"Expected a SavedModel or numbered versions of one. Received: {folder}"
-            )
-        self.folder = folder
-        self._signatures = tf.saved_model.load(str(folder)).signatures
+        self.folder = version_folder(folder)
+        self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
     def caption_files(self, paths: Sequence) -> list[dict]:
         """As `caption`, for files."""
@@ -65,6 +57,21 @@ class SavedCaptioner(CaptionRequests):
             raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
         tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
         return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+
+
+def version_folder(folder) -> Path:
+    """The folder of a SavedModel: `folder` itself or the highest of the versions in it.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+    folder = Path(folder)
+    versions = [one for one in folder.glob("*") if one.name.isdigit()]
+    if not (folder / "saved_model.pb").is_file() and versions:
+        folder = max(versions, key=lambda one: int(one.name))
+    if not (folder / "saved_model.pb").is_file():
+        raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
+    return folder
 
 
 def explanation_of(answer: dict, rank: int = 0) -> Explanation:
