@@ -1,5 +1,6 @@
 """From a data folder, a caption file or the name of a data set to captioned pictures."""
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -127,7 +128,12 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
 
 def _collect(folder, images, records, source, form, cache) -> CaptionFolder:
     """Puts captions and pictures together, and apart what cannot be used."""
-    rows = [(file, record, *_located(folder, images, record)) for file, record in records]
+    locate = functools.cache(functools.partial(_located, folder, images, _roots(folder, images)))
+    rows = []
+    for file, record in records:
+        path, problem = locate(record.name.strip())
+        reason = record.reason or ("" if record.caption.split() else "empty caption") or problem
+        rows.append((file, record, path, reason))
     usable = (path for _, _, path, reason in rows if not reason)
     verdicts = check_pictures(usable, folder, cache)
     captions: dict[str, list[str]] = defaultdict(list)
@@ -147,20 +153,20 @@ def _collect(folder, images, records, source, form, cache) -> CaptionFolder:
     return CaptionFolder(pictures, len(rows), skipped, source, form)
 
 
-def _located(folder, images, record):
-    """The path of a record's picture, and the reason why the record cannot be used."""
-    name = record.name.strip()
+def _roots(folder, images):
+    """What a picture's path must stay inside."""
+    return folder.resolve(), images.resolve()
+
+
+def _located(folder, images, roots, name):
+    """The path of a picture by its name, and the reason why it cannot be used."""
     path = images / name
-    if record.reason:
-        return path, record.reason
-    if not record.caption.split():
-        return path, "empty caption"
     if not name:
         return path, "no picture named"
     try:
         path = next((one for one in (path, folder / name) if one.is_file()), path)
-        roots = (folder.resolve(), images.resolve())
-        if not any(path.resolve().is_relative_to(root) for root in roots):
+        resolved = path.resolve()
+        if not any(resolved.is_relative_to(root) for root in roots):
             return path, f"the path {name!r} leads out of the folder"
         return path, "" if path.is_file() else f"no picture at {path}"
     except (OSError, RuntimeError, ValueError) as error:
