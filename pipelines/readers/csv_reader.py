@@ -28,7 +28,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
     """
     lines = list(io.StringIO(text_of(path.read_bytes()), newline=""))
     rows = _rows(lines, delimiter)
-    names = next((row for _, row, _ in rows), [])
+    names: list[str] = next((row for _, row, _ in rows), [])
     if missing := columns.missing_of(names):
         raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
     image, caption = columns.image_of(names), columns.caption_of(names)

@@ -69,7 +69,7 @@ def _write(wanted, folder):
     image, caption = _features(builder.info.features, wanted)
     builder.download_and_prepare()
     (folder / "images").mkdir()
-    splits: dict[str, list[str]] = {}
+    splits = {}
     with (folder / "captions.jsonl").open("w", encoding="utf-8") as file:
         for split in builder.info.splits:
             decoders = {image: tfds.decode.SkipDecoding()}

@@ -71,19 +71,19 @@ def found_in(folder, **options):
     return [(one.name, one.captions) for one in found.pictures]
 
 
-@pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("where", ["images", "."])
-def test_forms(name, where, tmp_path):
-    text, form = FORMS[name]
-    pictures(tmp_path / where)
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    found = read_captions(tmp_path)
-    assert (found.source, found.form, found.records) == (tmp_path / name, form, 3)
-    assert [one.path for one in found.pictures] == [tmp_path / where / one for one, _ in EXPECTED]
-    assert found_in(tmp_path) == found_in(tmp_path / name) == EXPECTED
-    assert found_in(tmp_path, captions_file=name) == EXPECTED
-    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
-    assert found_in(tmp_path) == EXPECTED
+def test_forms(where, tmp_path):
+    for name, (text, form) in FORMS.items():
+        folder = tmp_path / form / name
+        pictures(folder / where)
+        (folder / name).write_text(text, encoding="utf-8")
+        found = read_captions(folder)
+        assert (found.source, found.form, found.records) == (folder / name, form, 3)
+        assert [one.path for one in found.pictures] == [folder / where / one for one, _ in EXPECTED]
+        assert found_in(folder) == found_in(folder / name) == EXPECTED
+        assert found_in(folder, captions_file=name) == EXPECTED
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+        assert found_in(folder) == EXPECTED
 
 
 @pytest.mark.parametrize("where", ["images", "."])
