@@ -14,8 +14,6 @@ from keras_attn.contracts import (
 from keras_attn.decoding import decode
 from keras_attn.serving.pictures import PictureFormat
 
-UNREADABLE = "not a picture that can be read (expected JPEG, PNG, GIF, BMP or WebP bytes)"
-
 
 class CaptionService(tf.Module):
     """A captioner with everything around it: picture decoding, search, text.
@@ -42,7 +40,8 @@ class CaptionService(tf.Module):
 
         Returns:
             dict: TEXT string (B, n), SCORE float32 (B, n), ERROR string (B,). A picture that
-            cannot be read has empty texts, scores of 0 and its error; the others are unaffected.
+            cannot be read has empty texts, scores of 0 and its own reason under ERROR; the others
+            are unaffected. An empty batch is answered with empty arrays.
         """
         answer = self.explain(image, with_weights=False)
         return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
@@ -58,14 +57,21 @@ class CaptionService(tf.Module):
             dict as of `caption`, with ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES, ANSWER_WEIGHTS;
             see `contracts`.
         """
-        pictures, readable = self.picture_format.decode_batch(image)
+        count = tf.shape(image)[0]
+        # The search wants a row: an empty batch is searched with one that is cut off again.
+        image = tf.concat([image, tf.fill([tf.cast(count == 0, tf.int32)], "")], axis=0)
+        answer = self._answer(image, with_weights)
+        return {key: value[:count] for key, value in answer.items()}
+
+    def _answer(self, image, with_weights):
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
         result = decode(self.model, pictures, self.strategy, self.max_length, with_weights)
         valid = readable[:, None]
         tokens = tf.where(valid[..., None], result.tokens, 0)
         answer = {
             TEXT: self.tokenizer.decode(tokens),
             SCORE: tf.where(valid, result.scores, 0.0),
-            ERROR: tf.where(readable, "", UNREADABLE),
+            ERROR: reasons,
             ANSWER_TOKENS: tokens,
             ANSWER_PIECES: self.tokenizer.pieces(tokens),
             TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),

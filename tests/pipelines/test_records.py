@@ -52,14 +52,11 @@ def test_byte_order_mark_and_windows_line_ends(tmp_path):
 def test_unusable_files(tmp_path):
     with pytest.raises(ValueError, match="no such file"):
         read_caption_folder(tmp_path)
-    folder = write_folder(tmp_path / "a", ["a.png,x"], header="picture,caption")
-    with pytest.raises(ValueError, match=r"Expected columns \['image'\]"):
+    folder = write_folder(tmp_path / "a", ["a.png,x"], header="thing,caption")
+    with pytest.raises(ValueError, match=r"Expected a column one of image, .*Received: \['thing'"):
         read_caption_folder(folder)
     folder = write_folder(tmp_path / "b", ["x.png,x"])
     with pytest.raises(ValueError, match=r"Received: none\n.*captions.csv:2: no picture at"):
-        read_caption_folder(folder)
-    (folder / "captions.csv").write_bytes(b"image,caption\na.png,\xff\xfe\n")
-    with pytest.raises(ValueError, match="Expected UTF-8"):
         read_caption_folder(folder)
 
 
