@@ -51,6 +51,8 @@ class Evaluation:
             f"{self.pictures} pictures of {self.split}, beam {self.beam_width}, all references, "
             f"tokenizer: {TOKENIZER_NAME}"
         )
+        if "meteor" not in self.scores:
+            note += "; no METEOR, which needs Java"
         return f"| {head} |\n|{' --- |' * len(keys)}\n| {row} |\n\n{note}"
 
     def json(self) -> str:

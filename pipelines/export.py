@@ -1,9 +1,10 @@
 """Exporting a run: the service, and a model card with data, metrics and choices."""
 
 import json
+from datetime import date
 from pathlib import Path
 
-from keras_attn.serving.export import export_service, model_card
+from keras_attn.serving.export import export_service, model_card, next_version
 from pipelines.evaluate import Evaluation
 from pipelines.run import Run
 
@@ -34,10 +35,11 @@ def export(
         command += f" --beam-width {evaluation.beam_width}"
         metrics = f"{evaluation.table()}\n\nCommand: `{command}`"
     service = run.service(beam_width, n_best)
-    return export_service(service, folder, _card(Path(folder).name, description, metrics, service))
+    title = f"{Path(folder).name}, version {next_version(folder)}"
+    return export_service(service, folder, _card(title, description, metrics, service))
 
 
-def _card(name, description, metrics, service):
+def _card(title, description, metrics, service):
     counts = ", ".join(f"{count} {split}" for split, count in description["pictures"].items())
     choices = json.dumps(description["values"], indent=2)
     service_text = (
@@ -49,9 +51,11 @@ def _card(name, description, metrics, service):
         f"{service.picture_format.fit}. Weights and arithmetic: float32."
     )
     return model_card(
-        name,
+        title,
         {
-            "What it does": "Describes a picture in a sentence (Show, Attend and Tell).",
+            "What it does": "Describes a picture in a sentence (Show, Attend and Tell): "
+            f"{type(service.model.encoder).__name__}, {service.model.count_params():,} parameters, "
+            f"exported {date.today().isoformat()}.",
             "Service": service_text,
             "Data": f"{Path(description['data']).name}: pictures {counts}.",
             "Metrics": metrics,

@@ -10,6 +10,8 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+import keras_attn
+
 PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
 
@@ -31,7 +33,8 @@ def export_service(service, folder, card: str) -> Path:
     Args:
         service: `CaptionService`.
         folder: path of the model's folder; versions are numbered inside it.
-        card: Markdown text of the model card, written beside the versions as README.md.
+        card: Markdown text of the model card, written as README.md into the version, and beside
+            the versions for the newest of them.
 
     Returns:
         path of the new version.
@@ -54,6 +57,7 @@ def export_service(service, folder, card: str) -> Path:
         archive.write_out(str(partial), verbose=False)
         if bad := xla_ops(partial):
             raise ValueError(f"Expected no XLA-only ops in the graph. Received: {sorted(bad)}")
+        (partial / "README.md").write_text(card, encoding="utf-8")
         partial.chmod(0o755)
         version = folder / str(next_version(folder))
         os.rename(partial, version)
@@ -89,5 +93,6 @@ def model_card(title: str, sections: Mapping[str, str]) -> str:
     lines = [f"# {title}", ""]
     for heading, text in sections.items():
         lines += [f"## {heading}", "", text.strip(), ""]
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    versions = f"keras-attn {keras_attn.__version__}, "
+    versions += ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

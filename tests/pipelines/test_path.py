@@ -70,6 +70,8 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     arguments = ["export", str(run.folder), str(model), "--data", str(data), "--n-best", "2"]
     assert main(arguments) == 0
     card = (model / "README.md").read_text()
+    assert card.startswith("# tiny, version 1\n") and "SmallConvEncoder" in card
+    assert (model / "1" / "README.md").read_text() == card
     assert "| BLEU-1 |" in card and '"hidden_units": 7' in card and "tensorflow 2." in card
     picture = str(data / "images" / "test_00000.png")
     capsys.readouterr()
