@@ -16,6 +16,8 @@ IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
 FEATURES = "features"
 """Batch key: float (B, S, D), the frozen encoder's grid, read from the cache instead of IMAGE."""
+CAPTION = "caption"
+"""Request key of `score`: string (B,), one caption a picture."""
 TOKENS = "tokens"
 """Batch key: int32 (B, C, T), decoder input: START_ID, then the caption; PAD_ID after it."""
 
@@ -29,7 +31,8 @@ LOCATIONS = "locations"
 TEXT = "text"
 """Answer key: string (B, n), best first."""
 SCORE = "score"
-"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first."""
+"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first; of the
+signature `score`: float32 (B,), log-probability of the caption in nats."""
 ERROR = "error"
 """Answer key: string (B,), empty where the request was understood."""
 ANSWER_TOKENS = "tokens"
@@ -39,7 +42,8 @@ ANSWER_WEIGHTS = "weights"
 ANSWER_PIECES = "pieces"
 """Answer key: string (B, n, T), the piece of text that each token stands for."""
 TOKEN_SCORES = "token_scores"
-"""Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end."""
+"""Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
+the signature `score`: float32 (B, T)."""
 
 
 class StepResult(NamedTuple):

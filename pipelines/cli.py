@@ -85,6 +85,7 @@ def _parser():
     one.add_argument("--data", required=True, help="data folder")
     one.add_argument("--split", default="dev", help="train, dev, test or a split file's name")
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
+    one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
     one.add_argument("--json", help="also write everything, captions included, to this file")
 
     one = command("export", _export, "write the next version of a SavedModel")
@@ -94,10 +95,16 @@ def _parser():
     one.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
     one.add_argument("--n-best", type=int, default=1, help="captions answered (default: 1)")
+    one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
 
     one = command("predict", _predict, "captions of pictures, by a SavedModel")
     one.add_argument("folder", metavar="saved_models/NAME")
     one.add_argument("pictures", nargs="+", metavar="PICTURE")
+
+    one = command("score", _score, "how probable a caption is, given a picture")
+    one.add_argument("folder", metavar="saved_models/NAME")
+    one.add_argument("--image", required=True, metavar="PICTURE")
+    one.add_argument("--caption", required=True, metavar="TEXT")
 
     one = command("explain", _explain, "a picture of where each word looked")
     one.add_argument("folder", metavar="saved_models/NAME")
@@ -149,7 +156,8 @@ def _evaluate(arguments):
 
     if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
-    found = evaluate(Run(arguments.run), arguments.data, arguments.split, arguments.beam_width)
+    run, width = Run(arguments.run), arguments.beam_width
+    found = evaluate(run, arguments.data, arguments.split, width, precision=arguments.precision)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)
@@ -165,9 +173,10 @@ def _export(arguments):
     from pipelines.run import Run
 
     run, width, evaluation = Run(arguments.run), arguments.beam_width, None
+    precision = arguments.precision
     if arguments.data:
-        evaluation = evaluate(run, arguments.data, arguments.split, width)
-    version = export(run, arguments.folder, evaluation, width, arguments.n_best)
+        evaluation = evaluate(run, arguments.data, arguments.split, width, precision=precision)
+    version = export(run, arguments.folder, evaluation, width, arguments.n_best, precision)
     print(f"exported: {version}")
 
 
@@ -186,6 +195,17 @@ def _predict(arguments):
             print(f"{path}\t{score:.2f}\t{text.decode()}")
     if failed:
         raise ValueError("\n".join(failed))
+
+
+def _score(arguments):
+    from keras_attn.contracts import ERROR, SCORE
+    from pipelines.predict import SavedCaptioner
+
+    picture = Path(arguments.image).read_bytes()
+    answer = SavedCaptioner(arguments.folder).score([picture], [arguments.caption])[0]
+    if error := answer[ERROR].decode():
+        raise ValueError(f"{arguments.image}: {error}")
+    print(f"{arguments.image}\t{answer[SCORE]:.2f}\t{arguments.caption}")
 
 
 def _explain(arguments):

@@ -65,7 +65,12 @@ def _shown(key, value):
 
 
 def evaluate(
-    run: Run, data, split: str = "dev", beam_width: int | None = None, batch: int = 32
+    run: Run,
+    data,
+    split: str = "dev",
+    beam_width: int | None = None,
+    batch: int = 32,
+    precision: str = "float32",
 ) -> Evaluation:
     """Captions every picture of a split with the run's service and scores the captions.
 
@@ -75,6 +80,7 @@ def evaluate(
         split: "train", "dev" or "test", or the name of another split file in the folder.
         beam_width: int, or None for the recipe's.
         batch: int. Pictures at a time.
+        precision: "float32" or "bfloat16", what the model computes in.
 
     Returns:
         `Evaluation`. A picture that cannot be read counts as an empty caption and is listed.
@@ -83,7 +89,7 @@ def evaluate(
         ValueError: bad data, an unknown or empty split.
     """
     records = run.recipe().records(data, split)
-    service = run.service(beam_width)
+    service = run.service(beam_width, precision=precision)
     answer = tf.function(
         service.caption, input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False
     )

@@ -5,8 +5,15 @@ from datetime import date
 from pathlib import Path
 
 from keras_attn.serving.export import export_service, model_card, next_version
+from keras_attn.serving.precision import precision_of
+from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from pipelines.evaluate import Evaluation
 from pipelines.run import Run
+
+_PRECISION = {
+    "float32": "float32",
+    "bfloat16": "bfloat16; stored weights, logits, attention weights and scores are float32",
+}
 
 
 def export(
@@ -15,6 +22,7 @@ def export(
     evaluation: Evaluation | None = None,
     beam_width: int | None = None,
     n_best: int = 1,
+    precision: str = "float32",
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -24,6 +32,7 @@ def export(
         evaluation: `Evaluation` whose table goes on the model card.
         beam_width: int, or None for the recipe's.
         n_best: int. Captions answered for each picture.
+        precision: "float32" or "bfloat16", what the SavedModel computes in.
 
     Returns:
         path of the version.
@@ -32,9 +41,9 @@ def export(
     metrics = "Not measured at export."
     if evaluation is not None:
         command = f"keras-attn evaluate RUN --data DATA --split {evaluation.split}"
-        command += f" --beam-width {evaluation.beam_width}"
+        command += f" --beam-width {evaluation.beam_width} --precision {precision}"
         metrics = f"{evaluation.table()}\n\nCommand: `{command}`"
-    service = run.service(beam_width, n_best)
+    service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     return export_service(service, folder, _card(title, description, metrics, service))
 
@@ -44,11 +53,13 @@ def _card(title, description, metrics, service):
     choices = json.dumps(description["values"], indent=2)
     service_text = (
         f"Signature `serving_default`: image (encoded bytes) to text, score (nats), error. "
-        f"`explain`: also tokens, pieces, token_scores, weights. Beam "
+        f"`explain`: also tokens, pieces, token_scores, weights. `score`: image and caption to "
+        f"score (log-probability in nats), token_scores, error. Beam "
         f"{service.strategy.width}, length penalty α {service.strategy.alpha}, at most "
         f"{service.max_length} pieces; pictures are fitted to "
         f"{service.picture_format.height}×{service.picture_format.width} by "
-        f"{service.picture_format.fit}. Weights and arithmetic: float32."
+        f"{service.picture_format.fit}. Precision: {_PRECISION[precision_of(service.model)]}. "
+        f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     return model_card(
         title,
@@ -59,7 +70,7 @@ def _card(title, description, metrics, service):
             "Service": service_text,
             "Data": f"{Path(description['data']).name}: pictures {counts}.",
             "Metrics": metrics,
-            "Recipe": f"`{description['recipe']}`, precision {description['precision']}, strategy "
+            "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
             f"{description['strategy']}\n\n```json\n{choices}\n```",
             "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
             "trained on, and of the pretrained encoder where there is one.",

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 
-from keras_attn.contracts import ERROR, IMAGE
+from keras_attn.contracts import CAPTION, ERROR, IMAGE
 from keras_attn.viz.attention import Explanation, explanation_figure
 
 
@@ -37,11 +37,26 @@ class SavedCaptioner:
 
     def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
         """Answers of `serving_default`, one dict of arrays a picture."""
-        return self._ask("serving_default", pictures, batch)
+        return self._ask("serving_default", {IMAGE: pictures}, batch)
 
     def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
         """Answers of `explain`, one dict of arrays a picture."""
-        return self._ask("explain", pictures, batch)
+        return self._ask("explain", {IMAGE: pictures}, batch)
+
+    def score(
+        self, pictures: Sequence[bytes], captions: Sequence[str], batch: int = 32
+    ) -> list[dict]:
+        """Answers of `score`, one dict of arrays a pair of picture and caption.
+
+        Raises:
+            ValueError: not as many captions as pictures.
+        """
+        if len(pictures) != len(captions):
+            raise ValueError(
+                f"Expected as many captions as pictures ({len(pictures)}). "
+                f"Received: {len(captions)} captions"
+            )
+        return self._ask("score", {IMAGE: pictures, CAPTION: captions}, batch)
 
     def caption_files(self, paths: Sequence) -> list[dict]:
         """As `caption`, for files."""
@@ -67,14 +82,18 @@ class SavedCaptioner:
         os.replace(partial, out)
         return explanation
 
-    def _ask(self, signature, pictures, batch):
-        answers = []
-        for start in range(0, len(pictures), batch):
-            chunk = tf.constant(list(pictures[start : start + batch]), tf.string)
-            found = self._signatures[signature](**{IMAGE: chunk})
+    def _ask(self, signature, inputs, batch):
+        if signature not in self._signatures:
+            raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
+        answers, count = [], len(inputs[IMAGE])
+        for start in range(0, count, batch):
+            rows = slice(start, start + batch)
+            chunk = {key: tf.constant(list(one[rows]), tf.string) for key, one in inputs.items()}
+            found = self._signatures[signature](**chunk)
             arrays = {key: value.numpy() for key, value in found.items()}
             answers += [
-                {key: value[row] for key, value in arrays.items()} for row in range(len(chunk))
+                {key: value[row] for key, value in arrays.items()}
+                for row in range(len(chunk[IMAGE]))
             ]
         return answers
 

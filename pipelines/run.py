@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from keras_attn.decoding import Beam
+from keras_attn.serving.precision import set_precision
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
@@ -76,11 +77,11 @@ class Run:
         """The tokenizer that trained the model."""
         return Tokenizer.load(self.folder / "tokenizer")
 
-    def model(self):
-        """The model of the best epoch, in float32 whatever it was trained in.
+    def model(self, precision="float32"):
+        """The model of the best epoch, in a precision of choice whatever it was trained in.
 
         Raises:
-            ValueError: training has not finished an epoch, or the file is damaged.
+            ValueError: no finished epoch, a damaged file, or an unknown precision.
         """
         path = self.folder / MODEL_FILE
         if not path.is_file():
@@ -90,13 +91,12 @@ class Run:
         if (self.folder / RECIPE_FILE).is_file():
             load_recipe(str(self.folder / RECIPE_FILE))
         model = keras.saving.load_model(path, compile=False)
-        for layer in model._flatten_layers():
-            layer.dtype_policy = "float32"
+        set_precision(model, precision)
         return model
 
-    def service(self, beam_width=None, n_best=1) -> CaptionService:
+    def service(self, beam_width=None, n_best=1, precision="float32") -> CaptionService:
         """The model as a service, with the recipe's beam unless told otherwise."""
-        recipe, model, tokenizer = self.recipe(), self.model(), self.tokenizer()
+        recipe, model, tokenizer = self.recipe(), self.model(precision), self.tokenizer()
         width = recipe.beam_width if beam_width is None else beam_width
         if tokenizer.vocabulary_size != model.decoder.config.vocabulary_size:
             raise ValueError(

@@ -1,5 +1,6 @@
 """Writing a service as a SavedModel that TF Serving loads, with a model card beside it."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -10,8 +11,13 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-import keras_attn
+from keras_attn import __version__
+from keras_attn.contracts import CAPTION, IMAGE
+from keras_attn.serving.precision import precision_of
+from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 
+METADATA_FILE = Path("assets.extra", "keras_attn.json")
+PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
 
@@ -25,10 +31,12 @@ def next_version(folder) -> int:
 def export_service(service, folder, card: str) -> Path:
     """Exports a caption service as the next version of a model.
 
-    Signatures: `serving_default` (image: string (B,) -> text (B, n), score (B, n), error (B,)) and
-    `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height, grid width)).
-    The graph holds no jit_compile and no XLA-only op, since TF Serving runs without XLA. The
-    version appears under its final name only when all of it is written.
+    Signatures: `serving_default` (image: string (B,) -> text (B, n), score (B, n), error (B,)),
+    `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height, grid width)) and
+    `score` (image and caption: string (B,) -> score (B,), token_scores (B, T), error (B,)).
+    The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
+    Beside it, in assets.extra, lie requests that warm TF Serving up and `metadata`. The version
+    appears under its final name only when all of it is written.
 
     Args:
         service: `CaptionService`.
@@ -48,15 +56,10 @@ def export_service(service, folder, card: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
     try:
-        archive = keras.export.ExportArchive()
-        archive.track(service.model)
-        archive.track(service.tokenizer)
-        image = [tf.TensorSpec((None,), tf.string, name="image")]
-        archive.add_endpoint("serving_default", service.caption, input_signature=image)
-        archive.add_endpoint("explain", service.explain, input_signature=image)
-        archive.write_out(str(partial), verbose=False)
-        if bad := xla_ops(partial):
-            raise ValueError(f"Expected no XLA-only ops in the graph. Received: {sorted(bad)}")
+        _write_graph(service, partial)
+        write_warm_up(partial, folder.name)
+        content = json.dumps(_metadata(service), indent=2) + "\n"
+        (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
         partial.chmod(0o755)
         version = folder / str(next_version(folder))
@@ -83,9 +86,51 @@ def graph_ops(version) -> set[str]:
     return ops
 
 
-def xla_ops(version) -> set[str]:
-    """Op types in a SavedModel that run on XLA only."""
-    return {op for op in graph_ops(version) if op.startswith("Xla")}
+def unservable_ops(version) -> set[str]:
+    """Op types in a SavedModel that TF Serving cannot run: XLA's own, and Python functions."""
+    ops = graph_ops(version)
+    return {op for op in ops if op.lstrip("_").startswith("Xla") or op in PYTHON_OPS}
+
+
+def read_metadata(version) -> dict:
+    """What `export_service` wrote about a version: precision, search, sizes, warm-up.
+
+    Raises:
+        ValueError: nothing of the kind there.
+    """
+    path = Path(version) / METADATA_FILE
+    if not path.is_file():
+        raise ValueError(f"Expected a version with {METADATA_FILE}. Received: {version}")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _write_graph(service, folder):
+    archive = keras.export.ExportArchive()
+    archive.track(service.model)
+    archive.track(service.tokenizer)
+    image = tf.TensorSpec((None,), tf.string, name=IMAGE)
+    caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
+    archive.add_endpoint("serving_default", service.caption, input_signature=[image])
+    archive.add_endpoint("explain", service.explain, input_signature=[image])
+    archive.add_endpoint("score", service.score, input_signature=[image, caption])
+    archive.write_out(str(folder), verbose=False)
+    if bad := unservable_ops(folder):
+        raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")
+
+
+def _metadata(service):
+    strategy = service.strategy
+    return {
+        "keras_attn": __version__,
+        "precision": precision_of(service.model),
+        "beam_width": strategy.width,
+        "length_alpha": getattr(strategy, "alpha", 0.0),
+        "n_best": getattr(strategy, "n_best", 1),
+        "max_length": service.max_length,
+        "image_size": list(service.model.image_size),
+        "fit": service.picture_format.fit,
+        "warm_up_batches": list(WARM_UP_BATCHES),
+    }
 
 
 def model_card(title: str, sections: Mapping[str, str]) -> str:
@@ -93,6 +138,6 @@ def model_card(title: str, sections: Mapping[str, str]) -> str:
     lines = [f"# {title}", ""]
     for heading, text in sections.items():
         lines += [f"## {heading}", "", text.strip(), ""]
-    versions = f"keras-attn {keras_attn.__version__}, "
+    versions = f"keras-attn {__version__}, "
     versions += ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.serving.export import xla_ops
+from keras_attn.serving.export import unservable_ops
 from tests.conformance.registry import CASES
 from tests.conformance.replay import flat
 
@@ -71,7 +71,7 @@ def test_config_round_trip(name):
 def test_saved_model(name, saved, tmp_path):
     model = keras.saving.load_model(saved[0] / f"{name}.keras")
     model.export(tmp_path / "export", verbose=False)
-    assert not xla_ops(tmp_path / "export")
+    assert not unservable_ops(tmp_path / "export")
     inputs = [tf.constant(one) for one in CASES[name].arrays()]
     loaded = tf.saved_model.load(tmp_path / "export")
     check_equal(flat(loaded.serve(inputs)), saved[1][name])

@@ -11,6 +11,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.cli import main
 from pipelines.recipes import load_recipe, recipe_names
@@ -69,6 +70,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     model = tmp_path / "saved_models" / "tiny"
     arguments = ["export", str(run.folder), str(model), "--data", str(data), "--n-best", "2"]
     assert main(arguments) == 0
+    assert read_metadata(model / "1")["precision"] == "float32"
     card = (model / "README.md").read_text()
     assert card.startswith("# tiny, version 1\n") and "SmallConvEncoder" in card
     assert (model / "1" / "README.md").read_text() == card
@@ -77,11 +79,27 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
     assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [picture] * 2
+    ask = ["score", str(model), "--image", picture, "--caption"]
+    assert main([*ask, "a large red circle"]) == 0
+    path, score, caption = capsys.readouterr().out.rstrip("\n").split("\t")
+    assert path == picture and float(score) < 0 and caption == "a large red circle"
+    assert main([*ask, "red " * 90]) == 2
+    assert "pieces, its end included (expected at most 60)" in capsys.readouterr().err
     out = tmp_path / "explained.png"
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.format == "PNG" and image.width > 300
     assert [one.name for one in tmp_path.iterdir() if "partial" in one.name] == []
+
+
+def test_export_in_bfloat16(run, tmp_path, capsys):
+    model = tmp_path / "low"
+    assert main(["export", str(run.folder), str(model), "--precision", "bfloat16"]) == 0
+    assert read_metadata(model / "1")["precision"] == "bfloat16"
+    assert "Precision: bfloat16; stored weights, logits" in (model / "README.md").read_text()
+    command = ["export", str(run.folder), str(tmp_path / "none"), "--precision", "float16"]
+    assert main(command) == 2
+    assert "Expected a precision of ('float32', 'bfloat16')" in capsys.readouterr().err
 
 
 def test_same_run_directory_again(run, data, capsys):

@@ -12,7 +12,13 @@ from PIL import Image
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.export import export_service, graph_ops, model_card, next_version, xla_ops
+from keras_attn.serving.export import (
+    export_service,
+    graph_ops,
+    model_card,
+    next_version,
+    unservable_ops,
+)
 from keras_attn.serving.pictures import EMPTY, UNKNOWN, PictureFormat
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
@@ -95,7 +101,7 @@ def test_export_equals_the_service(service, exported):
 
 
 def test_export_has_versions_a_card_and_no_xla(service, exported):
-    assert exported.name == "1" and not xla_ops(exported)
+    assert exported.name == "1" and not unservable_ops(exported)
     assert {"SentencepieceOp", "DecodeImage"} <= graph_ops(exported)
     assert export_service(service, exported.parent, "card") == exported.parent / "2"
     assert next_version(exported.parent) == 3
@@ -104,7 +110,7 @@ def test_export_has_versions_a_card_and_no_xla(service, exported):
 
 
 def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_attn.serving.export.xla_ops", lambda path: {"XlaSort"})
+    monkeypatch.setattr("keras_attn.serving.export.unservable_ops", lambda path: {"XlaSort"})
     with pytest.raises(ValueError, match=r"Received: \['XlaSort'\]"):
         export_service(service, tmp_path / "model", "card")
     assert not list((tmp_path / "model").iterdir())

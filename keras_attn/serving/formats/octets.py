@@ -37,8 +37,18 @@ def header_of(
     width, height, left=0, top=0, exif=-1, exif_end=-1, keyed=False, complete=True
 ) -> Header:
     """A `Header` of tensors."""
-    numbers = (tf.cast(one, tf.int64) for one in (width, height, left, top, exif, exif_end))
-    return Header(*numbers, tf.cast(keyed, tf.bool), tf.cast(complete, tf.bool))
+    numbers = {
+        name: tf.cast(one, tf.int64)
+        for name, one in (
+            ("width", width),
+            ("height", height),
+            ("left", left),
+            ("top", top),
+            ("exif", exif),
+            ("exif_end", exif_end),
+        )
+    }
+    return Header(**numbers, keyed=tf.cast(keyed, tf.bool), complete=tf.cast(complete, tf.bool))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,225 @@
+"""Asking a served captioner over gRPC or REST: deadlines, retries, clear errors.
+
+`RestClient` needs NumPy only; `GrpcClient` needs `pip install 'keras-attn[client]'`.
+"""
+
+import base64
+import http.client
+import json
+import random
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, CAPTION, ERROR, IMAGE, TEXT
+
+STRINGS = (TEXT, ERROR, ANSWER_PIECES)
+_PIECE_OF_ANSWER = 1 << 16
+
+
+class _Transient(Exception):
+    """A failure that another attempt may not meet; holds what to raise if all attempts do."""
+
+    def __init__(self, final: OSError):
+        super().__init__(str(final))
+        self.final = final
+
+
+class _Client:
+    """Abstract: batches, retries and the shape of the answers; a subclass asks once.
+
+    Args:
+        model: name of the model.
+        deadline: float > 0. Seconds that one attempt may take.
+        retries: int ≥ 0. Attempts after the first.
+        backoff: float ≥ 0. Seconds before the first retry; each later wait is twice as long. Waits
+            are shortened by up to a half, at random, so that many clients do not come together.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    def __init__(self, model, deadline, retries, backoff):
+        if deadline <= 0 or retries < 0 or backoff < 0:
+            raise ValueError(
+                "Expected deadline > 0, retries >= 0 and backoff >= 0. "
+                f"Received: deadline={deadline}, retries={retries}, backoff={backoff}"
+            )
+        self.model, self.deadline = model, deadline
+        self.retries, self.backoff = retries, backoff
+
+    def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `serving_default`, one dict of arrays a picture, as `SavedCaptioner`'s.
+
+        Raises:
+            TimeoutError: no answer within the deadline, in any attempt.
+            ConnectionError: the server could not be reached, in the last attempt.
+            ValueError: the server has no such model, or refused the request.
+        """
+        return self._ask("serving_default", {IMAGE: pictures}, batch)
+
+    def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `explain`; raises as `caption` does."""
+        return self._ask("explain", {IMAGE: pictures}, batch)
+
+    def score(
+        self, pictures: Sequence[bytes], captions: Sequence[str], batch: int = 32
+    ) -> list[dict]:
+        """Answers of `score`, one a pair of picture and caption; raises as `caption` does."""
+        if len(pictures) != len(captions):
+            raise ValueError(
+                f"Expected as many captions as pictures ({len(pictures)}). "
+                f"Received: {len(captions)} captions"
+            )
+        return self._ask("score", {IMAGE: pictures, CAPTION: captions}, batch)
+
+    def _ask(self, signature, inputs, batch):
+        answers = []
+        for start in range(0, len(inputs[IMAGE]), batch):
+            chunk = {key: list(values[start : start + batch]) for key, values in inputs.items()}
+            arrays = self._retried(signature, chunk)
+            answers += [
+                {key: value[row] for key, value in arrays.items()}
+                for row in range(len(chunk[IMAGE]))
+            ]
+        return answers
+
+    def _retried(self, signature, inputs):
+        for attempt in range(self.retries + 1):
+            try:
+                return self._attempt(signature, inputs)
+            except _Transient as error:
+                if attempt == self.retries:
+                    raise error.final from error
+                time.sleep(self.backoff * 2**attempt * random.uniform(0.5, 1.0))
+
+    def _attempt(self, signature, inputs):
+        """Asks once: lists of pictures (bytes) and captions (str) to arrays leading with B."""
+        raise NotImplementedError
+
+    def _transient(self, late, where, reason):
+        kind = TimeoutError if late else ConnectionError
+        within = f"Expected an answer from {where} within {self.deadline} s"
+        return _Transient(kind(f"{within} ({self.retries + 1} attempts). Received: {reason}"))
+
+    def _refused(self, missing, where, reason):
+        wanted = f"model {self.model!r} at {where}"
+        wanted = wanted if missing else f"a request that {wanted} understands"
+        return ValueError(f"Expected {wanted}. Received: {reason}")
+
+
+class GrpcClient(_Client):
+    """Asks over gRPC.
+
+    Args:
+        address: "host:port" of the server's gRPC port.
+        model: name of the model.
+        deadline: float > 0. Seconds that one attempt may take.
+        retries: int ≥ 0. Attempts after the first, on UNAVAILABLE and DEADLINE_EXCEEDED.
+        backoff: float ≥ 0. Seconds before the first retry; doubles.
+
+    Raises:
+        ImportError: grpcio or tensorflow-serving-api is not installed.
+    """
+
+    def __init__(self, address, model, deadline=10.0, retries=3, backoff=0.1):
+        super().__init__(model, deadline, retries, backoff)
+        try:
+            import grpc
+            from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+        except ImportError as error:
+            raise ImportError(
+                "Expected grpcio and tensorflow-serving-api. Install them: "
+                "pip install 'keras-attn[client]'"
+            ) from error
+        self.address, self._request = address, predict_pb2.PredictRequest
+        options = {
+            "grpc.max_send_message_length": -1,
+            "grpc.max_receive_message_length": -1,
+            "grpc.initial_reconnect_backoff_ms": 100,
+        }
+        self._channel = grpc.insecure_channel(address, list(options.items()))
+        self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+
+    def close(self):
+        """Ends the connection."""
+        self._channel.close()
+
+    def _attempt(self, signature, inputs):
+        import grpc
+        import tensorflow as tf
+
+        request = self._request()
+        request.model_spec.name, request.model_spec.signature_name = self.model, signature
+        for key, values in inputs.items():
+            request.inputs[key].CopyFrom(tf.make_tensor_proto(values, tf.string))
+        try:
+            response = self._stub.Predict(request, timeout=self.deadline)
+        except grpc.RpcError as error:
+            code = error.code()
+            reason = f"{code.name}: {error.details()}"
+            if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                late = code is grpc.StatusCode.DEADLINE_EXCEEDED
+                raise self._transient(late, self.address, reason) from error
+            missing = code is grpc.StatusCode.NOT_FOUND
+            raise self._refused(missing, self.address, reason) from error
+        return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
+
+
+class RestClient(_Client):
+    """Asks over HTTP with JSON; with the standard library alone.
+
+    Args:
+        url: of the server's REST port, as "http://host:8501".
+        model: name of the model.
+        deadline: float > 0. Seconds that one attempt may take.
+        retries: int ≥ 0. Attempts after the first, on status 503, timeouts and lost connections.
+        backoff: float ≥ 0. Seconds before the first retry; doubles.
+    """
+
+    def __init__(self, url, model, deadline=10.0, retries=3, backoff=0.1):
+        super().__init__(model, deadline, retries, backoff)
+        self.url = url.rstrip("/")
+        self._endpoint = f"{self.url}/v1/models/{urllib.parse.quote(model, safe='')}:predict"
+
+    def _attempt(self, signature, inputs):
+        images = [{"b64": base64.b64encode(picture).decode()} for picture in inputs[IMAGE]]
+        body = {"signature_name": signature, "inputs": {**inputs, IMAGE: images}}
+        content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
+        request = urllib.request.Request(self._endpoint, content, headers)
+        try:
+            outputs = json.loads(self._read(request))["outputs"]
+        except urllib.error.HTTPError as error:
+            with error:
+                reason = f"HTTP {error.code}: {error.read().decode(errors='replace')}"
+            if error.code == 503:
+                raise self._transient(False, self.url, reason) from error
+            raise self._refused(error.code == 404, self.url, reason) from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise self._transient(isinstance(reason, TimeoutError), self.url, reason) from error
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"an answer that TF Serving would not give ({error!r})"
+            raise self._refused(False, self.url, reason) from error
+        return {key: _array(key, value) for key, value in outputs.items()}
+
+    def _read(self, request):
+        """The body of the answer; TimeoutError once the deadline has passed between two pieces."""
+        end, body = time.monotonic() + self.deadline, b""
+        with urllib.request.urlopen(request, timeout=self.deadline) as response:
+            while piece := response.read1(_PIECE_OF_ANSWER):
+                body += piece
+                if time.monotonic() > end:
+                    raise TimeoutError("timed out while reading the answer")
+        return body
+
+
+def _array(key, value):
+    """JSON lists to the array that the SavedModel gave."""
+    if key in STRINGS:
+        return np.vectorize(str.encode, [object])(np.array(value, object))
+    return np.array(value, "int32" if key == ANSWER_TOKENS else "float32")

@@ -1,0 +1,190 @@
+"""The clients against servers in this process: the SavedModel's answers, and every kind of no."""
+
+import contextlib
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.serving.client import GrpcClient, RestClient
+from pipelines.predict import SavedCaptioner
+from tests.serving.servers import Backend, grpc_server, rest_server
+from tests.serving.tiny_service import PICTURES
+
+KINDS = ["grpc", "rest"]
+CAPTIONS = ["a red dog", "dogs ☂", "dogs", "a " * 20, ""]
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy_and_no_waiting(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+
+
+@pytest.fixture
+def waits(monkeypatch):
+    """The client's waits, which are not waited."""
+    found = []
+    monkeypatch.setattr("keras_attn.serving.client.time.sleep", found.append)
+    return found
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    if request.param == "grpc":
+        reason = "tensorflow-serving-api is not installed"
+        pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
+    return request.param
+
+
+@contextlib.contextmanager
+def client_of(kind, backend, model="tiny", **options):
+    server = grpc_server if kind == "grpc" else rest_server
+    with server(backend) as address, closing(client(kind, address, model, **options)) as one:
+        yield one
+
+
+@contextlib.contextmanager
+def closing(one):
+    yield one
+    if isinstance(one, GrpcClient):
+        one.close()
+
+
+def client(kind, address, model="tiny", **options):
+    return (GrpcClient if kind == "grpc" else RestClient)(address, model, **options)
+
+
+def canned(signature, inputs):
+    count = len(next(iter(inputs.values())))
+    return {
+        TEXT: np.array([[f"{signature} ☂".encode()]] * count, object),
+        SCORE: np.full((count, 1), -1.5, "float32"),
+        ERROR: np.array([b""] * count, object),
+    }
+
+
+def test_answers_as_the_saved_model_does(kind, tiny_export):
+    saved = SavedCaptioner(tiny_export)
+    signatures = tf.saved_model.load(str(tiny_export)).signatures
+
+    def answer(signature, inputs):
+        tensors = {key: tf.constant(values) for key, values in inputs.items()}
+        return {key: value.numpy() for key, value in signatures[signature](**tensors).items()}
+
+    with client_of(kind, Backend("tiny", answer), deadline=120.0) as asked:
+        same(asked.caption(PICTURES, batch=2), saved.caption(PICTURES, batch=2))
+        same(asked.explain(PICTURES), saved.explain(PICTURES))
+        same(asked.score(PICTURES, CAPTIONS), saved.score(PICTURES, CAPTIONS))
+        with pytest.raises(ValueError, match=r"as many captions as pictures \(5\)"):
+            asked.score(PICTURES, CAPTIONS[:2])
+
+
+def same(found, expected):
+    assert len(found) == len(expected) == len(PICTURES)
+    for one, other in zip(found, expected):
+        assert sorted(one) == sorted(other)
+        for key, value in other.items():
+            assert type(one[key]) is type(value), key
+            if isinstance(value, np.ndarray):
+                assert one[key].dtype == value.dtype, key
+            if np.asarray(value).dtype == np.float32:
+                np.testing.assert_allclose(one[key], value, atol=1e-6, err_msg=key)
+            else:
+                np.testing.assert_array_equal(one[key], value, err_msg=key)
+
+
+def test_fails_twice_then_answers(kind, waits):
+    backend = Backend("tiny", canned, ["unavailable", "unavailable"])
+    with client_of(kind, backend, retries=2, backoff=0.5, deadline=60.0) as asked:
+        answer = asked.caption([b"x"])[0]
+    assert answer[TEXT].tolist() == ["serving_default ☂".encode()] and answer[ERROR] == b""
+    assert backend.asked == 3 and len(waits) == 2
+    assert 0.25 <= waits[0] <= 0.5 <= waits[1] <= 1.0
+
+
+def test_gives_up(kind, waits):
+    backend = Backend("tiny", canned, ["unavailable"] * 9)
+    with (
+        client_of(kind, backend, retries=2, deadline=60.0) as asked,
+        pytest.raises(ConnectionError, match=r"Received: (UNAVAILABLE: no free|HTTP 503: )"),
+    ):
+        asked.caption([b"x"])
+    assert backend.asked == 3 and len(waits) == 2
+
+
+def test_slow_once_then_answers(kind, waits):
+    backend = Backend("tiny", canned, ["slow"])
+    with client_of(kind, backend, retries=1, deadline=2.0) as asked:
+        assert asked.explain([b"x"])[0][TEXT].tolist() == ["explain ☂".encode()]
+    assert backend.asked == 2 and len(waits) == 1
+
+
+def test_too_slow(kind, waits):
+    backend = Backend("tiny", canned, ["slow"] * 9)
+    with (
+        client_of(kind, backend, retries=1, deadline=0.3) as asked,
+        pytest.raises(TimeoutError, match=r"within 0.3 s \(2 attempts\). Received"),
+    ):
+        asked.caption([b"x"])
+    assert len(waits) == 1
+
+
+def test_no_such_model(kind, waits):
+    backend = Backend("tiny", canned)
+    with (
+        client_of(kind, backend, model="other", deadline=60.0) as asked,
+        pytest.raises(ValueError, match=r"Expected model 'other' at .*127.0.0.1:\d+\. Rec"),
+    ):
+        asked.caption([b"x"])
+    assert backend.asked == 1 and not waits
+
+
+def test_refused(kind, waits):
+    backend = Backend("tiny", canned, ["refused"])
+    with (
+        client_of(kind, backend, deadline=60.0) as asked,
+        pytest.raises(ValueError, match=r"Expected a request that model 'tiny' at .* under"),
+    ):
+        asked.caption([b"x"])
+    assert backend.asked == 1 and not waits
+
+
+def test_nobody_there(kind, waits):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        address = address if kind == "grpc" else f"http://{address}"
+        with (
+            closing(client(kind, address, retries=1, deadline=20.0)) as asked,
+            pytest.raises(ConnectionError, match=r"Expected an answer from .*127.0.0.1"),
+        ):
+            asked.caption([b"x"])
+    assert len(waits) == 1
+
+
+def test_another_kind_of_server(monkeypatch):
+    for content in (b"<html>hello</html>", b"[]", b"{}"):
+        monkeypatch.setattr(RestClient, "_read", lambda *_, content=content: content)
+        asked = RestClient("http://localhost", "tiny", retries=0)
+        with pytest.raises(ValueError, match="an answer that TF Serving would not give"):
+            asked.caption([b"x"])
+
+
+def test_rest_needs_no_tensorflow():
+    code = "import sys, keras_attn.serving.client as one; one.RestClient('http://x', 'y'); "
+    code += "sys.exit(str([name for name in sys.modules if name in ('tensorflow', 'keras')]))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"
+
+
+def test_bad_choices(monkeypatch):
+    for options in ({"deadline": 0}, {"retries": -1}, {"backoff": -0.1}):
+        with pytest.raises(ValueError, match="Expected deadline > 0, retries >= 0 and backoff"):
+            RestClient("http://localhost:8501", "tiny", **options)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(ImportError, match=r"pip install 'keras-attn\[client\]'"):
+        GrpcClient("localhost:8500", "tiny")

@@ -1,0 +1,43 @@
+"""A tiny captioner as a service, and pictures for it, for tests of serving."""
+
+import io
+
+import keras
+import numpy as np
+from PIL import Image
+
+from keras_attn.contracts import END_ID
+from keras_attn.decoding import Beam
+from keras_attn.serving.service import CaptionService
+from keras_attn.text.tokenizer import Tokenizer
+from tests.training import tiny
+
+LENGTH = 7
+TEXTS = ["a red dog", "two blue dogs"]
+
+
+def picture(seed, size=(13, 11), kind="PNG"):
+    """An encoded picture of noise, width × height."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), "uint8")
+    data = io.BytesIO()
+    Image.fromarray(pixels).save(data, kind)
+    return data.getvalue()
+
+
+PICTURES = [picture(1), picture(2, (40, 23), "JPEG"), b"<html>", picture(3), b""]
+
+
+def caption_service(strategy=None):
+    """An untrained service that answers with whole words of TEXTS, and ends most captions.
+
+    Whole words, because their pieces are the ones that the tokenizer finds in the decoded text.
+    """
+    keras.utils.set_random_seed(9)
+    tokenizer = Tokenizer.learn(TEXTS, 290)
+    model = tiny.captioner(tokenizer.vocabulary_size)
+    words = {token for row in tokenizer.encode(TEXTS).to_list() for token in row}
+    model.decoder.set_weights([5.0 * weight for weight in model.decoder.get_weights()])
+    kernel, bias = model.decoder.logits.get_weights()
+    bias[[index for index in range(len(bias)) if index not in words | {END_ID}]] = -50.0
+    model.decoder.logits.set_weights([kernel, bias])
+    return CaptionService(model, tokenizer, strategy or Beam(3, 0.6, n_best=2), LENGTH)
