@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
 from pipelines.records import CaptionedPicture
 
@@ -54,9 +55,8 @@ class CaptionBatches:
     seed: int = 0
 
     def __post_init__(self):
-        lengths = list(self.lengths)
-        if lengths != sorted(set(lengths)) or not lengths or lengths[0] < 1:
-            raise ValueError(f"Expected increasing lengths >= 1. Received: lengths={lengths}")
+        if not increasing(self.lengths):
+            raise ValueError(f"Expected increasing lengths >= 1. Received: lengths={self.lengths}")
         if min(self.pictures, self.captions) < 1:
             raise ValueError(
                 "Expected at least one picture and one caption in a batch. "
@@ -100,13 +100,18 @@ class CaptionBatches:
         if features is None:
             dataset = self._pictures(steps, rows, records)
         else:
-            gather, index = _gatherer(features), tf.constant(rows.pictures)
-            dataset = steps.map(
-                lambda row: (gather(tf.gather(index, tf.maximum(row, 0))), row),
-                num_parallel_calls=1,
-            )
+            dataset = steps.map(self._features(rows, features), num_parallel_calls=1)
         dataset = dataset.map(self._finish(rows, IMAGE if features is None else FEATURES))
         return dataset.prefetch(tf.data.AUTOTUNE)
+
+    def _features(self, rows, features):
+        gather, index = _gatherer(features), tf.constant(rows.pictures)
+
+        def read(row):
+            found = gather(tf.gather(index, tf.maximum(row, 0)))
+            return tf.where(row[:, None, None] >= 0, found, tf.zeros_like(found)), row
+
+        return read
 
     def _pictures(self, steps, rows, records):
         paths = tf.constant([str(record.path) for record in records])
@@ -177,17 +182,14 @@ class CaptionBatches:
         tokens, lengths = tf.constant(rows.tokens), tf.constant(rows.lengths)
 
         def finish(pictures, row):
-            real = row >= 0
             length = tf.reduce_max(tf.gather(lengths, row[:1]))
             sequences = tf.gather(tokens, tf.maximum(row, 0))[:, :, : length + 1]
-            sequences = tf.where(real[:, None, None], sequences, PAD_ID)
+            sequences = tf.where(row[:, None, None] >= 0, sequences, PAD_ID)
             targets = sequences[:, :, 1:]
             inputs = tf.where(sequences[:, :, :-1] == END_ID, PAD_ID, sequences[:, :, :-1])
             weights = tf.cast(targets != PAD_ID, tf.float32)
             for tensor in (inputs, targets, weights):
                 tensor.set_shape((self.pictures, self.captions, None))
-            keep = tf.reshape(real, (-1, *[1] * (len(pictures.shape) - 1)))
-            pictures = tf.where(keep, pictures, tf.zeros_like(pictures))
             pictures = tf.ensure_shape(pictures, (self.pictures, *pictures.shape[1:]))
             return {key: pictures, TOKENS: inputs}, targets, weights
 

@@ -205,7 +205,6 @@ class CaptionData:
         splits: dict of lists of records.
         skipped: list of `Skipped`.
         features: dict from split to an array (pictures, S, D), or None where pictures are read.
-        train: training data set, shuffled anew in each epoch and without end.
         dev: validation data set.
         steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
     """
@@ -215,7 +214,6 @@ class CaptionData:
     splits: dict[str, list[CaptionedPicture]]
     skipped: list
     features: dict | None
-    train: tf.data.Dataset
     dev: tf.data.Dataset
     steps: int
 
@@ -244,10 +242,14 @@ class CaptionData:
                 for name in ("train", "dev")
             }
         of = features or {"train": None, "dev": None}
-        train = batches.training(splits["train"], of["train"])
         dev = batches.dataset(splits["dev"], of["dev"])
         steps = batches.steps(splits["train"])
-        return cls(tokenizer, batches, splits, skipped, features, train, dev, steps)
+        return cls(tokenizer, batches, splits, skipped, features, dev, steps)
+
+    @property
+    def train(self) -> tf.data.Dataset:
+        """Training data set, shuffled anew in each epoch and without end."""
+        return self.training(0)
 
     def training(self, start):
         """`train` from step `start` on, for a training that was stopped there."""

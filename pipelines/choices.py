@@ -47,7 +47,7 @@ def check_choices(values: Mapping[str, Any]) -> None:
     for name in ABOVE_ZERO:
         _check(values, name, "> 0 and finite", lambda value: 0 < value < math.inf)
     _check(values, "length_alpha", "finite", math.isfinite)
-    _check(values, "lengths", "increasing and >= 1", _increasing)
+    _check(values, "lengths", "increasing and >= 1", increasing)
     for name, known in CHOSEN.items():
         _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)
     if values["dev_share"] + values["test_share"] >= 1:
@@ -62,5 +62,6 @@ def _check(values, name, expected, holds):
         raise ValueError(f"Expected {name} {expected}. Received: {name}={values[name]!r}")
 
 
-def _increasing(lengths):
+def increasing(lengths) -> bool:
+    """Whether bucket lengths are increasing and at least 1, and there are some."""
     return bool(lengths) and lengths[0] >= 1 and list(lengths) == sorted(set(lengths))

@@ -13,16 +13,12 @@ __all__ = [
     "Skipped",
     "data_folder",
     "listed_pictures",
-    "read_caption_folder",
     "read_captions",
     "split_pictures",
 ]
 
 SPLITS = ("train", "dev", "test")
 SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt")
-
-
-read_caption_folder = read_captions
 
 
 def split_pictures(

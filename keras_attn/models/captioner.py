@@ -109,8 +109,7 @@ class Captioner(keras.Model):
 
     def _sampling_loss(self, targets, output):
         """The reader's objective, divided by the tokens of the global batch as the loss is."""
-        length, locations = targets.shape[2], self.feature_shape[0]
-        length = ops.shape(targets)[2] if length is None else length
+        length, locations = ops.shape(targets)[2], self.feature_shape[0]
         real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
         logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))
         loss = ops.sparse_categorical_crossentropy(

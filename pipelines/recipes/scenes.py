@@ -4,7 +4,7 @@ Command:
     python -m pipelines.demo --out demo
 
 Time: under 3 minutes on two CPU cores.
-Expected on unseen scenes: 98 % of captions exactly right, pointing 99 %.
+Expected on unseen scenes: 99 % of captions exactly right, pointing 99 %.
 """
 
 from dataclasses import dataclass

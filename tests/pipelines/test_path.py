@@ -13,6 +13,7 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.choices import MONITORS
 from pipelines.cli import main
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
@@ -44,6 +45,7 @@ def test_train_leaves_a_run_directory(run):
     assert run.recipe().hidden_units == 7
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert len(lines) == 3 and "val_cider_d" in lines[0] and "val_exact" in lines[0]
+    assert set(MONITORS) <= set(lines[0].split(","))
     found = sorted(one.name for one in run.folder.iterdir())
     expected = "history.csv model.best.json model.keras recipe.json tensorboard tokenizer"
     assert found == expected.split()

@@ -23,19 +23,10 @@ from keras_attn.serving.pictures import EMPTY, UNKNOWN, PictureFormat
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.predict import SavedCaptioner
+from tests.serving.tiny_service import PICTURES, picture
 from tests.training import tiny
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "ask.py"
-
-
-def picture(seed, size=(13, 11), kind="PNG"):
-    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), "uint8")
-    data = io.BytesIO()
-    Image.fromarray(pixels).save(data, kind)
-    return data.getvalue()
-
-
-PICTURES = [picture(1), picture(2, (40, 23), "JPEG"), b"<html>", picture(3), b""]
 
 
 @pytest.fixture(scope="module")

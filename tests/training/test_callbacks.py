@@ -14,6 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 def best_model(path, monitor):
     callback = BestModel(path, monitor)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, use_bias=False)])
+    model.stop_training = False  # As `fit` begins.
     callback.set_model(model)
     callback.on_train_begin()
     return callback
@@ -60,6 +61,21 @@ def test_best_model_of_a_resumed_training_does_not_fall_behind(tmp_path):
     assert kept(path) == 1
     end_epoch(resumed, 3, 0.9)
     assert kept(path) == 3
+
+
+def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path):
+    def patient():
+        callback = best_model(tmp_path / "model.keras", "val_exact")
+        callback.patience = 3
+        return callback
+
+    callback = patient()
+    for epoch, value in enumerate([0.1, 0.5, 0.4, 0.5]):
+        end_epoch(callback, epoch, value)
+        assert not callback.model.stop_training
+    resumed = patient()
+    end_epoch(resumed, 4, 0.3)
+    assert resumed.model.stop_training
 
 
 def test_best_model_names_the_metrics_there_are(tmp_path):
