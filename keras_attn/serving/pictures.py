@@ -2,22 +2,14 @@
 
 import functools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_attn.serving.formats import bmp, gif, jpeg, png, webp
-from keras_attn.serving.formats.canvas import on_white, placed
-from keras_attn.serving.formats.exif import orientation, upright
-from keras_attn.serving.formats.octets import Header, Octets, header_of
+from keras_attn.serving.formats.drawing import Plan, draw, drawn, plan_of
+from keras_attn.serving.formats.plain import is_plain, looks_plain, read_plain
+from keras_attn.serving.formats.reasons import DAMAGED
 
 FITS = ("squash", "crop")
-MOST_PIXELS = 100_000_000
-"""Width times height of the largest picture that is decoded: 300 MB as an array of RGB bytes."""
-EMPTY = "zero bytes"
-UNKNOWN = "not a JPEG, PNG, GIF, BMP or WebP"
-DAMAGED = "cannot be decoded: truncated or corrupt"
-FORMATS = (jpeg, png, gif, bmp, webp)
 
 
 @dataclass(frozen=True)
@@ -53,20 +45,8 @@ class PictureFormat:
         Raises:
             InvalidArgumentError: it cannot be decoded; nothing is decoded whose header shows it.
         """
-        plan = _plan(data)
-        with tf.control_dependencies([tf.debugging.Assert(plan.reason == "", [plan.reason])]):
-            data = tf.identity(plan.data)
-        return self._draw(data, plan.keyed, plan.box, plan.orientation)
-
-    def _draw(self, data, keyed, box, orientation):
-        """What can be drawn by a plan; an error if the data is damaged after all."""
-        picture = tf.cond(
-            keyed,
-            lambda: tf.io.decode_png(data, channels=4),
-            lambda: tf.io.decode_image(data, expand_animations=False),
-        )
-        picture.set_shape((None, None, None))
-        return self.resize(upright(placed(on_white(picture), box), orientation))
+        picture = tf.cond(is_plain(data), lambda: read_plain(data), lambda: draw(data))
+        return self.resize(picture)
 
     def resize(self, picture):
         """uint8 (any, any, 3) to uint8 (height, width, 3)."""
@@ -96,32 +76,56 @@ class PictureFormat:
         return _batch_decoder(self)(tf.convert_to_tensor(data, tf.string))
 
     def _decode_batch(self, data):
-        count, shape = tf.shape(data)[0], (self.height, self.width, 3)
-        types = _Plan(tf.string, tf.string, tf.bool, tf.int64, tf.int64)
-        plans = tf.map_fn(_plan, data, fn_output_signature=types)
-        usable = tf.where(plans.reason == "")[:, 0]
-        given = (plans.data, plans.keyed, plans.box, plans.orientation)
-        rows = (usable, *(tf.gather(one, usable) for one in given))
-        rows = tf.data.Dataset.from_tensor_slices(rows).map(
-            lambda index, *plan: (index, self._draw(*plan)), num_parallel_calls=tf.data.AUTOTUNE
-        )
-        rows = (
-            rows.with_options(_quick_start())
-            .ignore_errors()
-            .batch(tf.maximum(tf.cast(count, tf.int64), 1))
-        )
-        good = iter(rows).get_next_as_optional()
-        index, pictures = tf.cond(
-            good.has_value(),
-            good.get_value,
-            lambda: (tf.zeros((0,), tf.int64), tf.zeros((0, *shape), tf.uint8)),
-        )
-        index = tf.cast(index[:, None], tf.int32)
+        """What looks plain is read first; what is not, or could not be, goes by its plan."""
+        plain = tf.where(tf.map_fn(looks_plain, data, fn_output_signature=tf.bool))[:, 0]
+        first = self._sound(_checked, plain, (tf.gather(data, plain),))
+        count = tf.shape(data)[0]
+        rest = tf.where(~_marked(first[0], count))[:, 0]
+        types = Plan(tf.string, tf.string, tf.bool, tf.int64, tf.int64)
+        plans = tf.map_fn(plan_of, tf.gather(data, rest), fn_output_signature=types)
+        good = tf.where(plans.reason == "")[:, 0]
+        given = [tf.gather(part, good) for part in plans]
+        second = self._sound(lambda *plan: drawn(Plan(*plan)), tf.gather(rest, good), given)
+        index = tf.concat([first[0], second[0]], 0)
         # Through int32, because there is no scatter of bytes on every device.
-        pictures = tf.scatter_nd(index, tf.cast(pictures, tf.int32), (count, *shape))
-        readable = tf.scatter_nd(index, tf.ones_like(index[:, 0]), (count,)) > 0
+        pictures = tf.cast(tf.concat([first[1], second[1]], 0), tf.int32)
+        shape = (count, self.height, self.width, 3)
+        pictures = tf.cast(tf.scatter_nd(index[:, None], pictures, shape), tf.uint8)
         reasons = tf.where(plans.reason == "", DAMAGED, plans.reason)
-        return tf.cast(pictures, tf.uint8), readable, tf.where(readable, "", reasons)
+        reasons = tf.tensor_scatter_nd_update(tf.fill((count,), ""), rest[:, None], reasons)
+        readable = _marked(index, count)
+        return pictures, readable, tf.where(readable, "", reasons)
+
+    def _sound(self, read, index, given):
+        """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
+
+        def rows():
+            rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
+                lambda index, *one: (index, self.resize(read(*one))),
+                num_parallel_calls=tf.data.AUTOTUNE,
+            )
+            rows = rows.with_options(_quick_start()).ignore_errors()
+            return iter(rows.batch(tf.size(index, tf.int64))).get_next_as_optional()
+
+        def none():
+            return tf.zeros((0,), tf.int64), tf.zeros((0, self.height, self.width, 3), tf.uint8)
+
+        def some():
+            found = rows()
+            return tf.cond(found.has_value(), found.get_value, none)
+
+        return tf.cond(tf.size(index) > 0, some, none)
+
+
+def _checked(data):
+    """A picture that looks plain; an error if it is not."""
+    with tf.control_dependencies([tf.raw_ops.Assert(condition=is_plain(data), data=[""])]):
+        return read_plain(tf.identity(data))
+
+
+def _marked(index, count):
+    """bool (count,): whether it is in the index."""
+    return tf.scatter_nd(index[:, None], tf.ones_like(index), (count,)) > 0
 
 
 def _quick_start():
@@ -132,90 +136,11 @@ def _quick_start():
     return options
 
 
-class _Plan(NamedTuple):
-    """What is to be done with encoded bytes.
-
-    Attributes:
-        reason: string. Why they cannot be decoded; empty where they may be.
-        data: string. What the decoder is given; see `still` of each format.
-        keyed: bool; see `Header`.
-        box: int64 (4,). Left and top of the decoded picture, width and height of its canvas.
-        orientation: int64, 1 to 8.
-    """
-
-    reason: Any
-    data: Any
-    keyed: Any
-    box: Any
-    orientation: Any
-
-
-def _plan(data):
-    octets = Octets.of(data)
-    kind = _kind(octets)
-    branches = [_apart(lambda own, one=one: tuple(one.header(own)), octets) for one in FORMATS]
-    header = Header(*tf.switch_case(kind, [*branches, lambda: tuple(header_of(0, 0))]))
-    reason = _reason(octets, kind, header)
-    branches = [_apart(one.still, octets) for one in FORMATS]
-    kind = tf.where(reason == "", kind, len(FORMATS))
-    return _Plan(
-        reason=reason,
-        data=tf.switch_case(kind, [*branches, lambda: tf.constant("")]),
-        keyed=header.keyed,
-        box=tf.stack([header.left, header.top, header.width, header.height]),
-        orientation=tf.cond(
-            header.exif >= 0,
-            _apart(lambda own: orientation(own, header), octets),
-            lambda: tf.constant(1, tf.int64),
-        ),
-    )
-
-
-def _apart(branch, octets):
-    """A branch that is a function of its own in the graph.
-
-    Otherwise every node of every format passes through the executor for each picture, though only
-    one format is there: 4 times the time.
-    """
-    attributes = {"_noinline": True}
-
-    @tf.function(autograph=False, experimental_attributes=attributes)
-    def call(data, values, size):
-        return branch(Octets(data, values, size))
-
-    return lambda: call(octets.data, octets.values, octets.size)
-
-
 @functools.cache
 def _batch_decoder(picture_format):
     """One graph for each format, so that batches outside a graph do not trace it each time."""
     signature = [tf.TensorSpec((None,), tf.string)]
     return tf.function(picture_format._decode_batch, signature, autograph=False)
-
-
-def _kind(octets):
-    """Index into FORMATS by the first bytes, int32; len(FORMATS) for anything else."""
-    shown = [
-        octets.shows(0, b"\xff\xd8\xff"),
-        octets.shows(0, b"\x89PNG\r\n\x1a\n"),
-        octets.shows(0, b"GIF87a") | octets.shows(0, b"GIF89a"),
-        octets.shows(0, b"BM"),
-        octets.shows(0, b"RIFF") & octets.shows(8, b"WEBP"),
-    ]
-    return tf.argmax(tf.stack([*shown, tf.constant(True)]), output_type=tf.int32)
-
-
-def _reason(octets, kind, header):
-    width, height = tf.strings.as_string(header.width), tf.strings.as_string(header.height)
-    bound = f" pixels, more than the bound of {MOST_PIXELS}"
-    large = tf.strings.join([width, "x", height, bound])
-    within = (header.width <= MOST_PIXELS) & (header.height <= MOST_PIXELS)
-    within &= header.width * header.height <= MOST_PIXELS
-    damaged = (header.width < 1) | (header.height < 1)
-    reason = tf.where(within, tf.where(header.complete, "", DAMAGED), large)
-    reason = tf.where(damaged, DAMAGED, reason)
-    reason = tf.where(kind < len(FORMATS), reason, UNKNOWN)
-    return tf.where(octets.size > 0, reason, EMPTY)
 
 
 def _resize(picture, size):

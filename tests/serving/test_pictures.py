@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from keras_attn.serving.pictures import DAMAGED, EMPTY, UNKNOWN, PictureFormat
+from keras_attn.serving.formats.reasons import DAMAGED, EMPTY, UNKNOWN
+from keras_attn.serving.pictures import PictureFormat
 
 FORMAT = PictureFormat(11, 13)
 RANDOM = np.random.default_rng(3)

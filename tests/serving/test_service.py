@@ -19,7 +19,8 @@ from keras_attn.serving.export import (
     next_version,
     unservable_ops,
 )
-from keras_attn.serving.pictures import EMPTY, UNKNOWN, PictureFormat
+from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.predict import SavedCaptioner
