@@ -25,10 +25,12 @@ from pipelines.choices import check_choices
 from pipelines.features import cached_features
 from pipelines.records import (
     CaptionedPicture,
+    data_folder,
     listed_pictures,
-    read_caption_folder,
+    read_captions,
     split_pictures,
 )
+from pipelines.user_cache import user_cache
 
 
 def option(default, text):
@@ -44,9 +46,9 @@ class CaptioningRecipe:
         ValueError: a choice out of its range, when the recipe is made.
     """
 
-    captions_file: str = option("captions.csv", "CSV with a row for each caption")
-    image_column: str = option("image", "column with the picture's name")
-    caption_column: str = option("caption", "column with the caption")
+    captions_file: str = option("auto", "file of captions; auto takes the one there is")
+    image_column: str = option("auto", "column or key with the picture's name")
+    caption_column: str = option("auto", "column or key with the caption")
     image_folder: str = option("images", "folder of the pictures, inside the data folder")
     tolerance: float = option(0.01, "share of unusable records above which training does not start")
     dev_share: float = option(0.1, "share of pictures for dev where no split files exist")
@@ -138,7 +140,7 @@ class CaptioningRecipe:
         return Beam(self.beam_width, self.length_alpha)
 
     def read(self, folder):
-        """Reads and splits a data folder.
+        """Reads and splits a data folder, or whatever else `read_captions` reads.
 
         Returns:
             splits: dict of lists of `CaptionedPicture`.
@@ -153,7 +155,9 @@ class CaptioningRecipe:
 
     def _found(self, folder):
         columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
-        found = read_caption_folder(folder, *columns)
+        found = read_captions(folder, *columns)
+        if self.captions_file == "auto":
+            print(f"captions: {found.source} ({found.form})")
         found.check(self.tolerance)
         return found
 
@@ -166,7 +170,7 @@ class CaptioningRecipe:
         found = self._found(folder)
         splits = split_pictures(folder, found.pictures, self.dev_share, self.test_share)
         if split not in splits:
-            splits[split] = listed_pictures(Path(folder) / f"{split}.txt", found.pictures)
+            splits[split] = listed_pictures(data_folder(folder) / f"{split}.txt", found.pictures)
         if not splits[split]:
             raise ValueError(
                 f"Expected pictures in the split {split!r} of {folder}. Received: none"
@@ -283,4 +287,4 @@ def _features(recipe, splits, encoder, cache):
 
 def default_cache() -> Path:
     """The user's cache folder for features."""
-    return Path.home() / ".cache" / "keras-attn" / "features"
+    return user_cache() / "features"

@@ -80,9 +80,9 @@ def _compute(records, encoder, picture_format, path, batch):
 def _pictures(chunk, picture_format, batch):
     """uint8 (batch, height, width, 3), filled up with zeros so that one graph serves all chunks."""
     data = [record.path.read_bytes() for record in chunk]
-    pictures, readable = picture_format.decode_batch(tf.constant(data))
-    if not tf.reduce_all(readable):
-        bad = [str(one.path) for one, good in zip(chunk, readable.numpy()) if not good]
+    pictures, _, reasons = picture_format.decode_batch(tf.constant(data))
+    bad = [f"{one.path}: {why.decode()}" for one, why in zip(chunk, reasons.numpy()) if why]
+    if bad:
         raise ValueError(f"Expected pictures that can be read. Received: {', '.join(bad)}")
     return tf.pad(pictures, [[0, batch - len(chunk)], [0, 0], [0, 0], [0, 0]])
 

@@ -1,134 +1,24 @@
-"""Readers: a folder of captioned pictures to records, and their split."""
+"""Records: captioned pictures as they are read, and their split."""
 
-import csv
 import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipelines.caption_folder import CaptionedPicture, CaptionFolder, Skipped
+from pipelines.readers.folder_reader import data_folder, read_captions
+
+__all__ = [
+    "CaptionFolder",
+    "CaptionedPicture",
+    "Skipped",
+    "data_folder",
+    "listed_pictures",
+    "read_captions",
+    "split_pictures",
+]
+
 SPLITS = ("train", "dev", "test")
-SPLIT_FILES = ("{split}.txt", "{split}_images.txt")
-
-
-@dataclass(frozen=True)
-class CaptionedPicture:
-    """One picture and all its captions; `name` is what the caption file and split files call it."""
-
-    name: str
-    path: Path
-    captions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A record that could not be used: where it stands and why."""
-
-    file: Path
-    line: int
-    reason: str
-
-    def __str__(self):
-        return f"{self.file}:{self.line}: {self.reason}"
-
-
-@dataclass
-class CaptionFolder:
-    """What was read from a folder."""
-
-    pictures: list[CaptionedPicture]
-    records: int
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def check(self, tolerance: float) -> None:
-        """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
-        if len(self.skipped) > tolerance * self.records:
-            listed = "\n  ".join(str(one) for one in self.skipped[:20])
-            more = len(self.skipped) - 20
-            raise ValueError(
-                f"Expected at most {tolerance:.1%} unusable records. "
-                f"Received: {len(self.skipped)} of {self.records}:\n  {listed}"
-                + (f"\n  … and {more} more" if more > 0 else "")
-            )
-
-
-def read_caption_folder(
-    folder,
-    captions_file: str = "captions.csv",
-    image_column: str = "image",
-    caption_column: str = "caption",
-    image_folder: str = "images",
-) -> CaptionFolder:
-    """Reads a CSV of picture names and captions; one row a caption.
-
-    Args:
-        folder: path. Holds the CSV and the pictures.
-        captions_file: name of the CSV, UTF-8 with a header row.
-        image_column: column with the picture's name, relative to `image_folder`.
-        caption_column: column with the caption.
-        image_folder: folder of the pictures, relative to `folder`.
-
-    Returns:
-        `CaptionFolder`; pictures in the order of the file, rows that cannot be used in `skipped`.
-
-    Raises:
-        ValueError: no such file, a missing column, not UTF-8, no CSV, or nothing usable.
-    """
-    folder = Path(folder)
-    path = folder / captions_file
-    if not path.is_file():
-        raise ValueError(f"Expected a caption file at {path}. Received: no such file")
-    captions: dict[str, list[str]] = defaultdict(list)
-    skipped, records = [], 0
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file, strict=True)
-            columns = reader.fieldnames or []
-            missing = {image_column, caption_column} - set(columns)
-            if missing:
-                raise ValueError(
-                    f"Expected columns {sorted(missing)} in {path}. Received: {columns}"
-                )
-            for row in reader:
-                records += 1
-                if None in row:  # DictReader's key for surplus columns.
-                    reason = f"{len(columns) + len(row[None])} columns; a comma without quotes?"
-                    skipped.append(Skipped(path, reader.line_num, reason))
-                    continue
-                name = (row[image_column] or "").strip()
-                caption = " ".join((row[caption_column] or "").split())
-                picture = folder / image_folder / name
-                if reason := _unusable(folder, picture, name, caption):
-                    skipped.append(Skipped(path, reader.line_num, reason))
-                else:
-                    captions[name].append(caption)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"Expected UTF-8 in {path}. Received: {error}") from error
-    except csv.Error as error:  # A quote that is never closed, say, which would swallow rows.
-        raise ValueError(
-            f"Expected CSV in {path}. Received: {error}, after line {reader.line_num}"
-        ) from error
-    pictures = [
-        CaptionedPicture(name, folder / image_folder / name, tuple(own))
-        for name, own in captions.items()
-    ]
-    if not pictures:
-        listed = "".join(f"\n  {one}" for one in skipped[:20])
-        raise ValueError(f"Expected usable records in {path}. Received: none{listed}")
-    return CaptionFolder(pictures, records, skipped)
-
-
-def _unusable(folder, picture, name, caption):
-    """The reason why a row cannot be used, or None."""
-    if not caption:
-        return "empty caption"
-    if not name:
-        return "no picture named"
-    if not picture.resolve().is_relative_to(folder.resolve()):
-        return f"the path {name!r} leads out of the folder"
-    if not picture.is_file():
-        return f"no picture at {picture}"
-    return None
+SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt")
 
 
 def split_pictures(
@@ -142,8 +32,8 @@ def split_pictures(
     the same bytes never to different sides.
 
     Args:
-        folder: path.
-        pictures: of `read_caption_folder`.
+        folder: path, as for `read_captions`.
+        pictures: of `read_captions`.
         dev_share: share of pictures, 0 to 1.
         test_share: share of pictures, 0 to 1.
 
@@ -154,7 +44,7 @@ def split_pictures(
         ValueError: a split file names pictures that have no captions, two split files share a
             picture, or "train" or "dev" comes out empty.
     """
-    listed = _listed_splits(Path(folder))
+    listed = _listed_splits(data_folder(folder))
     if listed:
         split = _split_by_lists(listed, pictures)
     else:
@@ -173,7 +63,7 @@ def listed_pictures(path, pictures: Sequence[CaptionedPicture]) -> list[Captione
 
     Args:
         path: of the file, one picture name a line.
-        pictures: of `read_caption_folder`.
+        pictures: of `read_captions`.
 
     Raises:
         ValueError: no such file, or a name without captions, with its line.

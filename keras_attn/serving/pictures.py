@@ -1,8 +1,13 @@
 """Encoded pictures to arrays, in the graph: the same code for training and for serving."""
 
+import functools
 from dataclasses import dataclass
 
 import tensorflow as tf
+
+from keras_attn.serving.formats.drawing import Plan, draw, drawn, plan_of
+from keras_attn.serving.formats.plain import is_plain, looks_plain, read_plain
+from keras_attn.serving.formats.reasons import DAMAGED
 
 FITS = ("squash", "crop")
 
@@ -10,6 +15,9 @@ FITS = ("squash", "crop")
 @dataclass(frozen=True)
 class PictureFormat:
     """What the model sees of a picture.
+
+    JPEG (RGB, gray, CMYK), PNG, GIF, BMP and WebP, turned upright as EXIF says. Transparency lies
+    over white; of an animation the first frame is taken; 16 bits become 8.
 
     Attributes:
         height: int, pixels.
@@ -32,8 +40,12 @@ class PictureFormat:
             raise ValueError(f"Expected a fit of {FITS}. Received: {self.fit!r}")
 
     def decode(self, data):
-        """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB."""
-        picture = tf.io.decode_image(data, channels=3, expand_animations=False)
+        """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB.
+
+        Raises:
+            InvalidArgumentError: it cannot be decoded; nothing is decoded whose header shows it.
+        """
+        picture = tf.cond(is_plain(data), lambda: read_plain(data), lambda: draw(data))
         return self.resize(picture)
 
     def resize(self, picture):
@@ -59,24 +71,76 @@ class PictureFormat:
         Returns:
             pictures: uint8 (B, height, width, 3); zeros where the picture could not be read.
             readable: bool (B,).
+            reasons: string (B,), why a picture could not be read; empty where it could.
         """
+        return _batch_decoder(self)(tf.convert_to_tensor(data, tf.string))
+
+    def _decode_batch(self, data):
+        """What looks plain is read first; what is not, or could not be, goes by its plan."""
+        plain = tf.where(tf.map_fn(looks_plain, data, fn_output_signature=tf.bool))[:, 0]
+        first = self._sound(_checked, plain, (tf.gather(data, plain),))
         count = tf.shape(data)[0]
-        rows = tf.data.Dataset.from_tensor_slices((tf.range(count), data))
-        rows = rows.map(
-            lambda index, one: (index, self.decode(one)), num_parallel_calls=tf.data.AUTOTUNE
-        )
-        rows = rows.ignore_errors().batch(tf.maximum(tf.cast(count, tf.int64), 1))
-        good = iter(rows).get_next_as_optional()
-        shape = (self.height, self.width, 3)
-        index, pictures = tf.cond(
-            good.has_value(),
-            good.get_value,
-            lambda: (tf.zeros((0,), tf.int32), tf.zeros((0, *shape), tf.uint8)),
-        )
+        rest = tf.where(~_marked(first[0], count))[:, 0]
+        types = Plan(tf.string, tf.string, tf.bool, tf.int64, tf.int64)
+        plans = tf.map_fn(plan_of, tf.gather(data, rest), fn_output_signature=types)
+        good = tf.where(plans.reason == "")[:, 0]
+        given = [tf.gather(part, good) for part in plans]
+        second = self._sound(lambda *plan: drawn(Plan(*plan)), tf.gather(rest, good), given)
+        index = tf.concat([first[0], second[0]], 0)
         # Through int32, because there is no scatter of bytes on every device.
-        pictures = tf.scatter_nd(index[:, None], tf.cast(pictures, tf.int32), (count, *shape))
-        readable = tf.scatter_nd(index[:, None], tf.ones_like(index), (count,)) > 0
-        return tf.cast(pictures, tf.uint8), readable
+        pictures = tf.cast(tf.concat([first[1], second[1]], 0), tf.int32)
+        shape = (count, self.height, self.width, 3)
+        pictures = tf.cast(tf.scatter_nd(index[:, None], pictures, shape), tf.uint8)
+        reasons = tf.where(plans.reason == "", DAMAGED, plans.reason)
+        reasons = tf.tensor_scatter_nd_update(tf.fill((count,), ""), rest[:, None], reasons)
+        readable = _marked(index, count)
+        return pictures, readable, tf.where(readable, "", reasons)
+
+    def _sound(self, read, index, given):
+        """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
+
+        def rows():
+            rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
+                lambda index, *one: (index, self.resize(read(*one))),
+                num_parallel_calls=tf.data.AUTOTUNE,
+            )
+            rows = rows.with_options(_quick_start()).ignore_errors()
+            return iter(rows.batch(tf.size(index, tf.int64))).get_next_as_optional()
+
+        def none():
+            return tf.zeros((0,), tf.int64), tf.zeros((0, self.height, self.width, 3), tf.uint8)
+
+        def some():
+            found = rows()
+            return tf.cond(found.has_value(), found.get_value, none)
+
+        return tf.cond(tf.size(index) > 0, some, none)
+
+
+def _checked(data):
+    """A picture that looks plain; an error if it is not."""
+    with tf.control_dependencies([tf.raw_ops.Assert(condition=is_plain(data), data=[""])]):
+        return read_plain(tf.identity(data))
+
+
+def _marked(index, count):
+    """bool (count,): whether it is in the index."""
+    return tf.scatter_nd(index[:, None], tf.ones_like(index), (count,)) > 0
+
+
+def _quick_start():
+    """Options of a data set that serves one batch: tuning it takes longer than reading it."""
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    options.experimental_optimization.apply_default_optimizations = False
+    return options
+
+
+@functools.cache
+def _batch_decoder(picture_format):
+    """One graph for each format, so that batches outside a graph do not trace it each time."""
+    signature = [tf.TensorSpec((None,), tf.string)]
+    return tf.function(picture_format._decode_batch, signature, autograph=False)
 
 
 def _resize(picture, size):

@@ -21,8 +21,6 @@ from keras_attn.decoding import decode
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.precision import cast_once
 
-UNREADABLE = "not a picture that can be read (expected JPEG, PNG, GIF, BMP or WebP bytes)"
-
 
 class CaptionService(tf.Module):
     """A captioner with everything around it: picture decoding, search, text.
@@ -49,7 +47,8 @@ class CaptionService(tf.Module):
 
         Returns:
             dict: TEXT string (B, n), SCORE float32 (B, n), ERROR string (B,). A picture that
-            cannot be read has empty texts, scores of 0 and its error; the others are unaffected.
+            cannot be read has empty texts, scores of 0 and its own reason under ERROR; the others
+            are unaffected. An empty batch is answered with empty arrays.
         """
         answer = self.explain(image, with_weights=False)
         return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
@@ -65,7 +64,14 @@ class CaptionService(tf.Module):
             dict as of `caption`, with ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES, ANSWER_WEIGHTS;
             see `contracts`.
         """
-        pictures, readable = self.picture_format.decode_batch(image)
+        count = tf.shape(image)[0]
+        # The search wants a row: an empty batch is searched with one that is cut off again.
+        image = tf.concat([image, tf.fill([tf.cast(count == 0, tf.int32)], "")], axis=0)
+        answer = self._answer(image, with_weights)
+        return {key: value[:count] for key, value in answer.items()}
+
+    def _answer(self, image, with_weights):
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
         with cast_once(self.model.decoder):
             result = decode(self.model, pictures, self.strategy, self.max_length, with_weights)
         valid = readable[:, None]
@@ -73,7 +79,7 @@ class CaptionService(tf.Module):
         answer = {
             TEXT: self.tokenizer.decode(tokens),
             SCORE: tf.where(valid, result.scores, 0.0),
-            ERROR: tf.where(readable, "", UNREADABLE),
+            ERROR: reasons,
             ANSWER_TOKENS: tokens,
             ANSWER_PIECES: self.tokenizer.pieces(tokens),
             TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),
@@ -106,7 +112,7 @@ class CaptionService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(image), tf.shape(caption), "Expected as many captions as pictures."
         )
-        pictures, readable = self.picture_format.decode_batch(image)
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
         targets, counts = self._targets(caption)
         starts = tf.fill((tf.shape(targets)[0], 1), START_ID)
         inputs = tf.concat([starts, targets[:, :-1]], axis=1)
@@ -121,7 +127,7 @@ class CaptionService(tf.Module):
         return {
             SCORE: tf.reduce_sum(scores, axis=1),
             TOKEN_SCORES: scores,
-            ERROR: tf.where(readable, error, UNREADABLE),
+            ERROR: tf.where(readable, error, reasons),
         }
 
     def _targets(self, caption):

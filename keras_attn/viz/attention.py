@@ -12,7 +12,7 @@ try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties, findfont, get_font
-    from PIL import Image
+    from PIL import Image, ImageOps
 except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
         "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
@@ -103,7 +103,7 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     Returns:
         matplotlib Figure.
     """
-    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    image = _as_the_model_sees_it(picture)
     image.thumbnail((448, 448))
     panels = 1 + len(explanation.words)
     rows = math.ceil(panels / columns)
@@ -120,6 +120,13 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     figure.suptitle(_drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
     figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
     return figure
+
+
+def _as_the_model_sees_it(picture):
+    """RGB, turned upright as EXIF says, transparency over white."""
+    image = ImageOps.exif_transpose(Image.open(io.BytesIO(picture))).convert("RGBA")
+    sheet = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(sheet, image).convert("RGB")
 
 
 def _drawable(text):

@@ -17,7 +17,8 @@ from keras_attn.contracts import (
     TOKENS,
 )
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.service import UNREADABLE, CaptionService
+from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.serving.service import CaptionService
 from pipelines.predict import SavedCaptioner
 from tests.serving.tiny_service import LENGTH, PICTURES, picture
 
@@ -62,7 +63,7 @@ def test_bad_items_leave_their_neighbors_alone(tiny_service):
     together = tiny_service.score(tf.constant(PICTURES), tf.constant(captions))
     too_long = b"a caption of 8 pieces, its end included (expected at most 7)"
     errors = together[ERROR].numpy().tolist()
-    assert errors == [b"", too_long, UNREADABLE.encode(), b"", UNREADABLE.encode()]
+    assert errors == [b"", too_long, UNKNOWN.encode(), b"", EMPTY.encode()]
     assert together[TOKEN_SCORES].shape == (5, LENGTH)
     assert not np.any(together[TOKEN_SCORES].numpy()[[1, 2, 4]])
     for row in (0, 3):

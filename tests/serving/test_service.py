@@ -19,8 +19,9 @@ from keras_attn.serving.export import (
     next_version,
     unservable_ops,
 )
+from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.serving.pictures import PictureFormat
-from keras_attn.serving.service import UNREADABLE, CaptionService
+from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture
@@ -46,13 +47,7 @@ def test_answers(service):
     answer = service.explain(tf.constant(PICTURES))
     assert answer[TEXT].shape == answer[SCORE].shape == (5, 2)
     assert answer["weights"].shape == (5, 2, 7, 3, 4)
-    assert answer[ERROR].numpy().tolist() == [
-        b"",
-        b"",
-        UNREADABLE.encode(),
-        b"",
-        UNREADABLE.encode(),
-    ]
+    assert answer[ERROR].numpy().tolist() == [b"", b"", UNKNOWN.encode(), b"", EMPTY.encode()]
     sums = np.sum(answer["weights"], (3, 4))
     np.testing.assert_allclose(sums, answer["tokens"].numpy() != 0, atol=1e-5)
     assert not np.any(answer["tokens"][2]) and answer[TEXT][2, 0] == b""
@@ -70,6 +65,19 @@ def test_neighbors_change_nothing(service):
 
 def test_all_bad(service):
     assert (service.caption(tf.constant([b"", b"x"]))[TEXT].numpy() == b"").all()
+
+
+def test_empty_batch(service, exported):
+    shapes = {key: value.shape[1:] for key, value in service.explain(PICTURES[:1]).items()}
+    loaded = tf.saved_model.load(str(exported))
+    for explain in (
+        service.explain,
+        lambda image: loaded.signatures["explain"](image=image),
+    ):
+        answer = explain(tf.zeros((0,), tf.string))
+        assert {key: value.shape for key, value in answer.items()} == {
+            key: (0, *shape) for key, shape in shapes.items()
+        }
 
 
 def test_export_equals_the_service(service, exported):
@@ -113,7 +121,7 @@ def test_process_without_our_package(service, exported, tmp_path):
     texts = [line.split("\t")[2] for line in done.stdout.splitlines()]
     expected = service.caption(tf.constant(PICTURES[:3]))
     assert texts[:2] == [text.decode() for text in expected[TEXT][:2, 0].numpy()]
-    assert texts[2] == UNREADABLE
+    assert texts[2] == UNKNOWN
     assert "keras_attn" not in ASK.read_text()
 
 

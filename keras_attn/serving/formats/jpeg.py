@@ -1,0 +1,42 @@
+"""JPEG: the size in its frame header, EXIF in its first APP1 segment that has it."""
+
+import tensorflow as tf
+
+from keras_attn.serving.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+
+FRAMES = tuple(code for code in range(0xC0, 0xD0) if code not in (0xC4, 0xC8, 0xCC))
+WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD9))
+LAST = (0xD9, 0xDA)
+
+
+def header(octets: Octets) -> Header:
+    """Walks the segments up to the first scan."""
+
+    def search(step, position, frame, exif, exif_end):
+        return (step < MOST_BLOCKS) & (position >= 0) & (position < octets.size)
+
+    def look(step, position, frame, exif, exif_end):
+        first, code = tf.unstack(octets.take(position, 2))
+        marker = (first == 0xFF) & (code != 0xFF) & (code != 0)
+        alone, length = _one_of(code, WITHOUT_LENGTH), octets.big(position + 2, 2)
+        frame = tf.where(marker & (frame < 0) & _one_of(code, FRAMES), position, frame)
+        here = marker & (exif < 0) & (code == 0xE1) & octets.shows(position + 4, b"Exif\0\0")
+        after = tf.where(marker, position + 2 + tf.where(alone, whole(0), length), position + 1)
+        exif_end, exif = tf.where(here, after, exif_end), tf.where(here, position + 10, exif)
+        ended = marker & (_one_of(code, LAST) | (~alone & (length < 2)))
+        return step + 1, tf.where(ended, whole(-1), after), frame, exif, exif_end
+
+    start = (0, whole(2), whole(-1), whole(-1), whole(-1))
+    _, _, frame, exif, exif_end = tf.while_loop(search, look, start)
+    found = tf.cast(frame >= 0, tf.int64)
+    width, height = octets.big(frame + 7, 2) * found, octets.big(frame + 5, 2) * found
+    return header_of(width, height, exif=exif, exif_end=exif_end)
+
+
+def still(octets: Octets):
+    """What the decoder is given: these bytes. CMYK comes out as RGB."""
+    return octets.data
+
+
+def _one_of(code, codes):
+    return tf.reduce_any(code == tf.constant(codes, tf.int64))

@@ -1,0 +1,118 @@
+"""Pictures that cannot be used, found before training by the very decoder that training uses.
+
+All are decoded, once: 7,000 of Flickr8k's size take seconds, and no header tells whether the rest
+of a file is sound. Verdicts are kept by path, size and time of change.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn.serving.formats.reasons import MOST_PIXELS
+from keras_attn.serving.pictures import PictureFormat
+from pipelines.user_cache import user_cache
+
+MOST_BYTES = 2**28
+"""Largest file that is read."""
+BATCH = 128
+BATCH_BYTES = 2**26
+FORMAT = PictureFormat(8, 8)
+RULES = (1, MOST_PIXELS, MOST_BYTES, tf.__version__)
+"""What verdicts depend on beside the file; the number is to be raised when decoding changes."""
+
+
+def check_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, str]:
+    """Why pictures cannot be used; nothing for those that can.
+
+    Args:
+        paths: of pictures.
+        folder: path of their data folder, by which verdicts are kept.
+        cache: folder of the verdicts; in the user's cache if None.
+    """
+    cache = user_cache() / "pictures" if cache is None else Path(cache)
+    digest = hashlib.sha256(repr((str(Path(folder).resolve()), RULES)).encode()).hexdigest()
+    store = cache / f"{digest[:32]}.json"
+    known, verdicts, unknown = _load(store), {}, []
+    for path in dict.fromkeys(paths):
+        if (mark := _mark(path)) is not None and known.get(str(path), [None])[0] == mark:
+            verdicts[path] = known[str(path)][1]
+        else:
+            unknown.append((path, mark))
+    if unknown:
+        new = _decode_all([path for path, _ in unknown])
+        verdicts |= new
+        marked = {str(path): [mark, new[path]] for path, mark in unknown if mark is not None}
+        _save(store, known | marked)
+    return {path: reason for path, reason in verdicts.items() if reason}
+
+
+def _mark(path):
+    """Size and time of change, or None where there is no such file any more."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _decode_all(paths: Sequence[Path]) -> dict[Path, str]:
+    verdicts = {}
+    with tqdm(total=len(paths), desc="checking pictures", unit="picture") as progress:
+        for chunk in _chunks(paths):
+            data = {path: one for path, (one, _) in chunk.items()}
+            reasons = FORMAT.decode_batch(tf.constant(list(data.values()), tf.string))[2].numpy()
+            for (path, (_, problem)), reason in zip(chunk.items(), reasons):
+                verdicts[path] = problem or reason.decode()
+            progress.update(len(chunk))
+    return verdicts
+
+
+def _chunks(paths) -> Iterator[dict[Path, tuple[bytes, str]]]:
+    """The files' bytes, as many at a time as BATCH and BATCH_BYTES allow."""
+    chunk: dict[Path, tuple[bytes, str]] = {}
+    size = 0
+    for path in paths:
+        chunk[path] = _bytes(path)
+        size += len(chunk[path][0])
+        if len(chunk) == BATCH or size >= BATCH_BYTES:
+            yield chunk
+            chunk, size = {}, 0
+    if chunk:
+        yield chunk
+
+
+def _bytes(path):
+    """A file's bytes and an empty reason, or no bytes and the reason."""
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            return b"", f"{size} bytes, more than the bound of {MOST_BYTES}"
+        return path.read_bytes(), ""
+    except OSError as error:
+        return b"", f"cannot be read: {error.strerror}"
+
+
+def _load(store):
+    try:
+        known = json.loads(store.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _save(store, verdicts):
+    """Keeps the verdicts, where the cache can be written."""
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=store.parent, suffix=".partial")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(verdicts, file)
+        os.replace(partial, store)
+    except OSError as error:
+        print(f"the pictures will be checked again next time: {error}")

@@ -1,0 +1,87 @@
+"""Which form a caption file has, by its name and content."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from pipelines.readers.csv_reader import header_of, read_csv
+from pipelines.readers.json_reader import is_coco, load_json, read_json, read_jsonl
+from pipelines.readers.record import Columns, Record, text_of
+from pipelines.readers.text_reader import is_token_file, read_tokens
+
+DELIMITERS = {".csv": (",", "CSV"), ".tsv": ("\t", "TSV")}
+LINES = (".jsonl", ".ndjson")
+TEXTS = (".txt", ".token")
+SUFFIXES = (*DELIMITERS, *LINES, *TEXTS, ".json")
+SNIFFED = 2**20
+
+Reader = Callable[[], Iterator[Record]]
+
+
+def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
+    """The name of a file's form, and what reads it.
+
+    Raises:
+        ValueError: it is no caption file.
+    """
+    suffix = path.suffix.lower()
+    if suffix in DELIMITERS:
+        delimiter, name = DELIMITERS[suffix]
+        _check(columns, header_of(_start(path), delimiter), path)
+        return name, partial(read_csv, path, columns, delimiter)
+    if suffix in LINES:
+        return "JSON lines", partial(read_jsonl, path, columns)
+    if suffix == ".json":
+        return _json_form(path, columns)
+    return _text_form(path, columns)
+
+
+def shows_captions(path: Path, columns: Columns) -> bool:
+    """Whether some line near the start of a JSON lines file is a record; others need no look."""
+    if path.suffix.lower() not in LINES:
+        return True
+    for line in _start(path).split("\n"):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and not columns.missing_of(list(value)):
+            return True
+    return False
+
+
+def _json_form(path, columns):
+    value = load_json(path)
+    if is_coco(value):
+        return "COCO captions", partial(read_json, value, columns)
+    records = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if not any(not columns.missing_of(list(one)) for one in records):
+        raise ValueError(
+            f"Expected COCO captions or a list of objects with a picture and captions in {path}. "
+            f"Received: {json.dumps(value):.80}"
+        )
+    return "JSON records", partial(read_json, value, columns)
+
+
+def _text_form(path, columns):
+    text = _start(path)
+    if is_token_file(text):
+        return "Flickr8k tokens", partial(read_tokens, path)
+    for delimiter, name in DELIMITERS.values():
+        if not columns.missing_of(header_of(text, delimiter)):
+            return name, partial(read_csv, path, columns, delimiter)
+    raise ValueError(
+        f"Expected lines of picture#number, a tab and a caption, or a CSV, in {path}. "
+        f"Received: {text.split(chr(10), 1)[0]!r:.80}"
+    )
+
+
+def _check(columns, names, path):
+    if missing := columns.missing_of(names):
+        raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
+
+
+def _start(path):
+    with path.open("rb") as file:
+        return text_of(file.read(SNIFFED))

@@ -1,0 +1,260 @@
+"""Pictures in the graph beside Pillow: every kind, orientation and damage."""
+
+import io
+import struct
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageOps
+
+from keras_attn.serving.formats.reasons import DAMAGED, EMPTY, UNKNOWN
+from keras_attn.serving.pictures import PictureFormat
+
+FORMAT = PictureFormat(11, 13)
+RANDOM = np.random.default_rng(3)
+RGB = Image.fromarray(RANDOM.integers(0, 256, (11, 13, 3), "uint8"))
+RGBA = Image.fromarray(RANDOM.integers(0, 256, (11, 13, 4), "uint8"))
+GRAY = RGB.convert("L")
+DEEP = Image.fromarray(RANDOM.integers(0, 65536, (11, 13)).astype("uint16"))
+SLOPE = Image.fromarray(np.add.outer(np.arange(11) * 9, np.arange(13) * 9).astype("uint8"))
+PALETTE = RGB.quantize(16)
+
+
+def encoded(image, kind, **options):
+    data = io.BytesIO()
+    image.save(data, kind, **options)
+    return data.getvalue()
+
+
+KINDS = {
+    "jpeg": encoded(SLOPE.convert("RGB"), "JPEG"),
+    "jpeg progressive": encoded(SLOPE.convert("RGB"), "JPEG", progressive=True),
+    "jpeg gray": encoded(SLOPE, "JPEG"),
+    "jpeg cmyk": encoded(SLOPE.convert("CMYK"), "JPEG", quality=95),
+    "png": encoded(RGB, "PNG"),
+    "png alpha": encoded(RGBA, "PNG"),
+    "png gray": encoded(GRAY, "PNG"),
+    "png gray alpha": encoded(RGBA.convert("LA"), "PNG"),
+    "png 16 bits": encoded(DEEP, "PNG"),
+    "png 1 bit": encoded(GRAY.convert("1"), "PNG"),
+    "png palette": encoded(PALETTE, "PNG"),
+    "png palette, one transparent": encoded(PALETTE, "PNG", transparency=3),
+    "png palette, all alphas": encoded(RGBA.quantize(16), "PNG"),
+    "png one gray transparent": encoded(SLOPE, "PNG", transparency=9),
+    "png one color transparent": encoded(SLOPE.convert("RGB"), "PNG", transparency=(9, 9, 9)),
+    "gif": encoded(PALETTE, "GIF"),
+    "gif transparent": encoded(PALETTE, "GIF", transparency=3),
+    "gif interlaced": encoded(PALETTE, "GIF", interlace=1),
+    "gif animated": encoded(
+        PALETTE, "GIF", save_all=True, append_images=[GRAY.convert("P")], comment=b"x" * 700
+    ),
+    "bmp": encoded(RGB, "BMP"),
+    "bmp 32 bits": encoded(RGBA, "BMP"),
+    "bmp palette": encoded(PALETTE, "BMP"),
+    "bmp gray": encoded(GRAY, "BMP"),
+    "bmp 1 bit": encoded(GRAY.convert("1"), "BMP"),
+    "webp": encoded(SLOPE.convert("RGB"), "WEBP"),
+    "webp lossless": encoded(RGB, "WEBP", lossless=True),
+    "webp alpha": encoded(RGBA, "WEBP"),
+    "webp lossless alpha": encoded(RGBA, "WEBP", lossless=True),
+    "webp animated": encoded(
+        RGB, "WEBP", save_all=True, append_images=[SLOPE.convert("RGB")], lossless=True
+    ),
+    "webp animated alpha": encoded(RGBA, "WEBP", save_all=True, append_images=[RGB]),
+}
+JPEG = KINDS["jpeg"]
+
+
+decoded = tf.function(FORMAT.decode, [tf.TensorSpec((), tf.string)], autograph=False)
+
+
+def pillow(data):
+    """The first frame, upright, over white."""
+    image = Image.open(io.BytesIO(data))
+    if image.mode.startswith("I"):
+        return np.repeat(np.round(np.asarray(image)[..., None] / 257), 3, axis=2)
+    image = ImageOps.exif_transpose(image).convert("RGBA")
+    return np.asarray(Image.alpha_composite(Image.new("RGBA", image.size, "white"), image))[..., :3]
+
+
+def test_every_kind():
+    pictures, readable, reasons = FORMAT.decode_batch(list(KINDS.values()))
+    assert readable.numpy().all() and not any(reasons.numpy())
+    for found, (kind, data) in zip(pictures, KINDS.items()):
+        tolerance = 6 if "cmyk" in kind else 2
+        np.testing.assert_allclose(found, pillow(data), atol=tolerance, err_msg=kind)
+        np.testing.assert_array_equal(decoded(data), found, err_msg=kind)
+
+
+def test_one_pixel():
+    white = Image.new("RGB", (1, 1), (255, 255, 255))
+    for kind in ("JPEG", "PNG", "GIF", "BMP", "WEBP"):
+        assert (decoded(encoded(white, kind)).numpy() >= 254).all(), kind
+
+
+def test_frames_that_do_not_fill_their_canvas():
+    gif = bytearray(encoded(PALETTE, "GIF"))
+    gif[6:10] = struct.pack("<HH", 17, 19)
+    place = gif.index(b",\0\0\0\0" + struct.pack("<HH", 13, 11))
+    gif[place + 1 : place + 5] = struct.pack("<HH", 2, 3)
+    expected = np.full((19, 17, 3), 255, "uint8")
+    expected[3:14, 2:15] = np.asarray(PALETTE.convert("RGB"))
+    np.testing.assert_array_equal(PictureFormat(19, 17).decode(bytes(gif)), expected)
+    webp = bytearray(KINDS["webp animated"])
+    webp[24:30] = (16).to_bytes(3, "little") + (18).to_bytes(3, "little")
+    place = webp.index(b"ANMF") + 8
+    webp[place : place + 6] = (1).to_bytes(3, "little") + (2).to_bytes(3, "little")
+    expected[:] = 255
+    expected[4:15, 2:15] = np.asarray(RGB)
+    np.testing.assert_array_equal(PictureFormat(19, 17).decode(bytes(webp)), expected)
+
+
+def test_bmp_from_the_top_and_of_os2():
+    data = bytearray(KINDS["bmp"])
+    data[22:26] = struct.pack("<i", -11)
+    np.testing.assert_array_equal(decoded(bytes(data)), np.asarray(RGB)[::-1])
+    core = b"BM" + struct.pack("<IHHI", 0, 0, 0, 26) + struct.pack("<IHHHH", 12, 13, 11, 1, 24)
+    core += bytes(KINDS["bmp"][54:])
+    np.testing.assert_array_equal(decoded(core), np.asarray(RGB))
+
+
+def tiff(orientation, order="<", kind=3):
+    """A TIFF block with a few entries, orientation in their middle."""
+    mark = b"II*\0" if order == "<" else b"MM\0*"
+    value = struct.pack(order + ("HH" if kind == 3 else "I"), *[orientation, 0][: 5 - kind])
+    entries = [struct.pack(order + "HHII", tag, 4, 1, 5) for tag in (0x0100, 0x0101)]
+    entries.append(struct.pack(order + "HHI", 0x0112, kind, 1) + value)
+    entries.append(struct.pack(order + "HHII", 0x0128, 4, 1, 2))
+    body = struct.pack(order + "H", len(entries)) + b"".join(entries) + bytes(4)
+    return mark + struct.pack(order + "I", 8) + body
+
+
+def with_exif(data, block):
+    """A JPEG with a comment and the block in an APP1 segment, after its APP0."""
+    comment = b"\xff\xfe" + struct.pack(">H", 2 + 300) + b"x" * 300
+    segment = b"\xff\xff\xe1" + struct.pack(">H", 8 + len(block)) + b"Exif\0\0" + block
+    return data[:20] + comment + segment + data[20:]
+
+
+def test_all_orientations_in_both_byte_orders():
+    for orientation in range(1, 9):
+        for order in "<>":
+            for kind in (3, 4):
+                data = with_exif(JPEG, tiff(orientation, order, kind))
+                expected = pillow(data)
+                assert expected.shape[:2] == ((13, 11) if orientation > 4 else (11, 13))
+                found = PictureFormat(*expected.shape[:2]).decode(data)
+                np.testing.assert_allclose(found, expected, atol=2)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "WEBP"])
+def test_orientation_of_other_formats(kind):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    options = {"lossless": True} if kind == "WEBP" else {}
+    data = encoded(RGB, kind, exif=exif, **options)
+    np.testing.assert_array_equal(PictureFormat(13, 11).decode(data), pillow(data))
+
+
+def test_damaged_exif_is_no_orientation():
+    plain = decoded(JPEG)
+    good = tiff(6)
+    blocks = [b"", good[:4], good[:9], good[:30], good[:39], b"XX" + good[2:], tiff(0), tiff(9)]
+    blocks += [good[:4] + struct.pack("<I", far) + good[8:] for far in (0, 2, 999, 2**32 - 1)]
+    blocks += [good[:8] + b"\xff\xff", tiff(65535), good[:2] + b"\0*" + good[4:]]
+    for block in blocks:
+        np.testing.assert_array_equal(decoded(with_exif(JPEG, block)), plain)
+
+
+def claiming(kind, width, height):
+    """A picture whose header states another size."""
+    data = bytearray(KINDS[kind])
+    if kind.startswith("jpeg"):
+        place = data.index(b"\xff\xc0")
+        data[place + 5 : place + 9] = struct.pack(">HH", height, width)
+    elif kind == "png":
+        data[16:24] = struct.pack(">II", width, height)
+    elif kind == "bmp":
+        data[18:26] = struct.pack("<ii", width, height)
+    elif kind == "gif":
+        data[6:10] = struct.pack("<HH", width, height)
+    elif kind == "webp":
+        place = data.index(b"\x9d\x01\x2a") + 3
+        data[place : place + 4] = struct.pack("<HH", width, height)
+    elif kind == "webp lossless":
+        data[21:25] = struct.pack("<I", (width - 1) | (height - 1) << 14)
+    elif kind == "webp animated":
+        data[24:30] = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
+    return bytes(data)
+
+
+CLAIMING = ["jpeg", "png", "bmp", "gif", "webp", "webp lossless", "webp animated"]
+
+
+def test_huge_claims_are_not_decoded():
+    sizes = [(16000, 15000) if "webp" in kind else (30000, 30000) for kind in CLAIMING]
+    data = [claiming(kind, *size) for kind, size in zip(CLAIMING, sizes)]
+    data += [claiming("png", 2**31 - 1, 2**31 - 1), claiming("bmp", 2**24 - 1, -(2**24 - 1))]
+    _, readable, reasons = FORMAT.decode_batch(data)
+    assert not readable.numpy().any()
+    for (width, height), reason in zip(sizes, reasons.numpy()):
+        expected = f"{width}x{height} pixels, more than the bound of 100000000"
+        assert reason.decode() == expected
+    with pytest.raises(tf.errors.InvalidArgumentError, match="30000x30000 pixels"):
+        decoded(data[0])
+
+
+def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
+    still = [data for kind, data in KINDS.items() if "animated" not in kind]
+    cut = [data[: int(share * len(data))] for data in still for share in (0.2, 0.6, 0.95)]
+    bad = [b"", b"<html>", *cut, claiming("png", 0, 5), b"BM", b"\xff\xd8\xff", b"RIFF1234WEBP"]
+    good = list(KINDS.values())
+    data = [one for pair in zip(bad, good * 9) for one in pair]
+    pictures, readable, reasons = (one.numpy() for one in FORMAT.decode_batch(data))
+    np.testing.assert_array_equal(readable, [False, True] * len(bad))
+    assert not pictures[::2].any() and not any(reasons[1::2])
+    assert reasons[::2].tolist() == [
+        EMPTY.encode(),
+        UNKNOWN.encode(),
+        *[DAMAGED.encode()] * (len(bad) - 2),
+    ]
+    _, readable, _ = FORMAT.decode_batch(
+        [KINDS["gif animated"][:-40], KINDS["webp animated"][:-40]]
+    )
+    assert readable.numpy().all(), "only a frame that is not looked at is cut"
+    alone = [FORMAT.decode_batch([one])[0][0].numpy() for one in good]
+    for index, picture in enumerate(pictures[1::2]):
+        np.testing.assert_array_equal(picture, alone[index % len(good)])
+
+
+def test_empty_batch():
+    pictures, readable, reasons = FORMAT.decode_batch(tf.zeros((0,), tf.string))
+    assert pictures.shape == (0, 11, 13, 3) and readable.shape == reasons.shape == (0,)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.data())
+def test_mutations_never_crash(data):
+    batch = []
+    for original in KINDS.values():
+        one = bytearray(original)
+        for _ in range(data.draw(st.integers(1, 5))):
+            place = data.draw(st.integers(0, len(one) - 1))
+            how = data.draw(st.sampled_from(["set", "cut", "insert", "repeat"]))
+            if how == "set":
+                one[place] = data.draw(st.integers(0, 255))
+            elif how == "cut":
+                del one[place : place + data.draw(st.integers(1, 30))]
+            elif how == "insert":
+                one[place:place] = data.draw(st.binary(max_size=7))
+            else:
+                one[place:place] = one[place : place + data.draw(st.integers(1, 50))]
+            one = one or bytearray(b"x")
+        batch.append(bytes(one))
+    pictures, readable, reasons = (one.numpy() for one in FORMAT.decode_batch([*batch, JPEG]))
+    assert [not reason for reason in reasons] == readable.tolist() and readable[-1]
+    assert pictures.shape == (len(batch) + 1, 11, 13, 3) and not pictures[~readable].any()
+    np.testing.assert_array_equal(pictures[-1], FORMAT.decode_batch([JPEG])[0][0])
