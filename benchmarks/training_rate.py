@@ -28,7 +28,7 @@ from benchmarks.made_up import Untrained, captions
 from benchmarks.step_operations import Product, operations, products
 from benchmarks.timing import cores, in_turns, ratio, table
 from keras_attn.contracts import TOKENS
-from pipelines.captioning import CaptionData
+from pipelines.caption_data import CaptionData
 from pipelines.recipes.flickr8k import Flickr8k
 from pipelines.records import CaptionedPicture
 

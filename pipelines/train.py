@@ -19,7 +19,8 @@ from keras_attn.training.callbacks import (
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
-from pipelines.captioning import CaptionData, CaptioningRecipe
+from pipelines.caption_data import CaptionData
+from pipelines.captioning import CaptioningRecipe
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 from pipelines.stretches import stretches
 from pipelines.warm_start import WarmStart
