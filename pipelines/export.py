@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from keras_attn.serving.export import export_service, model_card, next_version
+from keras_attn.serving.export import (
+    check_model_folder,
+    export_service,
+    model_card,
+    next_version,
+)
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from pipelines.evaluate import Evaluation
@@ -38,6 +43,7 @@ def export(
     Returns:
         path of the version.
     """
+    check_model_folder(folder)
     description = run.description
     metrics = "\n\n".join(_measured(run, one, precision) for one in evaluations)
     metrics = metrics or "Not measured at export."

@@ -1,7 +1,6 @@
 """Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 from keras_attn.contracts import ERROR
 from keras_attn.serving.requests import CaptionRequests
 from keras_attn.viz.attention import Explanation, explanation_figure
+from keras_attn.whole_file import whole_file
 
 
 class SavedCaptioner(CaptionRequests):
@@ -37,6 +37,7 @@ class SavedCaptioner(CaptionRequests):
 
         Raises:
             ValueError: the file is not a picture that can be read, or `out` no .png.
+            OSError: `out` cannot be written; what was there is untouched.
         """
         if Path(out).suffix.lower() != ".png":
             raise ValueError(f"Expected a .png file to write. Received: {out}")
@@ -47,9 +48,8 @@ class SavedCaptioner(CaptionRequests):
         explanation = explanation_of(answer)
         image = io.BytesIO()
         explanation_figure(picture, explanation).savefig(image, format="png", dpi=110)
-        partial = Path(out).with_name(f"partial-{Path(out).name}")
-        partial.write_bytes(image.getvalue())
-        os.replace(partial, out)
+        with whole_file(out) as partial:
+            partial.write_bytes(image.getvalue())
         return explanation
 
     def _answer(self, signature, chunk):

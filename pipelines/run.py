@@ -1,7 +1,6 @@
 """The run directory: everything that training leaves, and how to read it back."""
 
 import json
-import os
 import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -13,6 +12,7 @@ from keras_attn.decoding import Beam
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipes import load_recipe
 
@@ -29,13 +29,17 @@ class Run:
     tensorboard/, checkpoint.npz (until training ends).
 
     Attributes:
-        folder: path.
+        folder: path, of a folder or of nothing yet.
+
+    Raises:
+        ValueError: the path is a file's, or leads through one.
     """
 
     folder: Path
 
     def __post_init__(self):
         object.__setattr__(self, "folder", Path(self.folder))
+        check_folder(self.folder)
 
     @property
     def description(self) -> dict:
@@ -58,10 +62,8 @@ class Run:
 
     def describe(self, description: dict) -> None:
         """Writes recipe.json in one move."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / f"partial-{DESCRIPTION_FILE}"
-        partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        os.replace(partial, self.folder / DESCRIPTION_FILE)
+        with whole_file(made_folder(self.folder) / DESCRIPTION_FILE) as partial:
+            partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
     def recipe(self) -> CaptioningRecipe:
         """The choices that every captioning recipe has."""

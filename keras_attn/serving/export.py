@@ -1,5 +1,6 @@
 """Writing a service as a SavedModel that TF Serving loads, with a model card beside it."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,9 +17,11 @@ from keras_attn import __version__
 from keras_attn.contracts import CAPTION, IMAGE
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
+from keras_attn.whole_file import check_folder, made_folder, whole_file
 
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
 TOKENIZER_FOLDER = Path("assets.extra", "tokenizer")
+CARD_FILE = "README.md"
 MODEL_KEY = "model"
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
@@ -53,28 +56,65 @@ def export_service(service, folder, card: str, notes: Mapping[str, Any] | None =
         path of the new version.
 
     Raises:
-        ValueError: `folder` is a file, or the graph holds ops that TF Serving cannot run.
+        ValueError: `folder` is a file or holds other things than versions of a model, or the graph
+            holds ops that TF Serving cannot run.
+        OSError: the version cannot be written; nothing of it is left.
     """
+    check_model_folder(folder)
+    folder = made_folder(folder)
+    try:
+        version = _write_version(service, folder, card, notes or {})
+    except (OSError, tf.errors.OpError) as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # Nothing but an empty folder goes.
+        reason = _reason(error)
+        raise OSError(f"Expected to write a version into {folder}. Received: {reason}") from error
+    with whole_file(folder / CARD_FILE) as partial:
+        partial.write_text(card, encoding="utf-8")
+    return version
+
+
+def check_model_folder(folder) -> None:
+    """Raises ValueError if a version cannot go to a folder without touching what is not its own.
+
+    A folder that is none yet will do, an empty one, or one with versions and their README.md. What
+    begins with a dot does not count.
+    """
+    check_folder(folder)
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"Expected a folder for the model. Received: a file at {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
+    names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+    own = {name for name in names if name.isdigit() or name.startswith((".", "partial-"))}
+    if any((folder / name / "saved_model.pb").is_file() for name in own):
+        own.add(CARD_FILE)
+    if strange := sorted(names - own):
+        raise ValueError(
+            "Expected a new folder for the model, or one with versions of it. "
+            f"Received: {folder} with {', '.join(strange[:5])}"
+        )
+
+
+def _reason(error):
+    """The system's words; TensorFlow puts them between a path and the name of its operation."""
+    if isinstance(error, tf.errors.OpError):
+        return error.message.rsplit("; ", 1)[-1].split(" [Op:")[0]
+    return error.strerror or error
+
+
+def _write_version(service, folder, card, notes):
+    """The path of the next version, which appears in one move."""
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
     try:
         _write_graph(service, partial)
         write_warm_up(partial, folder.name)
         service.tokenizer.save(partial / TOKENIZER_FOLDER)
-        content = json.dumps({**_metadata(service), **(notes or {})}, indent=2) + "\n"
+        content = json.dumps({**_metadata(service), **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
-        (partial / "README.md").write_text(card, encoding="utf-8")
+        (partial / CARD_FILE).write_text(card, encoding="utf-8")
         partial.chmod(0o755)
         version = folder / str(next_version(folder))
         os.rename(partial, version)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-    card_path = folder / "partial-README.md"
-    card_path.write_text(card, encoding="utf-8")
-    os.replace(card_path, folder / "README.md")
     return version
 
 

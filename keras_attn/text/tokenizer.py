@@ -9,6 +9,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
+from keras_attn.whole_file import made_folder, whole_file
 
 try:
     import sentencepiece
@@ -128,11 +129,11 @@ class Tokenizer(tf.Module):
 
     def save(self, folder) -> None:
         """Writes the model and the settings into a folder."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _MODEL_FILE).write_bytes(self._model)
-        settings = json.dumps({"lowercase": self.lowercase})
-        (folder / _SETTINGS_FILE).write_text(settings, encoding="utf-8")
+        folder = made_folder(folder)
+        with whole_file(folder / _MODEL_FILE) as partial:
+            partial.write_bytes(self._model)
+        with whole_file(folder / _SETTINGS_FILE) as partial:
+            partial.write_text(json.dumps({"lowercase": self.lowercase}), encoding="utf-8")
 
     def normalize(self, texts):
         """What survives encoding: string (...) to string (...); see the class."""

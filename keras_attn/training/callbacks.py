@@ -1,7 +1,6 @@
 """Callbacks: captions scored while training, the best model, attention in TensorBoard, time."""
 
 import json
-import os
 import time
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import tensorflow as tf
 
 from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
+from keras_attn.whole_file import whole_file
 
 
 def better_direction(monitor):
@@ -89,11 +89,11 @@ class BestModel(keras.callbacks.Callback):
                 self.model.stop_training = True
             return
         self.best, self.best_epoch = self.sign * value, epoch + 1
-        partial = self.path.with_name(f"partial-{self.path.name}")
-        self.model.save(partial)
-        os.replace(partial, self.path)
-        record = {self.monitor: value, "epoch": epoch + 1}
-        self.record.write_text(json.dumps(record), encoding="utf-8")
+        with whole_file(self.path) as partial:
+            self.model.save(partial)
+        with whole_file(self.record) as partial:
+            record = {self.monitor: value, "epoch": epoch + 1}
+            partial.write_text(json.dumps(record), encoding="utf-8")
 
 
 class FiniteLoss(keras.callbacks.Callback):
