@@ -20,6 +20,8 @@ from keras_attn.training.devices import jit_compile_for, precision_policy, strat
 from keras_attn.training.resume import Checkpoint
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
 from pipelines.captioning import CaptionData, CaptioningRecipe
+from pipelines.picture_check import naming_pictures
+from pipelines.records import data_folder
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 
 HISTORY_FILE = "history.csv"
@@ -58,8 +60,8 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data (see `CaptioningRecipe.read`), `out` holds something else, or the loss
-            is no longer finite.
+        ValueError: bad data (see `CaptioningRecipe.read`), a picture that has become unreadable,
+            `out` holds something else, or the loss is no longer finite.
     """
     run = Run(out)
     policy = precision_policy(precision, strategy)
@@ -84,7 +86,9 @@ def train(
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
-        _fit(recipe, run, model, loaded, checkpoint, start, verbose)
+        paths = [one.path for records in loaded.splits.values() for one in records]
+        with naming_pictures(paths, data_folder(data)):
+            _fit(recipe, run, model, loaded, checkpoint, start, verbose)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
     finally:
