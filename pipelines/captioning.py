@@ -1,10 +1,8 @@
 """The captioning recipe: what can be chosen, and the data, model and optimizer made from it."""
 
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 
 import keras
-import tensorflow as tf
 
 from keras_attn.decoding import Beam
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
@@ -22,15 +20,12 @@ from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam, warmup_cosine
 from pipelines.batches import CaptionBatches
 from pipelines.choices import check_choices
-from pipelines.features import cached_features
 from pipelines.records import (
-    CaptionedPicture,
     data_folder,
     listed_pictures,
     read_captions,
     split_pictures,
 )
-from pipelines.user_cache import user_cache
 
 
 def option(default, text):
@@ -67,7 +62,9 @@ class CaptioningRecipe:
     feature_units: int = option(0, "width to which features are projected first; 0: as they are")
     dropout: float = option(0.3, "dropout probability")
     attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
-    fine_tune: bool = option(False, "train the encoder too (no feature cache)")
+    fine_tune: bool = option(False, "train the encoder too, without a feature cache")
+    fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
+    encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
     epochs: int = option(10, "passes over the training pictures")
     learning_rate: float = option(1e-3, "peak learning rate")
     warmup_steps: int = option(200, "optimizer steps of warm-up")
@@ -117,16 +114,17 @@ class CaptioningRecipe:
         model.build()
         return model
 
-    def optimizer(self, steps):
+    def optimizer(self, model, steps):
         """The optimizer for a training of `steps` steps."""
         warmup = min(self.warmup_steps, steps // 3)
         schedule = warmup_cosine(self.learning_rate, warmup, steps)
-        return ClippedAdam(schedule, self.clip_norm)
+        slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
+        return ClippedAdam(schedule, self.clip_norm, slow_layer=model.encoder.name, **slow)
 
     def compile(self, model, steps, **options):
         """Compiles a model with the recipe's optimizer, loss and metrics."""
         model.compile(
-            optimizer=self.optimizer(steps),
+            optimizer=self.optimizer(model, steps),
             loss=TokenCrossEntropy(self.label_smoothing),
             weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
             **options,
@@ -197,70 +195,3 @@ class CaptioningRecipe:
     def values(self):
         """The choices as a dict that JSON can hold."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
-
-
-@dataclass(frozen=True)
-class CaptionData:
-    """Everything that `fit` wants of a data folder.
-
-    Attributes:
-        tokenizer: `Tokenizer`, learned from the training captions.
-        batches: `CaptionBatches`.
-        splits: dict of lists of records.
-        skipped: list of `Skipped`.
-        features: dict from split to an array (pictures, S, D), or None where pictures are read.
-        dev: validation data set.
-        steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
-    """
-
-    tokenizer: Tokenizer
-    batches: CaptionBatches
-    splits: dict[str, list[CaptionedPicture]]
-    skipped: list
-    features: dict | None
-    dev: tf.data.Dataset
-    steps: int
-
-    @classmethod
-    def load(cls, recipe: CaptioningRecipe, folder, cache=None, tokenizer=None) -> "CaptionData":
-        """Reads a folder, learns the tokenizer and makes the data sets.
-
-        Args:
-            recipe: `CaptioningRecipe`.
-            folder: path of the data.
-            cache: path of the feature cache; beside the data's name in the user's cache if None.
-                Used unless the recipe fine-tunes its encoder.
-            tokenizer: `Tokenizer`, to take one that exists instead of learning it.
-        """
-        splits, skipped = recipe.read(folder)
-        tokenizer = recipe.tokenizer(splits["train"]) if tokenizer is None else tokenizer
-        batches = recipe.batches(tokenizer)
-        features = None
-        if not recipe.fine_tune:
-            encoder, cache = recipe.encoder(), cache or default_cache()
-            encoder.trainable = False
-            if not encoder.built:
-                encoder.build((None, recipe.image_size, recipe.image_size, 3))
-            features = {
-                name: cached_features(splits[name], encoder, recipe.picture_format(), cache)
-                for name in ("train", "dev")
-            }
-        of = features or {"train": None, "dev": None}
-        dev = batches.dataset(splits["dev"], of["dev"])
-        steps = batches.steps(splits["train"])
-        return cls(tokenizer, batches, splits, skipped, features, dev, steps)
-
-    @property
-    def train(self) -> tf.data.Dataset:
-        """Training data set, shuffled anew in each epoch and without end."""
-        return self.training(0)
-
-    def training(self, start):
-        """`train` from step `start` on, for a training that was stopped there."""
-        of = self.features["train"] if self.features else None
-        return self.batches.training(self.splits["train"], of, start)
-
-
-def default_cache() -> Path:
-    """The user's cache folder for features."""
-    return user_cache() / "features"

@@ -29,9 +29,10 @@ AT_LEAST_ZERO = (
     "dev_share",
     "test_share",
     "tolerance",
+    "fine_tune_from",
 )
 BELOW_ONE = ("dropout", "label_smoothing")
-ABOVE_ZERO = ("learning_rate", "clip_norm")
+ABOVE_ZERO = ("learning_rate", "encoder_rate", "clip_norm")
 CONTEXTS = ("soft", "hard", "mean", "bottleneck")
 CHOSEN = {"context": CONTEXTS, "fit": FITS, "monitor": MONITORS}
 
@@ -50,6 +51,11 @@ def check_choices(values: Mapping[str, Any]) -> None:
     _check(values, "lengths", "increasing and >= 1", increasing)
     for name, known in CHOSEN.items():
         _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)
+    if values["fine_tune_from"] and not values["fine_tune"]:
+        raise ValueError(
+            "Expected fine_tune with fine_tune_from. Received: "
+            f"fine_tune={values['fine_tune']}, fine_tune_from={values['fine_tune_from']}"
+        )
     if values["dev_share"] + values["test_share"] >= 1:
         raise ValueError(
             "Expected dev_share + test_share < 1. Received: "

@@ -43,7 +43,7 @@ def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
         help_text = f"{one.metadata.get('help', '')} (default: {_shown(one.default)})"
         options: dict[str, Any] = {
             "dest": f"choice_{one.name}",
-            "default": one.default,
+            "default": argparse.SUPPRESS,  # Only what was given is there.
             "help": help_text,
         }
         if one.type is bool:
@@ -76,6 +76,9 @@ def _parser():
     one.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
     one.add_argument("--data", required=True, help="data folder")
     one.add_argument("--out", required=True, help="run directory, new or to be resumed")
+    one.add_argument(
+        "--from", dest="source", metavar="RUN|SAVED_MODEL", help="begin with its weights"
+    )
     one.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
     one.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
     one.add_argument("--cache", help="folder of the feature cache")
@@ -134,18 +137,26 @@ def _recipes(arguments):
 
 def _train(arguments):
     from pipelines.train import train
+    from pipelines.warm_start import WarmStart
 
     recipe = arguments.recipe_class
-    choices = {one.name: getattr(arguments, f"choice_{one.name}") for one in fields(recipe)}
+    given = vars(arguments)
+    choices = {
+        one.name: given[f"choice_{one.name}"]
+        for one in fields(recipe)
+        if f"choice_{one.name}" in given
+    }
     choices = {key: tuple(v) if isinstance(v, list) else v for key, v in choices.items()}
+    source = WarmStart.read(arguments.source) if arguments.source else None
     run = train(
-        recipe(**choices),
+        source.recipe(recipe, choices) if source else recipe(**choices),
         data=arguments.data,
         out=arguments.out,
         name=arguments.recipe,
         strategy=arguments.strategy,
         precision=arguments.precision,
         cache=arguments.cache,
+        source=source,
     )
     print(f"trained: {run.folder}")
 
@@ -172,11 +183,11 @@ def _export(arguments):
     from pipelines.export import export
     from pipelines.run import Run
 
-    run, width, evaluation = Run(arguments.run), arguments.beam_width, None
+    run, width, measured = Run(arguments.run), arguments.beam_width, []
     precision = arguments.precision
     if arguments.data:
-        evaluation = evaluate(run, arguments.data, arguments.split, width, precision=precision)
-    version = export(run, arguments.folder, evaluation, width, arguments.n_best, precision)
+        measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
+    version = export(run, arguments.folder, measured, width, arguments.n_best, precision)
     print(f"exported: {version}")
 
 

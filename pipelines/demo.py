@@ -46,7 +46,7 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     minutes = (time.monotonic() - begin) / 60
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
     found = {split: evaluate(run, data, split) for split in SPLITS}
-    version = export(run, out / "saved_models" / "scenes", found["test"])
+    version = export(run, out / "saved_models" / "scenes", list(found.values()))
     scores = {
         split: {**one.scores, "pointing": pointing(one, data, version)}
         for split, one in found.items()

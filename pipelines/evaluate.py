@@ -27,6 +27,7 @@ class Evaluation:
     """Result of `evaluate`.
 
     Attributes:
+        data: path of the data folder, as it was given.
         split: name of the split.
         pictures: how many were captioned.
         scores: dict of metrics.
@@ -35,6 +36,7 @@ class Evaluation:
         errors: list of strings, pictures that could not be read.
     """
 
+    data: str
     split: str
     pictures: int
     scores: dict[str, float]
@@ -102,10 +104,13 @@ def evaluate(
         for record, error in zip(chunk, found[ERROR].numpy()):
             if error:
                 errors.append(f"{record.path}: {error.decode()}")
-    return _scored(run, service, records, split, texts, scores, errors)
+    metrics, captions = _scored(service, records, texts, scores)
+    width = service.strategy.width
+    return Evaluation(str(data), split, len(records), metrics, width, captions, errors)
 
 
-def _scored(run, service, records, split, texts, scores, errors):
+def _scored(service, records, texts, scores):
+    """Metrics of the captions, and each with its picture, score and references."""
     references = [record.captions for record in records]
     metrics = caption_metrics(texts, references)
     normalize = service.tokenizer.normalize
@@ -115,5 +120,4 @@ def _scored(run, service, records, split, texts, scores, errors):
         {"image": record.name, "caption": text, "score": score, "references": record.captions}
         for record, text, score in zip(records, texts, scores)
     ]
-    width = service.strategy.width
-    return Evaluation(split, len(records), metrics, width, captions, errors)
+    return metrics, captions

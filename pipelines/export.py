@@ -1,6 +1,7 @@
 """Exporting a run: the service, and a model card with data, metrics and choices."""
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -19,7 +20,7 @@ _PRECISION = {
 def export(
     run: Run,
     folder,
-    evaluation: Evaluation | None = None,
+    evaluations: Sequence[Evaluation] = (),
     beam_width: int | None = None,
     n_best: int = 1,
     precision: str = "float32",
@@ -29,7 +30,7 @@ def export(
     Args:
         run: `Run`.
         folder: path of the model's folder.
-        evaluation: `Evaluation` whose table goes on the model card.
+        evaluations: each `Evaluation` whose table goes on the model card.
         beam_width: int, or None for the recipe's.
         n_best: int. Captions answered for each picture.
         precision: "float32" or "bfloat16", what the SavedModel computes in.
@@ -38,14 +39,19 @@ def export(
         path of the version.
     """
     description = run.description
-    metrics = "Not measured at export."
-    if evaluation is not None:
-        command = f"keras-attn evaluate RUN --data DATA --split {evaluation.split}"
-        command += f" --beam-width {evaluation.beam_width} --precision {precision}"
-        metrics = f"{evaluation.table()}\n\nCommand: `{command}`"
+    metrics = "\n\n".join(_measured(run, one, precision) for one in evaluations)
+    metrics = metrics or "Not measured at export."
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
-    return export_service(service, folder, _card(title, description, metrics, service))
+    card = _card(title, description, metrics, service)
+    notes = {key: description[key] for key in ("recipe", "values")}
+    return export_service(service, folder, card, notes)
+
+
+def _measured(run, evaluation, precision):
+    command = f"keras-attn evaluate {run.folder} --data {evaluation.data}"
+    command += f" --split {evaluation.split} --beam-width {evaluation.beam_width}"
+    return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
 
 
 def _card(title, description, metrics, service):

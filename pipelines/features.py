@@ -52,7 +52,9 @@ def cached_features(
 def _compute(records, encoder, picture_format, path, batch):
     grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
     shape = (len(records), grid[1] * grid[2], grid[3])
-    encode = tf.function(lambda pictures: encoder(pictures, training=False), autograph=False)
+    pictures = tf.TensorSpec((batch, picture_format.height, picture_format.width, 3), tf.uint8)
+    encode = tf.function(lambda one: encoder(one, training=False), autograph=False)
+    encode = encode.get_concrete_function(pictures)
     handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
     os.close(handle)
     try:

@@ -9,12 +9,13 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 
-from keras_attn.contracts import CAPTION, ERROR, IMAGE
+from keras_attn.contracts import ERROR
+from keras_attn.serving.requests import CaptionRequests
 from keras_attn.viz.attention import Explanation, explanation_figure
 
 
-class SavedCaptioner:
-    """An exported captioner.
+class SavedCaptioner(CaptionRequests):
+    """An exported captioner: `caption`, `explain` and `score` ask its signatures.
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
@@ -24,39 +25,8 @@ class SavedCaptioner:
     """
 
     def __init__(self, folder):
-        folder = Path(folder)
-        versions = [one for one in folder.glob("*") if one.name.isdigit()]
-        if not (folder / "saved_model.pb").is_file() and versions:
-            folder = max(versions, key=lambda one: int(one.name))
-        if not (folder / "saved_model.pb").is_file():
-            raise ValueError(
-                f"Expected a SavedModel or numbered versions of one. Received: {folder}"
-            )
-        self.folder = folder
-        self._signatures = tf.saved_model.load(str(folder)).signatures
-
-    def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
-        """Answers of `serving_default`, one dict of arrays a picture."""
-        return self._ask("serving_default", {IMAGE: pictures}, batch)
-
-    def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
-        """Answers of `explain`, one dict of arrays a picture."""
-        return self._ask("explain", {IMAGE: pictures}, batch)
-
-    def score(
-        self, pictures: Sequence[bytes], captions: Sequence[str], batch: int = 32
-    ) -> list[dict]:
-        """Answers of `score`, one dict of arrays a pair of picture and caption.
-
-        Raises:
-            ValueError: not as many captions as pictures.
-        """
-        if len(pictures) != len(captions):
-            raise ValueError(
-                f"Expected as many captions as pictures ({len(pictures)}). "
-                f"Received: {len(captions)} captions"
-            )
-        return self._ask("score", {IMAGE: pictures, CAPTION: captions}, batch)
+        self.folder = version_folder(folder)
+        self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
     def caption_files(self, paths: Sequence) -> list[dict]:
         """As `caption`, for files."""
@@ -82,20 +52,26 @@ class SavedCaptioner:
         os.replace(partial, out)
         return explanation
 
-    def _ask(self, signature, inputs, batch):
+    def _answer(self, signature, chunk):
         if signature not in self._signatures:
             raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
-        answers, count = [], len(inputs[IMAGE])
-        for start in range(0, count, batch):
-            rows = slice(start, start + batch)
-            chunk = {key: tf.constant(list(one[rows]), tf.string) for key, one in inputs.items()}
-            found = self._signatures[signature](**chunk)
-            arrays = {key: value.numpy() for key, value in found.items()}
-            answers += [
-                {key: value[row] for key, value in arrays.items()}
-                for row in range(len(chunk[IMAGE]))
-            ]
-        return answers
+        tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
+        return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+
+
+def version_folder(folder) -> Path:
+    """The folder of a SavedModel: `folder` itself or the highest of the versions in it.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+    folder = Path(folder)
+    versions = [one for one in folder.glob("*") if one.name.isdigit()]
+    if not (folder / "saved_model.pb").is_file() and versions:
+        folder = max(versions, key=lambda one: int(one.name))
+    if not (folder / "saved_model.pb").is_file():
+        raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
+    return folder
 
 
 def explanation_of(answer: dict, rank: int = 0) -> Explanation:

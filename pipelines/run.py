@@ -16,6 +16,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipes import load_recipe
 
+DESCRIPTION_FILE = "recipe.json"
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 
 
@@ -43,7 +44,7 @@ class Run:
         Raises:
             ValueError: the folder is no run directory, or recipe.json is damaged.
         """
-        path = self.folder / "recipe.json"
+        path = self.folder / DESCRIPTION_FILE
         if not path.is_file():
             raise ValueError(f"Expected a run directory with {path.name}. Received: {self.folder}")
         try:
@@ -58,9 +59,9 @@ class Run:
     def describe(self, description: dict) -> None:
         """Writes recipe.json in one move."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        partial = self.folder / "partial-recipe.json"
+        partial = self.folder / f"partial-{DESCRIPTION_FILE}"
         partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
-        os.replace(partial, self.folder / "recipe.json")
+        os.replace(partial, self.folder / DESCRIPTION_FILE)
 
     def recipe(self) -> CaptioningRecipe:
         """The choices that every captioning recipe has."""

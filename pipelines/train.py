@@ -19,10 +19,13 @@ from keras_attn.training.callbacks import (
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
-from pipelines.captioning import CaptionData, CaptioningRecipe
+from pipelines.caption_data import CaptionData
+from pipelines.captioning import CaptioningRecipe
 from pipelines.picture_check import naming_pictures
 from pipelines.records import data_folder
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
+from pipelines.stretches import stretches
+from pipelines.warm_start import WarmStart
 
 HISTORY_FILE = "history.csv"
 PICTURED = 3
@@ -36,6 +39,7 @@ def train(
     strategy: str = "one",
     precision: str = "auto",
     cache=None,
+    source: WarmStart | None = None,
     verbose: int | str = "auto",
     checkpoint_seconds: float = 60.0,
 ) -> Run:
@@ -53,6 +57,7 @@ def train(
         strategy: "one", "mirrored" or "tpu".
         precision: "auto", "float32" or "bfloat16".
         cache: path of the feature cache; the user's cache folder if None.
+        source: `WarmStart` whose weights and tokenizer the training begins with, or None.
         verbose: as in `keras.Model.fit`.
         checkpoint_seconds: float. Least time between two checkpoints within an epoch.
 
@@ -61,19 +66,24 @@ def train(
 
     Raises:
         ValueError: bad data (see `CaptioningRecipe.read`), a picture that has become unreadable,
-            `out` holds something else, or the loss is no longer finite.
+            `out` holds something else, the recipe makes another model than `source` holds, or the
+            loss is no longer finite.
     """
     run = Run(out)
     policy = precision_policy(precision, strategy)
     description = {"recipe": name, "values": recipe.values(), "data": str(Path(data).resolve())}
+    description["from"] = str(source.path.resolve()) if source else None
     _check_folder(run, description)
     device = strategy_named(strategy)
-    loaded = CaptionData.load(recipe, data, cache)
+    given = (source.tokenizer, source.model.encoder) if source else (None, None)
+    loaded = CaptionData.load(recipe, data, cache, *given)
     counts = {split: len(records) for split, records in loaded.splits.items()}
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
             model = recipe.model(loaded.tokenizer.vocabulary_size)
+            if source:
+                source.start(recipe, model)
             steps = loaded.steps * recipe.epochs
             recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
         run.describe({**description, "precision": policy, "strategy": strategy, "pictures": counts})
@@ -82,7 +92,8 @@ def train(
             shutil.copyfile(name, run.folder / RECIPE_FILE)
         _report(run, loaded)
         checkpoint = Checkpoint(run.folder / CHECKPOINT_FILE, checkpoint_seconds)
-        start = checkpoint.restore(model)
+        with device.scope():
+            start = checkpoint.restore(model)
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
@@ -97,29 +108,32 @@ def train(
 
 
 def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
-    """Trains from step `start` on; an epoch that was begun is finished first."""
-    callbacks = _callbacks(recipe, run, model, loaded)
-    epoch, done = divmod(start, loaded.steps)
-    _keep_history(run.folder / HISTORY_FILE, epoch)
+    """Trains from step `start` on."""
+    thaw = recipe.fine_tune_from if recipe.fine_tune else 0
+    plan = stretches(start, loaded.steps, recipe.epochs, thaw)
+    _keep_history(run.folder / HISTORY_FILE, start // loaded.steps)
     history = keras.callbacks.CSVLogger(str(run.folder / HISTORY_FILE), append=True)
-    stretches = [(epoch + 1, loaded.steps - done)] if done else []
-    stretches.append((recipe.epochs, loaded.steps))
-    model.stop_training = False
+    ending = [history, TimeLeft(recipe.epochs)]
+    callbacks, model.stop_training = None, False
     try:
-        for last, steps in stretches:
-            if model.stop_training or epoch >= last:
-                break
+        for stretch in plan:
+            if not stretch.frozen and loaded.features and recipe.fine_tune:
+                loaded, callbacks = loaded.thawed(), None
+                print(f"the encoder trains from here, step {stretch.start + 1}, on")
+            callbacks = callbacks or _callbacks(recipe, run, model, loaded)
+            whole = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
             model.fit(
-                loaded.training(start),
-                validation_data=loaded.dev,
-                initial_epoch=epoch,
-                epochs=last,
-                steps_per_epoch=steps,
-                callbacks=[*callbacks, history, TimeLeft(recipe.epochs), checkpoint],
+                loaded.training(stretch.start),
+                validation_data=loaded.dev if stretch.ends_epoch else None,
+                initial_epoch=stretch.epoch,
+                epochs=stretch.last,
+                steps_per_epoch=stretch.steps,
+                callbacks=[*whole, checkpoint],
                 shuffle=False,
                 verbose=verbose,
             )
-            epoch, start = last, last * loaded.steps
+            if model.stop_training:
+                break
     finally:  # Keras leaves it open where training is interrupted.
         if history.csv_file:
             history.csv_file.close()
@@ -140,8 +154,8 @@ def _check_folder(run, description):
         return
     found = run.description
     now = {**description, "values": {**description["values"]}}
-    for key in ("recipe", "values"):
-        before, after = found[key], _as_json(now[key])
+    for key in ("recipe", "values", "from"):
+        before, after = found.get(key), _as_json(now[key])
         if before != after:
             raise ValueError(
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "

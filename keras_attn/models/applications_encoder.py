@@ -18,14 +18,16 @@ class ApplicationsEncoder(keras.Layer):
 
     The layer has all its variables as soon as it is made. `weights` tells how they start and no
     more: `get_config` records None, so that a model restored from a file or a config downloads
-    nothing. While `encoder.trainable` is False the layer computes the same with `training=True`,
-    its dropout included.
+    nothing.
 
     Args:
         network: a network's name in keras.applications, for example "MobileNetV3Small"; any but
             the two NASNets, whose layers there depend on the size of the pictures.
         weights: "imagenet" (downloaded, or from the Keras cache), the path of a weights file of
             the network without its top, or None for random weights.
+        batch_moments: bool. Whether training normalizes by the batch's own moments and drops out,
+            as a network from scratch needs; with False both are as in inference, which is what
+            fine-tuning on small batches wants. Nothing moves while `encoder.trainable` is False.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255, of any size that the
@@ -54,9 +56,11 @@ class ApplicationsEncoder(keras.Layer):
         self,
         network: str = "EfficientNetV2B0",
         weights: str | os.PathLike | None = "imagenet",
+        batch_moments=False,
         **kwargs,
     ):
         super().__init__(autocast=False, **kwargs)
+        self.batch_moments = batch_moments
         self.network = network
         builder = _builder(network)
         family = builder.__module__.rpartition(".")[2]
@@ -67,7 +71,7 @@ class ApplicationsEncoder(keras.Layer):
         self.built = True
 
     def call(self, images, training=None):
-        training = training if self.trainable else False
+        training = training if self.trainable and self.batch_moments else False
         pixels = self._preprocess(keras.ops.cast(images, "float32"))
         if self._is_efficientnet:
             pixels = _undo_root_of_deviation(pixels)
@@ -80,7 +84,8 @@ class ApplicationsEncoder(keras.Layer):
         return self._feature_network.compute_output_shape(input_shape)
 
     def get_config(self):
-        return {**super().get_config(), "network": self.network, "weights": None}
+        settings = {"network": self.network, "batch_moments": self.batch_moments}
+        return {**super().get_config(), **settings, "weights": None}
 
 
 def _builder(network: str):

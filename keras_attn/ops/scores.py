@@ -60,4 +60,5 @@ def additive_score(projected_query, projected_keys, vector):
     Source: Bahdanau et al. 2015, arXiv:1409.0473, A.1.2.
     """
     hidden = ops.tanh(projected_query[:, :, None, :] + projected_keys[:, None, :, :])
-    return ops.sum(ops.cast(hidden * vector, "float32"), axis=-1)
+    hidden, vector = ops.cast(hidden, "float32"), ops.cast(vector, "float32")
+    return ops.matmul(hidden, vector[:, None])[..., 0]

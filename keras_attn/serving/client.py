@@ -3,6 +3,7 @@
 `RestClient` needs NumPy only; `GrpcClient` needs `pip install 'keras-attn[client]'`.
 """
 
+import abc
 import base64
 import http.client
 import json
@@ -11,11 +12,11 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Sequence
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, CAPTION, ERROR, IMAGE, TEXT
+from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ERROR, IMAGE, TEXT
+from keras_attn.serving.requests import CaptionRequests
 
 STRINGS = (TEXT, ERROR, ANSWER_PIECES)
 _PIECE_OF_ANSWER = 1 << 16
@@ -29,8 +30,12 @@ class _Transient(Exception):
         self.final = final
 
 
-class _Client:
-    """Abstract: batches, retries and the shape of the answers; a subclass asks once.
+class _Client(CaptionRequests):
+    """Abstract: deadlines, retries and clear errors; a subclass asks once.
+
+    `caption`, `explain` and `score` answer as `SavedCaptioner`'s do, and raise TimeoutError (no
+    answer within the deadline, in any attempt), ConnectionError (the server could not be reached,
+    in the last attempt) or ValueError (no such model there, or a request that it refused).
 
     Args:
         model: name of the model.
@@ -52,54 +57,18 @@ class _Client:
         self.model, self.deadline = model, deadline
         self.retries, self.backoff = retries, backoff
 
-    def caption(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
-        """Answers of `serving_default`, one dict of arrays a picture, as `SavedCaptioner`'s.
-
-        Raises:
-            TimeoutError: no answer within the deadline, in any attempt.
-            ConnectionError: the server could not be reached, in the last attempt.
-            ValueError: the server has no such model, or refused the request.
-        """
-        return self._ask("serving_default", {IMAGE: pictures}, batch)
-
-    def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
-        """Answers of `explain`; raises as `caption` does."""
-        return self._ask("explain", {IMAGE: pictures}, batch)
-
-    def score(
-        self, pictures: Sequence[bytes], captions: Sequence[str], batch: int = 32
-    ) -> list[dict]:
-        """Answers of `score`, one a pair of picture and caption; raises as `caption` does."""
-        if len(pictures) != len(captions):
-            raise ValueError(
-                f"Expected as many captions as pictures ({len(pictures)}). "
-                f"Received: {len(captions)} captions"
-            )
-        return self._ask("score", {IMAGE: pictures, CAPTION: captions}, batch)
-
-    def _ask(self, signature, inputs, batch):
-        answers = []
-        for start in range(0, len(inputs[IMAGE]), batch):
-            chunk = {key: list(values[start : start + batch]) for key, values in inputs.items()}
-            arrays = self._retried(signature, chunk)
-            answers += [
-                {key: value[row] for key, value in arrays.items()}
-                for row in range(len(chunk[IMAGE]))
-            ]
-        return answers
-
-    def _retried(self, signature, inputs):
+    def _answer(self, signature, chunk):
         for attempt in range(self.retries + 1):
             try:
-                return self._attempt(signature, inputs)
+                return self._attempt(signature, chunk)
             except _Transient as error:
                 if attempt == self.retries:
                     raise error.final from error
                 time.sleep(self.backoff * 2**attempt * random.uniform(0.5, 1.0))
 
+    @abc.abstractmethod
     def _attempt(self, signature, inputs):
-        """Asks once: lists of pictures (bytes) and captions (str) to arrays leading with B."""
-        raise NotImplementedError
+        """Asks once, as `_answer`; raises _Transient where another attempt may help."""
 
     def _transient(self, late, where, reason):
         kind = TimeoutError if late else ConnectionError

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -17,6 +18,8 @@ from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
+TOKENIZER_FOLDER = Path("assets.extra", "tokenizer")
+MODEL_KEY = "model"
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
@@ -28,21 +31,23 @@ def next_version(folder) -> int:
     return max((int(one.name) for one in entries if one.name.isdigit()), default=0) + 1
 
 
-def export_service(service, folder, card: str) -> Path:
+def export_service(service, folder, card: str, notes: Mapping[str, Any] | None = None) -> Path:
     """Exports a caption service as the next version of a model.
 
     Signatures: `serving_default` (image: string (B,) -> text (B, n), score (B, n), error (B,)),
     `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height, grid width)) and
     `score` (image and caption: string (B,) -> score (B,), token_scores (B, T), error (B,)).
     The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
-    Beside it, in assets.extra, lie requests that warm TF Serving up and `metadata`. The version
-    appears under its final name only when all of it is written.
+    Beside it, in assets.extra, lie requests that warm TF Serving up, the tokenizer, and metadata:
+    what the service is, and the Keras config of its model, whose weights the graph holds. The
+    version appears under its final name only when all of it is written.
 
     Args:
         service: `CaptionService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and beside
             the versions for the newest of them.
+        notes: what else the metadata is to hold, of types that JSON has.
 
     Returns:
         path of the new version.
@@ -58,7 +63,8 @@ def export_service(service, folder, card: str) -> Path:
     try:
         _write_graph(service, partial)
         write_warm_up(partial, folder.name)
-        content = json.dumps(_metadata(service), indent=2) + "\n"
+        service.tokenizer.save(partial / TOKENIZER_FOLDER)
+        content = json.dumps({**_metadata(service), **(notes or {})}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / "README.md").write_text(card, encoding="utf-8")
         partial.chmod(0o755)
@@ -93,7 +99,7 @@ def unservable_ops(version) -> set[str]:
 
 
 def read_metadata(version) -> dict:
-    """What `export_service` wrote about a version: precision, search, sizes, warm-up.
+    """What `export_service` wrote about a version: precision, search, sizes, warm-up, model.
 
     Raises:
         ValueError: nothing of the kind there.
@@ -130,6 +136,7 @@ def _metadata(service):
         "image_size": list(service.model.image_size),
         "fit": service.picture_format.fit,
         "warm_up_batches": list(WARM_UP_BATCHES),
+        MODEL_KEY: keras.saving.serialize_keras_object(service.model),
     }
 
 

@@ -109,10 +109,11 @@ class FiniteLoss(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         loss = float(logs["loss"])
         if not np.isfinite(loss):
+            step = int(keras.ops.convert_to_numpy(self.model.optimizer.iterations))
             raise ValueError(
-                f"Expected a finite loss. Received: loss={loss} at step {batch + 1} of epoch "
+                f"Expected a finite loss. Received: loss={loss} at step {step}, in epoch "
                 f"{self.epoch + 1}; a lower learning rate or a smaller clip_norm may help. What "
-                "earlier epochs saved is untouched"
+                "earlier steps saved is untouched"
             )
 
 

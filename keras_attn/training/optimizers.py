@@ -1,7 +1,8 @@
-"""The optimizer: Adam with warm-up, cosine decay and a clip of the global gradient."""
+"""The optimizer: Adam with warm-up, cosine decay, a clip of the global gradient, a slow layer."""
 
 import keras
 import tensorflow as tf
+from keras import ops
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -11,17 +12,79 @@ class ClippedAdam(keras.optimizers.Adam):
     Keras' own `global_clipnorm` clips each replica's part before the sum, so that two devices
     train differently from one.
 
+    One layer may learn more slowly, and later, than the rest: its updates are scaled, since Adam
+    does not feel a scaled gradient. Until its first step the layer rests, whether it has
+    gradients or not; from then on its moments are those of an Adam that starts there.
+
     Args:
         learning_rate: float or Keras schedule.
         clip_norm: float > 0 or None. Largest norm of the gradient of the global batch.
+        slow_layer: str or None. Name of the layer.
+        slow_rate: float > 0. Its learning rate as a share of the others'.
+        slow_from: int ≥ 0. The optimizer step from which it learns.
         **kwargs: of `keras.optimizers.Adam`.
+
+    Raises:
+        ValueError: a number out of its range.
     """
 
-    def __init__(self, learning_rate=1e-3, clip_norm=None, name="clipped_adam", **kwargs):
+    def __init__(
+        self,
+        learning_rate=1e-3,
+        clip_norm=None,
+        slow_layer=None,
+        slow_rate=1.0,
+        slow_from=0,
+        name="clipped_adam",
+        **kwargs,
+    ):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         if clip_norm is not None and clip_norm <= 0:
             raise ValueError(f"Expected clip_norm > 0 or None. Received: clip_norm={clip_norm}")
+        if not slow_rate > 0 or slow_from < 0:
+            raise ValueError(
+                "Expected slow_rate > 0 and slow_from >= 0. "
+                f"Received: slow_rate={slow_rate}, slow_from={slow_from}"
+            )
         self.clip_norm = clip_norm
+        self.slow_layer, self.slow_rate, self.slow_from = slow_layer, slow_rate, slow_from
+
+    def build(self, variables):
+        """Makes the moments; notes which variables are the slow layer's."""
+        super().build(variables)
+        self._slow = {
+            place
+            for place, variable in enumerate(variables)
+            if self.slow_layer in variable.path.split("/")
+        }
+
+    def apply(self, grads, trainable_variables=None):
+        """As in Keras, but a slow layer without gradients is no mistake."""
+        if trainable_variables is None or not self.built:
+            return super().apply(grads, trainable_variables)
+        pairs = list(zip(grads, trainable_variables))
+        pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
+        return super().apply(*map(list, zip(*pairs)))
+
+    def update_step(self, gradient, variable, learning_rate):
+        """Adam's update, scaled for the slow layer."""
+        if self._is_slow(variable):
+            step = self.iterations - self.slow_from
+            gradient = ops.where(step >= 0, gradient, ops.zeros_like(gradient))
+            learning_rate = learning_rate * self.slow_rate * self._later_start(step)
+        super().update_step(gradient, variable, learning_rate)
+
+    def _is_slow(self, variable):
+        return self._get_variable_index(variable) in self._slow
+
+    def _later_start(self, step):
+        """What makes Adam's correction of young moments, √(1 − β₂ᵗ) / (1 − β₁ᵗ), that of `step`."""
+        own, common = ops.cast(ops.maximum(step, 0) + 1, "float32"), self.iterations + 1
+        first, second = (
+            (1 - ops.power(beta, own)) / (1 - ops.power(beta, ops.cast(common, "float32")))
+            for beta in (self.beta_1, self.beta_2)
+        )
+        return ops.sqrt(second) / first
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
         pairs = super()._all_reduce_sum_gradients(grads_and_vars)
@@ -32,7 +95,8 @@ class ClippedAdam(keras.optimizers.Adam):
         return list(zip(clipped, variables))
 
     def get_config(self):
-        return {**super().get_config(), "clip_norm": self.clip_norm}
+        names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def warmup_cosine(learning_rate, warmup_steps, total_steps):

@@ -40,7 +40,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def save(self, model):
         """Writes the file."""
-        arrays = {name: np.array(variable.value) for name, variable in _variables(model)}
+        arrays = {name: keras.ops.convert_to_numpy(one) for name, one in _variables(model)}
         partial = self.path.with_name(f"partial-{self.path.name}")
         try:
             with partial.open("wb") as file:
@@ -88,7 +88,7 @@ class Checkpoint(keras.callbacks.Callback):
             )
         for name, variable in variables:
             variable.assign(arrays[name])
-        return int(model.optimizer.iterations)
+        return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
 
 
 def _variables(model):

@@ -22,6 +22,7 @@ class Flickr8k(CaptioningRecipe):
     feature_units: int = option(512, "width to which features are projected first; 0: as they are")
     epochs: int = option(8, "passes over the training pictures")
     dropout: float = option(0.4, "dropout probability")
+    encoder_rate: float = option(0.1, "learning rate of the encoder, as a share of the rest's")
 
 
 RECIPE = Flickr8k

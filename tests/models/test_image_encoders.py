@@ -136,8 +136,19 @@ def test_an_exported_model_gives_the_same_features(make, tmp_path):
 
 
 @pretrained
-def test_a_frozen_encoder_ignores_training(make):
+def test_fine_tuning_keeps_the_moments(make):
     encoder = make()
+    expected = array(encoder(pictures(), training=False))
+    before = encoder.get_weights()
+    np.testing.assert_array_equal(array(encoder(pictures(), training=True)), expected)
+    for old, new in zip(before, encoder.get_weights(), strict=True):
+        np.testing.assert_array_equal(old, new)
+    assert type(encoder).from_config(make(batch_moments=True).get_config()).batch_moments
+
+
+@pretrained
+def test_a_frozen_encoder_ignores_training(make):
+    encoder = make(batch_moments=True)
     expected = array(encoder(pictures(), training=False))
     assert np.abs(array(encoder(pictures(), training=True)) - expected).max() > 1e-3
     encoder.trainable = False

@@ -1,8 +1,8 @@
 """Trains drawn scenes in a process of its own and kills it, if told so, at a step.
 
-Run as `python -m tests.pipelines.interrupted DATA RUN STEP SECONDS WEIGHTS`: STEP counts the steps
-of this process (0: train to the end and write the final weights to WEIGHTS), SECONDS lie between
-two checkpoints.
+Run as `python -m tests.pipelines.interrupted DATA RUN STEP SECONDS WEIGHTS STRATEGY`: STEP counts
+the steps of this process (0: train to the end and write the final weights to WEIGHTS), SECONDS lie
+between two checkpoints, STRATEGY "mirrored" is over two logical CPUs.
 """
 
 import os
@@ -11,12 +11,13 @@ import sys
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from pipelines import train as training
 from pipelines.recipes.scenes import Scenes
 
 RECIPE = Scenes(
-    batch_size=5,
+    batch_size=6,
     hidden_units=7,
     embedding_units=3,
     attention_units=5,
@@ -47,10 +48,15 @@ class Kill(keras.callbacks.Callback):
         np.savez(self.weights, *arrays)
 
 
-def main(data, run, step, seconds, weights):
+def main(data, run, step, seconds, weights, strategy):
+    if strategy == "mirrored":
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        devices = [tf.config.LogicalDeviceConfiguration()] * 2
+        tf.config.set_logical_device_configuration(cpu, devices)
     callbacks = training._callbacks
     training._callbacks = lambda *given: [*callbacks(*given), Kill(int(step), weights)]
-    training.train(RECIPE, data, run, "scenes", verbose=0, checkpoint_seconds=float(seconds))
+    seconds = float(seconds)
+    training.train(RECIPE, data, run, "scenes", strategy, verbose=0, checkpoint_seconds=seconds)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from pipelines.scenes import write_scenes
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
-def train(data, run, step, seconds, weights):
+def train(data, run, step, seconds, weights, strategy="one"):
     """Return code and output of a training killed at a step of its own (0: not at all)."""
     command = [sys.executable, "-m", "tests.pipelines.interrupted", str(data), str(run)]
-    command += [str(step), str(seconds), str(weights)]
+    command += [str(step), str(seconds), str(weights), strategy]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return ended.returncode, ended.stdout + ended.stderr
 
@@ -46,6 +46,20 @@ def test_killed_at_random_steps(tmp_path):
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
     assert Run(killed).description["ended"]
     assert not (killed / "checkpoint.npz").exists()
+
+
+@pytest.mark.slow
+def test_killed_on_two_devices(tmp_path):
+    data = write_scenes(tmp_path / "data", train=31, dev=3, test=2, novel=1)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for run, steps in ((whole, (0,)), (killed, (7, 0))):
+        for step in steps:
+            code, printed = train(data, run, step, 0, f"{run}.npz", "mirrored")
+            assert code == (-signal.SIGKILL if step else 0), printed
+    assert "going on at epoch" in printed
+    with np.load(f"{whole}.npz") as one, np.load(f"{killed}.npz") as two:
+        for name in one.files:
+            np.testing.assert_allclose(two[name], one[name], atol=2e-4)
 
 
 def compiled(units=3):

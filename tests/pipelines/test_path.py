@@ -76,6 +76,8 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     card = (model / "README.md").read_text()
     assert card.startswith("# tiny, version 1\n") and "SmallConvEncoder" in card
     assert (model / "1" / "README.md").read_text() == card
+    command = f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2"
+    assert f"Command: `{command} --precision float32`" in card
     assert "| BLEU-1 |" in card and '"hidden_units": 7' in card and "tensorflow 2." in card
     picture = str(data / "images" / "test_00000.png")
     capsys.readouterr()
@@ -231,7 +233,7 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
         patch.setattr("pipelines.captioning.warmup_cosine", lambda *_: float("nan"))
         assert main(command) == 2
     message = capsys.readouterr().err
-    assert "Expected a finite loss. Received: loss=nan at step 2 of epoch 1" in message
+    assert "Expected a finite loss. Received: loss=nan at step 2, in epoch 1" in message
     assert not (out / "model.keras").exists()
 
 

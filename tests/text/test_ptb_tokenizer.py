@@ -2,9 +2,7 @@ import csv
 import gzip
 import importlib.util
 import json
-import os
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +10,6 @@ from keras_attn.text.ptb_tokenizer import ptb_tokenize
 from tests.golden.make_ptb_tokenizer import GOLDEN, PUNCTUATION, java_tokens
 
 CASES = json.loads(GOLDEN.read_text(encoding="utf-8"))
-DATA = Path(
-    os.environ.get("KERAS_ATTN_DATA") or Path(__file__).parents[2].parent / "shared" / "data"
-)
 
 
 @pytest.mark.parametrize("sentence, tokens", CASES, ids=range(len(CASES)))
@@ -54,33 +49,34 @@ def test_every_unicode_character_gives_tokens_without_error():
         ptb_tokenize(" ".join(f"a{chr(point)}b" for point in points))
 
 
-def read_flickr8k():
-    with (DATA / "flickr8k" / "captions.csv").open(encoding="utf-8", newline="") as file:
+def read_flickr8k(folder):
+    with (folder / "flickr8k" / "captions.csv").open(encoding="utf-8", newline="") as file:
         return [row["caption"] for row in csv.DictReader(file)]
 
 
-def read_coco_mini():
-    pictures = json.loads((DATA / "coco-mini-ccby" / "captions.json").read_text(encoding="utf-8"))
+def read_coco_mini(folder):
+    path = folder / "coco-mini-ccby" / "captions.json"
+    pictures = json.loads(path.read_text(encoding="utf-8"))
     return [caption for picture in pictures for caption in picture["captions"]]
 
 
-def read_multi30k():
+def read_multi30k(folder):
     found = []
     for split in ("train", "val"):
-        with gzip.open(DATA / "multi30k" / f"{split}.en.gz", "rt", encoding="utf-8") as file:
+        with gzip.open(folder / "multi30k" / f"{split}.en.gz", "rt", encoding="utf-8") as file:
             found += [line.rstrip("\n") for line in file]
     return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("read", [read_flickr8k, read_coco_mini, read_multi30k])
-def test_equals_the_java_tokenizer_on_every_caption_of_a_corpus(read):
+def test_equals_the_java_tokenizer_on_every_caption_of_a_corpus(read, data_folder):
     if not shutil.which("java"):
         pytest.skip("needs java on the PATH")
     if not importlib.util.find_spec("pycocoevalcap"):
         pytest.skip("needs pycocoevalcap: pip install 'keras-attn[evaluation]'")
     try:
-        captions = read()
+        captions = read(data_folder)
     except FileNotFoundError as error:
         pytest.skip(f"needs {error.filename}; set KERAS_ATTN_DATA to the data folder")
     expected = java_tokens(captions)

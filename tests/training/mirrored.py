@@ -14,8 +14,24 @@ from keras_attn.contracts import IMAGE
 from keras_attn.training.devices import strategy_named
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
+from keras_attn.training.resume import Checkpoint
 from pipelines.recipes.scenes import Scenes
 from tests.training import tiny
+
+
+def check_checkpoint(strategy, model, out):
+    """Saves everything, spoils it and brings it back."""
+    checkpoint = Checkpoint(f"{out}-checkpoint.npz")
+    checkpoint.save(model)
+    variables = [*model.variables, *model.optimizer.variables]
+    saved = [keras.ops.convert_to_numpy(one) for one in variables]
+    for one in variables:
+        one.assign(keras.ops.zeros_like(one))
+    with strategy.scope():
+        steps = checkpoint.restore(model)
+    assert steps == int(saved[[one.path for one in variables].index("clipped_adam/iteration")]) > 0
+    for one, before in zip(variables, saved):
+        np.testing.assert_array_equal(keras.ops.convert_to_numpy(one), before)
 
 
 def main(name, folder, out):
@@ -41,6 +57,7 @@ def main(name, folder, out):
     fitted = model.fit(train, validation_data=dev, epochs=2, shuffle=False, verbose=0)
     after = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
     moved = np.concatenate([np.ravel(b - a) for a, b in zip(before, after)])
+    check_checkpoint(strategy, model, out)
     np.savez(out, moved=moved, **{key: np.array(one) for key, one in fitted.history.items()})
 
 

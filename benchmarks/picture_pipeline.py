@@ -1,0 +1,139 @@
+"""Pictures a second from files to training batches, beside libjpeg-turbo alone.
+
+Run as `python -m benchmarks.picture_pipeline`, or with `--data FOLDER` for pictures of one's own
+(a data folder as of `keras-attn train`). Compared, in turns of several passes over the same files,
+which are read once before, so that all find them in memory, on all cores that the process may use:
+
+- keras-attn: the training data set of a recipe that reads pictures (`CaptionBatches.training`,
+  batches of 16, shuffled, with their captions).
+- libjpeg-turbo: as many threads as cores, each reads a file and decodes it to RGB, no more. Through
+  simplejpeg (`pip install 'keras-attn[peers]'`), or Pillow where that is not installed.
+- the same with Pillow's bilinear resizing to the model's size, where the pictures have another.
+- tf.io.decode_jpeg in a plain tf.data pipeline, file to RGB in batches of 16, no more: what of the
+  first is TensorFlow's. Where pictures differ in size it makes no batches.
+
+Prints one table; a row's last column is the median over the turns of its rate by libjpeg-turbo's.
+"""
+
+import argparse
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from PIL import Image
+
+from benchmarks.made_up import write_caption_folder
+from benchmarks.timing import cores, in_turns, ratio, table
+from pipelines.recipes.flickr8k import Flickr8k
+
+HEAD = ("pictures", "what", "pictures/s", "of libjpeg-turbo")
+OURS, RESIZED, TENSORFLOW = "keras-attn, file to batch", "{} + resizing", "tf.io.decode_jpeg"
+
+
+def compare(folder, count: int, passes: int, repeats: int) -> list[list[str]]:
+    """Rows of the table for the first `count` pictures of a data folder."""
+    recipe = Flickr8k()
+    records = [record for split in recipe.read(folder)[0].values() for record in split][:count]
+    paths = [str(record.path) for record in records]
+    sizes = {_size(path) for path in paths}
+    size = (recipe.image_size, recipe.image_size)
+    name, decode = peer()
+    turn = paths * passes
+    with ThreadPoolExecutor(cores()) as pool:
+        works = {OURS: _ours(recipe, records, passes), name: lambda: _drain(pool, decode, turn)}
+        if sizes != {size}:
+            works[RESIZED.format(name)] = lambda: _drain(pool, _resized(decode, size), turn)
+        works[TENSORFLOW] = _tensorflow(turn, recipe.batch_size if len(sizes) == 1 else 0)
+        seconds = in_turns(works, repeats)
+    shown = "various sizes" if len(sizes) > 1 else "{}×{}".format(*sizes.pop())
+    return [
+        [
+            f"{len(paths)}, {shown}",
+            what,
+            f"{len(turn) / np.median(one):.0f}",
+            f"{ratio(seconds[name], one):.0%}",
+        ]
+        for what, one in seconds.items()
+    ]
+
+
+def peer():
+    """Name of a binding of libjpeg-turbo, and its function from JPEG bytes to an RGB array."""
+    try:
+        import simplejpeg
+    except ImportError:
+        return "libjpeg-turbo (Pillow)", _decode_by_pillow
+    return "libjpeg-turbo (simplejpeg)", simplejpeg.decode_jpeg
+
+
+def _decode_by_pillow(data):
+    import io
+
+    with Image.open(io.BytesIO(data)) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def _resized(decode, size):
+    def work(data):
+        return np.asarray(Image.fromarray(decode(data)).resize(size, Image.Resampling.BILINEAR))
+
+    return work
+
+
+def _drain(pool, decode, paths):
+    def work(path):
+        with open(path, "rb") as file:
+            return decode(file.read()).shape
+
+    return list(pool.map(work, paths))
+
+
+def _ours(recipe, records, passes):
+    batches = recipe.batches(recipe.tokenizer(records))
+    dataset = batches.training(records).take(passes * batches.steps(records))
+    return lambda: _count(dataset)
+
+
+def _tensorflow(paths, batch):
+    def read(path):
+        return tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+
+    dataset = tf.data.Dataset.from_tensor_slices(paths)
+    dataset = dataset.map(read, num_parallel_calls=tf.data.AUTOTUNE)
+    dataset = (dataset.batch(batch) if batch else dataset).prefetch(tf.data.AUTOTUNE)
+    return lambda: _count(dataset)
+
+
+def _count(dataset):
+    return sum(1 for _ in dataset)
+
+
+def _size(path):
+    with Image.open(path) as image:
+        return image.size
+
+
+def main(arguments=None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", help="data folder (default: drawn pictures)")
+    parser.add_argument("--pictures", type=int, default=512, help="how many (default: 512)")
+    parser.add_argument("--passes", type=int, default=4, help="over them in a turn (default: 4)")
+    parser.add_argument("--repeats", type=int, default=11, help="turns (default: 11)")
+    known = parser.parse_args(arguments)
+    counts = known.pictures, known.passes, known.repeats
+    rows = []
+    if known.data:
+        rows = compare(known.data, *counts)
+    else:
+        for size in ((224, 224), (500, 375)):
+            with tempfile.TemporaryDirectory() as folder:
+                write_caption_folder(Path(folder), known.pictures, size)
+                rows += compare(folder, *counts)
+    print(f"{cores()} cores, {known.repeats} turns\n\n{table(HEAD, rows)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""How fast the flickr8k recipe trains on cached features, and what of the machine that takes.
+
+Run as `python -m benchmarks.training_rate`; `--data FOLDER` takes captions and cached features of
+one's own instead of random ones, `--peer-python PYTHON` a Python with torch for the peer. All in
+float32, on the same cores and in turns, each of which is one epoch of the same batches:
+
+- model.fit: the whole way, data set included.
+- the step alone: the same function on batches that lie ready.
+- its products alone: matrices of the shapes that the step multiplies, as often as it does, forward
+  and backward (`step_operations`). What remains of the step is tanh, softmax, Adam and so on.
+- matmul: two 2048×2048 matrices, what this machine's TensorFlow reaches at its best.
+- torch: the same decoder as it is usually written in PyTorch (`torch_captioner`).
+
+GFLOP/s counts the matrix products of the step only, a multiplication and an addition as two. The
+last column is the median over the turns of a row's rate by matmul's.
+"""
+
+import argparse
+import contextlib
+import json
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.made_up import Untrained, captions
+from benchmarks.step_operations import Product, operations, products
+from benchmarks.timing import cores, in_turns, ratio, table
+from keras_attn.contracts import TOKENS
+from pipelines.caption_data import CaptionData
+from pipelines.recipes.flickr8k import Flickr8k
+from pipelines.records import CaptionedPicture
+
+HEAD = ("what", "captions/s", "pictures/s", "ms a step", "GFLOP/s", "of matmul")
+FIT, STEP, PRODUCTS, TORCH, MATMUL = (
+    "model.fit, cached features",
+    "the step alone",
+    "its products alone",
+    "torch, the step alone",
+    "matmul",
+)
+PEER = Path(__file__).with_name("torch_captioner.py")
+
+
+class Training:
+    """A model with an epoch of batches, to be trained as often as one likes.
+
+    Args:
+        recipe: `CaptioningRecipe` with soft attention and projected features.
+        records: the pictures.
+        features: float16 (pictures, S, D).
+        tokenizer: `Tokenizer`, or None to learn it.
+    """
+
+    def __init__(self, recipe, records, features, tokenizer=None):
+        self.recipe, self.records = recipe, records
+        tokenizer = tokenizer or recipe.tokenizer(records)
+        batches = recipe.batches(tokenizer)
+        self.data = batches.training(records, features)
+        self.steps = batches.steps(records)
+        self.model = recipe.model(tokenizer.vocabulary_size)
+        recipe.compile(self.model, 1000 * self.steps, jit_compile=False)
+        self.ready = self.data.take(self.steps).cache()
+        self.lengths = [inputs[TOKENS].shape[2] for inputs, *_ in self.ready]
+
+    @property
+    def shape(self):
+        """B and C."""
+        return self.recipe.batch_size, self.recipe.captions_per_picture
+
+    def fit(self):
+        """Trains an epoch."""
+        options = {"steps_per_epoch": self.steps, "shuffle": False, "verbose": 0}
+        self.model.fit(self.data, **options)
+
+    def step(self):
+        """As `fit`, on batches that lie ready."""
+        iterator = iter(self.ready)
+        train = self.model.make_train_function()
+        for _ in range(self.steps):
+            logs = train(iterator)
+        float(logs["loss"])
+
+    def products(self):
+        """Multiplies what an epoch multiplies."""
+        for length, times in Counter(self.lengths).items():
+            for product in products(self.model, *self.shape, length):
+                product._replace(times=product.times * times).run()
+
+    @contextlib.contextmanager
+    def peer(self, python):
+        """A function that trains an epoch of batches of the same sizes, in another process.
+
+        Raises:
+            ValueError: `python` has no torch.
+        """
+        if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
+            raise ValueError(f"Expected a Python with torch. Received: {python}")
+        pipe = subprocess.PIPE
+        with subprocess.Popen([python, PEER], stdin=pipe, stdout=pipe, text=True) as process:
+
+            def epoch(line="\n"):
+                process.stdin.write(line)
+                process.stdin.flush()
+                process.stdout.readline()
+
+            process.stdin.write(json.dumps(self._sizes()) + "\n")
+            yield epoch
+
+    def _sizes(self):
+        config, recipe = self.model.decoder.config, self.recipe
+        locations, given = self.model.feature_shape
+        return {
+            "cores": cores(),
+            "pictures": recipe.batch_size,
+            "captions": recipe.captions_per_picture,
+            "lengths": self.lengths,
+            "locations": locations,
+            "input_features": given,
+            "features": config.feature_units,
+            "hidden": config.hidden_units,
+            "embedding": config.embedding_units,
+            "attention": recipe.attention_units,
+            "vocabulary": config.vocabulary_size,
+            "dropout": recipe.dropout,
+            "label_smoothing": recipe.label_smoothing,
+            "clip_norm": recipe.clip_norm,
+        }
+
+
+def compare(training: Training, repeats: int, peer_python=None, size: int = 2048) -> str:
+    """The table, and what it counts."""
+    matmul = Product(size, size, size, times=5, gradients=0)
+    works = {FIT: training.fit, STEP: training.step, PRODUCTS: training.products}
+    with contextlib.ExitStack() as stack:
+        if peer_python:
+            works[TORCH] = stack.enter_context(training.peer(peer_python))
+        seconds = in_turns({**works, MATMUL: matmul.run}, repeats)
+    done = dict.fromkeys(works, operations(training.model, *training.shape, training.lengths))
+    done[MATMUL] = matmul.operations
+    rates = {what: done[what] / one / 1e9 for what, one in seconds.items()}
+    rows = [_row(training, what, seconds[what], rates) for what in seconds]
+    mean = done[FIT] / training.steps / 1e9
+    return (
+        f"{cores()} cores, {repeats} turns of {training.steps} steps of "
+        f"{'×'.join(map(str, training.shape))} captions, mean length "
+        f"{np.mean(training.lengths):.1f}: {mean:.2f} GFLOP a step\n\n{table(HEAD, rows)}"
+    )
+
+
+def _row(training, what, seconds, rates):
+    middle = np.median(seconds)
+    shown = ["", "", ""]
+    if what in (FIT, STEP, TORCH):
+        written = sum(len(record.captions) for record in training.records)
+        shown[:2] = f"{written / middle:.0f}", f"{len(training.records) / middle:.0f}"
+    if what != MATMUL:
+        shown[2] = f"{1000 * middle / training.steps:.0f}"
+    rate = np.median(rates[what])
+    return [what, *shown, f"{rate:.0f}", f"{ratio(rates[what], rates[MATMUL]):.0%}"]
+
+
+def made_up(recipe, count: int) -> Training:
+    """Random features and captions of the recipe's shapes."""
+    each, random = recipe.captions_per_picture, np.random.default_rng(0)
+    texts = captions(count * each)
+    records = [
+        CaptionedPicture(str(row), Path(str(row)), tuple(texts[row * each : (row + 1) * each]))
+        for row in range(count)
+    ]
+    grid = recipe.encoder().compute_output_shape((None, recipe.image_size, recipe.image_size, 3))
+    features = random.random((count, grid[1] * grid[2], grid[3]), "float32").astype("float16")
+    return Training(recipe, records, features)
+
+
+def read(folder, count: int, cache=None) -> Training:
+    """The first training pictures of a data folder."""
+    loaded = CaptionData.load(Flickr8k(), folder, cache)
+    records, features = loaded.splits["train"][:count], loaded.features["train"][:count]
+    return Training(Flickr8k(), records, features, loaded.tokenizer)
+
+
+def main(arguments=None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", help="data folder (default: random features and captions)")
+    parser.add_argument("--cache", help="folder of the feature cache")
+    parser.add_argument("--pictures", type=int, default=320, help="in an epoch (default: 320)")
+    parser.add_argument("--repeats", type=int, default=9, help="turns (default: 9)")
+    parser.add_argument("--peer-python", metavar="PYTHON", help="one with torch, for the peer")
+    known = parser.parse_args(arguments)
+    if known.data:
+        training = read(known.data, known.pictures, known.cache)
+    else:
+        training = made_up(Untrained(), known.pictures)
+    print(compare(training, known.repeats, known.peer_python))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Warm start: a training that begins with the weights and the tokenizer of one that ended."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
+from keras_attn.serving.export import MODEL_KEY, TOKENIZER_FOLDER, read_metadata
+from keras_attn.serving.precision import set_precision
+from keras_attn.text.tokenizer import Tokenizer
+from pipelines.captioning import CaptioningRecipe
+from pipelines.predict import version_folder
+from pipelines.run import DESCRIPTION_FILE, Run
+
+SHAPES = (
+    "image_size",
+    "fit",
+    "vocabulary_size",
+    "lowercase",
+    "embedding_units",
+    "hidden_units",
+    "context",
+    "attention_units",
+    "feature_units",
+)
+"""Choices that the weights and the tokenizer have settled."""
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What a training begins with.
+
+    Attributes:
+        path: of the run directory or the SavedModel's version.
+        values: choices of the recipe it was trained with.
+        tokenizer: `Tokenizer`.
+        model: built `Captioner` in float32.
+    """
+
+    path: Path
+    values: Mapping[str, Any]
+    tokenizer: Tokenizer
+    model: Any
+
+    @classmethod
+    def read(cls, path) -> "WarmStart":
+        """Reads a run directory (its best epoch) or a SavedModel (its newest version).
+
+        A model of a user's own recipe file needs that file loaded before: see `load_recipe`.
+
+        Raises:
+            ValueError: neither is there, or it is damaged.
+        """
+        path = Path(path)
+        if (path / DESCRIPTION_FILE).is_file():
+            run = Run(path)
+            return cls(path, run.description["values"], run.tokenizer(), run.model())
+        version = version_folder(path)
+        metadata = read_metadata(version)
+        if missing := [key for key in ("values", MODEL_KEY) if key not in metadata]:
+            raise ValueError(
+                "Expected a run directory or a SavedModel exported from one. "
+                f"Received: {version} without {missing} in its metadata"
+            )
+        tokenizer = Tokenizer.load(version / TOKENIZER_FOLDER)
+        model = _restored(version, metadata[MODEL_KEY])
+        return cls(version, metadata["values"], tokenizer, model)
+
+    def recipe(self, recipe: type, choices: Mapping[str, Any]) -> CaptioningRecipe:
+        """A recipe whose shapes are those of the model.
+
+        Args:
+            recipe: subclass of `CaptioningRecipe`.
+            choices: what is to differ from the recipe's defaults.
+
+        Raises:
+            ValueError: a choice that the model has settled otherwise.
+        """
+        known = {one.name for one in fields(recipe)}
+        given = {key: self._settled(key) for key in SHAPES if key in known & set(self.values)}
+        made = recipe(**{**choices, **given})
+        self._check({**made.values(), **choices})
+        return made
+
+    def start(self, recipe: CaptioningRecipe, model) -> None:
+        """Gives a new model the weights.
+
+        Raises:
+            ValueError: the recipe makes a model of other shapes.
+        """
+        self._check(recipe.values())
+        pairs = list(zip(model.weights, self.model.weights))
+        wrong = [own.path for own, other in pairs if own.shape != other.shape]
+        if wrong or len(model.weights) != len(self.model.weights):
+            raise ValueError(
+                f"Expected a recipe whose model has the {len(self.model.weights)} weights of "
+                f"{self.path}. Received: one of {len(model.weights)}, of which {len(wrong)} have "
+                f"other shapes: {wrong[:3]}"
+            )
+        for own, other in pairs:
+            own.assign(other)
+
+    def _settled(self, key):
+        value = self.values[key]
+        return tuple(value) if isinstance(value, list) else value
+
+    def _check(self, values):
+        known = [key for key in SHAPES if key in self.values and key in values]
+        wrong = [key for key in known if values[key] != self._settled(key)]
+        if wrong:
+            settled = ", ".join(f"{key}={self._settled(key)!r}" for key in wrong)
+            found = ", ".join(f"{key}={values[key]!r}" for key in wrong)
+            raise ValueError(f"Expected {settled}, as in {self.path}. Received: {found}")
+
+
+def _restored(version, config):
+    """The Keras model of a SavedModel: built from its config, with the graph's weights."""
+    try:
+        model = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
+    except (TypeError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"Expected {version} to hold a model of classes that are known here (a model of your "
+            f"own recipe file needs that file as RECIPE). Received: {error}"
+        ) from error
+    model.build()
+    set_precision(model, "float32")
+    variables = tf.saved_model.load(str(version)).variables
+    shapes = [tuple(one.shape) for one in model.variables]
+    if shapes != [tuple(one.shape) for one in variables]:
+        raise ValueError(
+            f"Expected the {len(shapes)} variables of the model's config in {version}. "
+            f"Received: {len(variables)}, or some of other shapes"
+        )
+    for own, other in zip(model.variables, variables):
+        own.assign(other)
+    return model

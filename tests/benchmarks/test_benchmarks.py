@@ -1,0 +1,113 @@
+"""The benchmarks run, on tiny sizes: their tables have their rows. No figure is looked at."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from benchmarks import picture_pipeline, serving_rate, training_rate
+from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
+from benchmarks.step_operations import operations
+from benchmarks.timing import in_turns, ratio, table
+from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.text.tokenizer import Tokenizer
+
+
+class Tiny(Untrained):
+    def encoder(self):
+        return SmallConvEncoder((3,), (5,))
+
+
+def tiny():
+    sizes = {"hidden_units": 7, "embedding_units": 3, "attention_units": 5, "feature_units": 11}
+    counts = {"vocabulary_size": 300, "batch_size": 2, "captions_per_picture": 3}
+    return Tiny(image_size=16, lengths=(7, 13), **sizes, **counts)
+
+
+def cells(found):
+    """The rows of a Markdown table below its head."""
+    lines = [line for line in found.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_turns_and_table():
+    done = []
+    works = {name: lambda name=name: done.append(name) for name in "ab"}
+    seconds = in_turns(works, 3)
+    assert "".join(done) == "ab" + "abbaab"
+    assert {name: len(one) for name, one in seconds.items()} == {"a": 3, "b": 3}
+    assert ratio(np.array([2.0, 6.0, 9.0]), np.array([1.0, 2.0, 10.0])) == 2.0
+    assert table(("x", "y"), [(1, "z")]) == "| x | y |\n| --- | --- |\n| 1 | z |"
+
+
+@pytest.mark.parametrize("size", [(224, 224), (40, 23)])
+def test_picture_pipeline(size, tmp_path):
+    rows = picture_pipeline.compare(write_caption_folder(tmp_path, 7, size), 5, 2, 1)
+    name, _ = picture_pipeline.peer()
+    resized = [] if size == (224, 224) else [picture_pipeline.RESIZED.format(name)]
+    expected = [picture_pipeline.OURS, name, *resized, picture_pipeline.TENSORFLOW]
+    assert [row[1] for row in rows] == expected
+    assert {row[0] for row in rows} == {"5, {}×{}".format(*size)}
+
+
+def test_training_rate():
+    python = sys.executable if importlib.util.find_spec("torch") else None
+    training = training_rate.made_up(tiny(), 5)
+    rows = cells(training_rate.compare(training, 1, python, size=16))
+    ours = [training_rate.FIT, training_rate.STEP, training_rate.PRODUCTS]
+    expected = [*ours, *([training_rate.TORCH] if python else []), training_rate.MATMUL]
+    assert [row[0] for row in rows] == expected
+    assert all(len(row) == len(training_rate.HEAD) for row in rows)
+    if not python:
+        with (
+            pytest.raises(ValueError, match="Expected a Python with torch"),
+            training.peer(sys.executable),
+        ):
+            pass
+
+
+def test_counted_operations_are_the_graphs():
+    """In a graph of one step, whose loop has no round, each matrix product stands once."""
+    recipe, (pictures, captions, length) = tiny(), (2, 3, 1)
+    model = recipe.model(300)
+    shape = (pictures, *model.feature_shape)
+    tokens = tf.fill((pictures, captions, length), 5)
+
+    @tf.function(autograph=False)
+    def gradients(features):
+        with tf.GradientTape() as tape:
+            logits, weights = model.decoder(features, tokens, training=True)
+            loss = tf.reduce_sum(logits) + tf.reduce_sum(weights)
+        return tape.gradient(loss, [one.value for one in model.decoder.trainable_variables])
+
+    graph = gradients.get_concrete_function(tf.TensorSpec(shape)).graph
+    found = sum(_operations(node) for node in graph.get_operations() if "MatMul" in node.type)
+    assert found == operations(model, pictures, captions, [length])
+
+
+def _operations(node):
+    left, _ = (one.shape for one in node.inputs)
+    rows = node.outputs[0].shape
+    turned = node.type == "MatMul" and node.get_attr("transpose_a")
+    turned = turned or (node.type != "MatMul" and node.get_attr("adj_x"))
+    return 2 * rows.num_elements() * left[-2 if turned else -1]
+
+
+def test_serving_rate(tmp_path):
+    service = serving_rate.untrained(tiny())
+    pictures = [path.read_bytes() for path in write_pictures(tmp_path, 3, (23, 40))]
+    rows = cells(serving_rate.compare(service, pictures, (1, 2), 2, 1))
+    assert [row[:2] for row in rows] == [
+        ["greedy", "1"],
+        ["beam 2", "1"],
+        ["greedy", "2"],
+        ["beam 2", "2"],
+    ]
+    assert {row[4] for row in rows} == {"13.0"}
+
+
+def test_made_up_captions_fill_a_vocabulary():
+
+    assert Tokenizer.learn(captions(500), 3000).vocabulary_size == 3000

@@ -1,0 +1,142 @@
+"""Trainings that begin with the weights of another, and an encoder that trains from a step on."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attn.serving.export import METADATA_FILE
+from pipelines import train as training
+from pipelines.cli import main
+from pipelines.export import export
+from pipelines.recipes.scenes import Scenes
+from pipelines.run import Run
+from pipelines.scenes import write_scenes
+from pipelines.warm_start import WarmStart
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+SIZES = {
+    "hidden_units": 7,
+    "embedding_units": 3,
+    "attention_units": 5,
+    "vocabulary_size": 300,
+    "image_size": 29,
+}
+CHOICES = {"batch_size": 5, "lengths": (13, 60), "epochs": 1, "monitor": "val_loss"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "scenes"
+    return write_scenes(folder, train=11, dev=3, test=2, novel=1)
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    recipe = Scenes(**SIZES, **CHOICES)
+    out = tmp_path_factory.mktemp("runs") / "run"
+    return training.train(recipe, data, out, name="scenes", verbose=0)
+
+
+@pytest.fixture(scope="module")
+def saved(run, tmp_path_factory):
+    return export(run, tmp_path_factory.mktemp("models") / "tiny", precision="bfloat16")
+
+
+def weights(model):
+    return [keras.ops.convert_to_numpy(one) for one in model.weights]
+
+
+def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
+    for path in (run.folder, saved, saved.parent):
+        source = WarmStart.read(path)
+        assert source.model.decoder.compute_dtype == "float32"
+        for one, other in zip(weights(source.model), weights(run.model()), strict=True):
+            np.testing.assert_array_equal(one, other)
+        text = ["a large red circle"]
+        expected = run.tokenizer().encode(text).to_list()
+        assert source.tokenizer.encode(text).to_list() == expected
+        made = source.recipe(Scenes, CHOICES)
+        assert {key: getattr(made, key) for key in SIZES} == SIZES
+
+
+def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
+    command = ["train", "scenes", "--from", str(saved.parent), "--data", str(data), "--out"]
+    command += [str(tmp_path / "warm"), "--cache", str(tmp_path / "cache"), "--epochs", "1"]
+    command += ["--batch-size", "5", "--lengths", "13", "60", "--learning-rate", "1e-12"]
+    command += ["--fine-tune-from", "2", "--encoder-rate", "0.5", "--monitor", "val_loss"]
+    assert main(command) == 0
+    assert "the encoder trains from here, step 3, on" in capsys.readouterr().out
+    warm = Run(tmp_path / "warm")
+    assert warm.recipe().hidden_units == 7
+    assert warm.description["from"] == str(saved.resolve())
+    for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+class Encoders(keras.callbacks.Callback):
+    """Keeps a copy of the encoder's weights after each step."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.found.append(weights(self.model.encoder))
+
+
+def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
+    seen, restored = Encoders(), training.FiniteLoss
+    monkeypatch.setattr(training, "FiniteLoss", lambda: seen)
+    recipe = Scenes(**SIZES, **{**CHOICES, "epochs": 2}, fine_tune_from=4, learning_rate=0.01)
+    training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
+    assert restored is not training.FiniteLoss and len(seen.found) == 6
+    moved = [
+        max(np.abs(one - other).max() for one, other in zip(before, after))
+        for before, after in zip(seen.found, seen.found[1:])
+    ]
+    assert moved[:3] == [0, 0, 0] and min(moved[3:]) > 1e-5
+    lines = (tmp_path / "run" / "history.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["epoch", "0", "1"]
+
+
+def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
+    out = ["--data", str(data), "--out", str(tmp_path / "out")]
+    for arguments, message in (
+        (["scenes", "--from", str(tmp_path)], "Expected a SavedModel or numbered versions"),
+        (
+            ["scenes", "--from", str(run.folder), "--hidden-units", "11"],
+            f"Expected hidden_units=7, as in {run.folder}. Received: hidden_units=11",
+        ),
+        (
+            ["scenes", "--fine-tune-from", "99", "--from", str(run.folder), "--epochs", "1"],
+            "Expected fine_tune_from < 2, the steps of the whole training",
+        ),
+        (["scenes", "--no-fine-tune", "--fine-tune-from", "3"], "Expected fine_tune with"),
+    ):
+        assert main(["train", *arguments, *out]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_network_under_the_same_sizes(run):
+    source = WarmStart.read(run.folder)
+    recipe = source.recipe(Scenes, {})
+    wider = type("", (), {"weights": [*run.model().weights, keras.Variable(np.zeros(3))]})
+    with pytest.raises(ValueError, match=r"Expected a recipe whose model has the 38 weights of"):
+        source.start(recipe, wider)
+
+
+def test_saved_models_that_hold_too_little(saved, tmp_path):
+    version = tmp_path / "1"
+    (version / METADATA_FILE).parent.mkdir(parents=True)
+    (version / "saved_model.pb").write_bytes((saved / "saved_model.pb").read_bytes())
+    metadata = json.loads((saved / METADATA_FILE).read_text())
+    for missing in ("values", "model"):
+        fewer = {key: value for key, value in metadata.items() if key != missing}
+        (version / METADATA_FILE).write_text(json.dumps(fewer))
+        with pytest.raises(ValueError, match=rf"without \['{missing}'\] in its metadata"):
+            WarmStart.read(tmp_path)

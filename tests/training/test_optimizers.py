@@ -1,0 +1,83 @@
+"""The optimizer against a slow twin: the clip, the slow layer, the schedule."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.training.optimizers import ClippedAdam, warmup_cosine
+
+
+def test_clip_scales_the_whole_gradient():
+    variables = [keras.Variable(np.zeros(3)), keras.Variable(np.zeros(2))]
+    optimizer = ClippedAdam(1.0, clip_norm=1.0)
+    optimizer.build(variables)
+    gradients = [tf.constant([3.0, 0, 0]), tf.constant([0.0, 4.0])]
+    pairs = optimizer._all_reduce_sum_gradients(list(zip(gradients, variables)))
+    np.testing.assert_allclose(pairs[0][0], [0.6, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(pairs[1][0], [0, 0.8], rtol=1e-6)
+
+
+def test_schedule():
+    schedule = warmup_cosine(2.0, 10, 110)
+    rates = [float(schedule(step)) for step in (0, 5, 10, 60, 110)]
+    np.testing.assert_allclose(rates, [0, 1, 2, 1, 0], atol=1e-5)
+    assert float(warmup_cosine(2.0, 0, 100)(0)) == 2
+
+
+def adam(start, gradients, rates):
+    """Where Adam takes a vector, in float64; a rate of 0 stands for a step before its first."""
+    value, first, second, count = np.array(start, "float64"), 0.0, 0.0, 0
+    for gradient, rate in zip(gradients, rates):
+        if rate == 0:
+            continue
+        count += 1
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        mean, square = first / (1 - 0.9**count), second / (1 - 0.999**count)
+        value = value - rate * mean / (np.sqrt(square) + 1e-12)
+    return value
+
+
+@pytest.mark.parametrize("absent", [True, False])
+def test_the_slow_layer_is_an_adam_that_starts_later(absent):
+    random = np.random.default_rng(0)
+    gradients = random.normal(size=(7, 2, 3)).astype("float32")
+    start = random.normal(size=(2, 3)).astype("float32")
+    usual, slow = (keras.Variable(one, name=name) for one, name in zip(start, ("head", "body")))
+    optimizer = ClippedAdam(0.1, slow_layer="body", slow_rate=0.25, slow_from=4, epsilon=1e-12)
+    optimizer.build([usual, slow])
+    for step, (one, other) in enumerate(gradients):
+        late = None if absent and step < 4 else tf.constant(other)
+        optimizer.apply_gradients([(tf.constant(one), usual), (late, slow)])
+    expected = adam(start[0], gradients[:, 0], [0.1] * 7)
+    np.testing.assert_allclose(usual, expected, rtol=1e-5)
+    expected = adam(start[1], gradients[:, 1], [0] * 4 + [0.025] * 3)
+    np.testing.assert_allclose(slow, expected, rtol=1e-4)
+    assert int(optimizer.iterations) == 7
+
+
+def test_other_layers_without_gradients_are_still_a_mistake():
+    usual, other = keras.Variable(np.zeros(3)), keras.Variable(np.zeros(2), name="neck")
+    optimizer = ClippedAdam(0.1, slow_layer="body")
+    optimizer.build([usual, other])
+    with pytest.warns(UserWarning, match="Gradients do not exist"):
+        optimizer.apply_gradients([(tf.ones(3), usual), (None, other)])
+
+
+def test_config():
+    optimizer = ClippedAdam(0.1, 3.0, slow_layer="body", slow_rate=0.5, slow_from=7)
+    again = ClippedAdam.from_config(optimizer.get_config())
+    assert (again.clip_norm, again.slow_layer) == (3.0, "body")
+    assert (again.slow_rate, again.slow_from) == (0.5, 7)
+
+
+def test_bad_arguments():
+    with pytest.raises(ValueError, match="clip_norm=0"):
+        ClippedAdam(clip_norm=0)
+    with pytest.raises(ValueError, match="slow_rate=0"):
+        ClippedAdam(slow_rate=0)
+    with pytest.raises(ValueError, match="slow_from=-1"):
+        ClippedAdam(slow_from=-1)
+    with pytest.raises(ValueError, match="warmup_steps=7"):
+        warmup_cosine(0.1, 7, 7)
