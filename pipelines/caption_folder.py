@@ -15,11 +15,19 @@ class CaptionedPicture:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A record that could not be used: where it stands and why; line 0 where no line is known."""
+    """A record that could not be used: where it stands and why.
+
+    Attributes:
+        file: that holds it.
+        line: from 1; 0 where no line is known.
+        reason: why it could not be used.
+        name: of its picture, empty where it is not known.
+    """
 
     file: Path
     line: int
     reason: str
+    name: str = ""
 
     def __str__(self):
         place = f"{self.file}:{self.line}" if self.line else str(self.file)
@@ -43,6 +51,13 @@ class CaptionFolder:
     skipped: list[Skipped] = field(default_factory=list)
     source: Path = Path()
     form: str = ""
+
+    @property
+    def unusable(self) -> dict[str, str]:
+        """Why there is nothing of a picture, by its name; the first reason there was."""
+        kept = {picture.name for picture in self.pictures}
+        named = (one for one in reversed(self.skipped) if one.name and one.name not in kept)
+        return {one.name: one.reason for one in named}
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""

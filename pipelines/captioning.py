@@ -145,8 +145,7 @@ class CaptioningRecipe:
             ValueError: more unusable records than `tolerance`.
         """
         found = self._found(folder)
-        splits = split_pictures(folder, found.pictures, self.dev_share, self.test_share)
-        return splits, found.skipped
+        return self._split(folder, found), found.skipped
 
     def _found(self, folder):
         columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
@@ -156,6 +155,10 @@ class CaptioningRecipe:
         found.check(self.tolerance)
         return found
 
+    def _split(self, folder, found):
+        shares = (self.dev_share, self.test_share)
+        return split_pictures(folder, found.pictures, *shares, found.unusable)
+
     def records(self, folder, split):
         """The pictures of one split: "train", "dev", "test", or the name of a split file.
 
@@ -163,9 +166,10 @@ class CaptioningRecipe:
             ValueError: no such split, or an empty one.
         """
         found = self._found(folder)
-        splits = split_pictures(folder, found.pictures, self.dev_share, self.test_share)
+        splits = self._split(folder, found)
         if split not in splits:
-            splits[split] = listed_pictures(data_folder(folder) / f"{split}.txt", found.pictures)
+            path = data_folder(folder) / f"{split}.txt"
+            splits[split] = listed_pictures(path, found.pictures, found.unusable)
         if not splits[split]:
             raise ValueError(
                 f"Expected pictures in the split {split!r} of {folder}. Received: none"

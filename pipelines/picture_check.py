@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import tensorflow as tf
@@ -50,6 +51,29 @@ def check_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, str]
         marked = {str(path): [mark, new[path]] for path, mark in unknown if mark is not None}
         _save(store, known | marked)
     return {path: reason for path, reason in verdicts.items() if reason}
+
+
+@contextmanager
+def naming_pictures(paths: Iterable[Path], folder):
+    """Where reading pictures fails after all, says which of them have become unusable.
+
+    Args:
+        paths: of the pictures that are read inside.
+        folder: path of their data folder.
+
+    Raises:
+        ValueError: instead of TensorFlow's error, where pictures are found that explain it.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        bad = [f"{path}: {reason}" for path, reason in check_pictures(paths, folder).items()]
+        if not bad:
+            raise
+        raise ValueError(
+            f"Expected pictures as they were checked. Received: {', '.join(bad[:5])}"
+            + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
+        ) from error
 
 
 def _mark(path):

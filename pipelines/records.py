@@ -1,11 +1,12 @@
 """Records: captioned pictures as they are read, and their split."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines.caption_folder import CaptionedPicture, CaptionFolder, Skipped
+from pipelines.caption_folder import CaptionedPicture, CaptionFolder, Skipped, listing
 from pipelines.readers.folder_reader import data_folder, read_captions
+from pipelines.readers.record import text_of
 
 __all__ = [
     "CaptionFolder",
@@ -22,7 +23,11 @@ SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt
 
 
 def split_pictures(
-    folder, pictures: Sequence[CaptionedPicture], dev_share: float = 0.1, test_share: float = 0.1
+    folder,
+    pictures: Sequence[CaptionedPicture],
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    unusable: Mapping[str, str] | None = None,
 ) -> dict[str, list[CaptionedPicture]]:
     """Splits pictures into "train", "dev" and "test".
 
@@ -36,6 +41,7 @@ def split_pictures(
         pictures: of `read_captions`.
         dev_share: share of pictures, 0 to 1.
         test_share: share of pictures, 0 to 1.
+        unusable: of the `CaptionFolder`; see `listed_pictures`.
 
     Returns:
         dict of the three lists; one without a split file is empty.
@@ -46,7 +52,7 @@ def split_pictures(
     """
     listed = _listed_splits(data_folder(folder))
     if listed:
-        split = _split_by_lists(listed, pictures)
+        split = _split_by_lists(listed, pictures, unusable)
     else:
         split = _split_by_bytes(pictures, dev_share, test_share)
     for name in ("train", "dev"):
@@ -58,12 +64,16 @@ def split_pictures(
     return split
 
 
-def listed_pictures(path, pictures: Sequence[CaptionedPicture]) -> list[CaptionedPicture]:
+def listed_pictures(
+    path, pictures: Sequence[CaptionedPicture], unusable: Mapping[str, str] | None = None
+) -> list[CaptionedPicture]:
     """The pictures that a split file names, in its order.
 
     Args:
         path: of the file, one picture name a line.
         pictures: of `read_captions`.
+        unusable: why other pictures were skipped, by their names. They are left out, and the
+            lines that name them are printed with the reason.
 
     Raises:
         ValueError: no such file, or a name without captions, with its line.
@@ -72,14 +82,20 @@ def listed_pictures(path, pictures: Sequence[CaptionedPicture]) -> list[Captione
     if not path.is_file():
         raise ValueError(f"Expected a split file at {path}. Received: no such file")
     by_name, found = {picture.name: picture for picture in pictures}, []
-    for line, name in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    left_out, unusable = [], unusable or {}
+    for line, name in enumerate(text_of(path.read_bytes()).splitlines(), 1):
         name = name.strip()
-        if name and name not in by_name:
+        if name in by_name:
+            found.append(by_name[name])
+        elif name in unusable:
+            reason = f"{name!r} was skipped with its captions: {unusable[name]}"
+            left_out.append(Skipped(path, line, reason, name))
+        elif name:
             raise ValueError(
                 f"Expected pictures that have captions. Received: {name!r} at {path}:{line}"
             )
-        if name:
-            found.append(by_name[name])
+    if left_out:
+        print(f"pictures that {path} names and that are left out:{listing(left_out, most=5)}")
     return found
 
 
@@ -92,10 +108,10 @@ def _listed_splits(folder):
     return {split: path for split, path in found.items() if path is not None}
 
 
-def _split_by_lists(listed, pictures):
+def _split_by_lists(listed, pictures, unusable):
     split, seen = {name: [] for name in SPLITS}, {}
     for name, path in listed.items():
-        split[name] = listed_pictures(path, pictures)
+        split[name] = listed_pictures(path, pictures, unusable)
         for picture in split[name]:
             if picture.name in seen:
                 raise ValueError(

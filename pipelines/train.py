@@ -21,6 +21,8 @@ from keras_attn.training.resume import Checkpoint
 from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
 from pipelines.caption_data import CaptionData
 from pipelines.captioning import CaptioningRecipe
+from pipelines.picture_check import naming_pictures
+from pipelines.records import data_folder
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 from pipelines.stretches import stretches
 from pipelines.warm_start import WarmStart
@@ -63,8 +65,9 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data (see `CaptioningRecipe.read`), `out` holds something else, the recipe
-            makes another model than `source` holds, or the loss is no longer finite.
+        ValueError: bad data (see `CaptioningRecipe.read`), a picture that has become unreadable,
+            `out` holds something else, the recipe makes another model than `source` holds, or the
+            loss is no longer finite.
     """
     run = Run(out)
     policy = precision_policy(precision, strategy)
@@ -94,7 +97,9 @@ def train(
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
-        _fit(recipe, run, model, loaded, checkpoint, start, verbose)
+        paths = [one.path for records in loaded.splits.values() for one in records]
+        with naming_pictures(paths, data_folder(data)):
+            _fit(recipe, run, model, loaded, checkpoint, start, verbose)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
     finally:

@@ -139,12 +139,12 @@ def _collect(folder, images, records, source, form, cache) -> CaptionFolder:
     captions: dict[str, list[str]] = defaultdict(list)
     paths, skipped = {}, []
     for file, record, path, reason in rows:
+        name = record.name.strip()
         if not reason and path in verdicts:
             reason = f"the picture {path} is unusable: {verdicts[path]}"
         if reason:
-            skipped.append(Skipped(file, record.line, reason))
+            skipped.append(Skipped(file, record.line, reason, name))
             continue
-        name = record.name.strip()
         paths[name] = path
         captions[name].append(" ".join(record.caption.split()))
     if not captions:

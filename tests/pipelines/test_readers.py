@@ -1,28 +1,18 @@
-"""Readers: every accepted form gives the same folder, every bad record is listed."""
+"""Readers: every accepted form gives the same folder."""
 
 import json
 import sys
 import types
 
-import numpy as np
 import pytest
 import tensorflow as tf
-from PIL import Image
 
-from pipelines.captioning import CaptioningRecipe
-from pipelines.picture_check import check_pictures
 from pipelines.records import read_captions, split_pictures
 from pipelines.user_cache import user_cache
+from tests.pipelines.picture_folder import pictures
 
 EXPECTED = [("a.png", ("A red dog.", "Ein „großer“ Hund")), ("b.png", ("two cats",))]
 PAIRS = [(name, caption) for name, captions in EXPECTED for caption in captions]
-
-
-def pictures(folder, names=("a.png", "b.png")):
-    folder.mkdir(parents=True, exist_ok=True)
-    for index, name in enumerate(names):
-        Image.fromarray(np.full((5, 7, 3), 23 * index, "uint8")).save(folder / name)
-    return folder
 
 
 def table(header, delimiter):
@@ -133,149 +123,6 @@ def test_named_columns_and_folder(tmp_path):
     assert found_in(tmp_path, image_folder="photos") == [("b.png", ("no",))]
     with pytest.raises(ValueError, match=r"Expected a column 'name' in .*Received: \['image'"):
         read_captions(tmp_path, "x.csv", image_column="name")
-
-
-def skipped_of(folder, file, data):
-    (folder / file).write_bytes(data)
-    found = read_captions(folder, file)
-    assert len(found.skipped) + sum(len(one.captions) for one in found.pictures) == found.records
-    assert all(one.file == folder / file for one in found.skipped)
-    return [(one.line, one.reason) for one in found.skipped], found
-
-
-def test_bad_rows(tmp_path):
-    pictures(tmp_path / "images")
-    data = b"\n".join(
-        [
-            b"image,caption",
-            b"a.png,caf\xe9",
-            b"a.png,one, two",
-            b'a.png,"good,',
-            b'goes on"',
-            b'a.png,"unclosed',
-            b"b.png,kept",
-            b"",
-            b"b.png",
-            b'b.png,"kept"',
-        ]
-    )
-    skipped, found = skipped_of(tmp_path, "x.csv", data)
-    assert [line for line, _ in skipped] == [2, 3, 6, 9]
-    reasons = [reason for _, reason in skipped]
-    assert reasons[0] == "not UTF-8" and reasons[1].startswith("3 values for 2 columns")
-    assert reasons[2].startswith("malformed row") and reasons[3] == "empty caption"
-    assert [one.captions for one in found.pictures] == [("good, goes on",), ("kept", "kept")]
-
-
-def test_bad_json_lines(tmp_path):
-    pictures(tmp_path / "images")
-    rows = [
-        b'{"image": "a.png", "captions": ["good", " ", 3, "good too"]}',
-        b'{"image": "a.png", "caption": "x"',
-        b"[" * 100000,
-        b'["a.png", "x"]',
-        b'{"image": "a.png"}',
-        b'{"image": 5, "caption": "x"}',
-        b'{"image": "a.png", "caption": "caf\xe9"}',
-        b'{"image": "a.png", "caption": "\\ud800"}',
-        b'{"image": "a.png", "captions": []}',
-        b'{"image": "a\\u0000.png", "caption": "x"}',
-        b'{"image": "' + b"a" * 5000 + b'", "caption": "x"}',
-    ]
-    skipped, found = skipped_of(tmp_path, "x.jsonl", b"\n".join(rows))
-    assert [line for line, _ in skipped] == [1, 1, *range(2, 12)]
-    parts = ["empty", "no text", "malformed", "malformed", "object", "no caption", "no picture"]
-    parts += ["not UTF-8", "not UTF-8", "no caption", "no picture", "no picture"]
-    assert all(part in reason for part, (_, reason) in zip(parts, skipped))
-    assert found.pictures[0].captions == ("good", "good too")
-
-
-def test_bad_coco(tmp_path):
-    pictures(tmp_path / "images")
-    value = {
-        "images": [{"id": 1, "file_name": "a.png"}, 5, {"id": 2, "file_name": "b.png"}],
-        "annotations": [
-            {"image_id": 1, "caption": "good"},
-            {"image_id": 9, "caption": "x"},
-            {"image_id": 1},
-            "x",
-        ],
-    }
-    skipped, _ = skipped_of(tmp_path, "x.json", json.dumps(value).encode())
-    assert [reason.split(":")[0] for _, reason in skipped] == [
-        "annotation 1",
-        "annotation 2",
-        "annotation 3",
-        "image 1",
-        "image 2",
-    ]
-    with pytest.raises(ValueError, match="Expected JSON in"):
-        skipped_of(tmp_path, "x.json", b'{"images": [')
-
-
-def test_bad_token_lines(tmp_path):
-    pictures(tmp_path / "images")
-    data = b"a.png#0\tgood\na.png\tx\na.png#1\t\xff\n\na.png#2\t\n"
-    skipped, _ = skipped_of(tmp_path, "x.token", data)
-    assert [line for line, _ in skipped] == [2, 3, 5]
-
-
-def test_bad_pictures(tmp_path):
-    folder = pictures(tmp_path / "images", ["a.png", "b.png", "cut.jpg", "huge.png"])
-    data = (folder / "cut.jpg").read_bytes()
-    (folder / "cut.jpg").write_bytes(data[:-40])
-    (folder / "page.jpg").write_bytes(b"<!DOCTYPE html><html></html>")
-    (folder / "empty.jpg").write_bytes(b"")
-    huge = bytearray((folder / "huge.png").read_bytes())
-    huge[16:24] = (30000).to_bytes(4, "big") * 2
-    (folder / "huge.png").write_bytes(huge)
-    (folder / "folder.jpg").mkdir()
-    (tmp_path / "secret.png").symlink_to(pictures(tmp_path.parent / "other") / "a.png")
-    names = ["a.png", "cut.jpg", "page.jpg", "cut.jpg", "empty.jpg", "huge.png", "folder.jpg"]
-    names += ["none.jpg", "../../other/a.png", "/etc/passwd", "secret.png", "b.png"]
-    rows = "".join(f"{name},x\n" for name in names)
-    skipped, found = skipped_of(tmp_path, "x.csv", f"image,caption\n{rows}".encode())
-    assert [one.name for one in found.pictures] == ["a.png", "b.png"]
-    assert [line for line, _ in skipped] == list(range(3, 13))
-    parts = ["truncated", "not a JPEG", "truncated", "zero bytes", "30000x30000 pixels"]
-    parts += ["no picture", "no picture", "leads out", "leads out", "leads out"]
-    assert all(part in reason for part, (_, reason) in zip(parts, skipped))
-    with pytest.raises(ValueError, match=r"Received: 10 of 12:(?s:.*)x\.csv:4: .*not a JPEG"):
-        found.check(0.01)
-
-
-def test_training_stops_before_it_starts(tmp_path, capsys):
-    folder = pictures(tmp_path / "images", [f"{index:02}.png" for index in range(11)])
-    rows = "".join(f"{index:02}.png,x\n" for index in range(11))
-    (tmp_path / "c.csv").write_text(f"image,caption\n{rows}")
-    splits, _ = CaptioningRecipe().read(tmp_path)
-    assert sum(map(len, splits.values())) == 11
-    assert f"captions: {tmp_path / 'c.csv'} (CSV)" in capsys.readouterr().out
-    (folder / "07.png").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"1 of 11:\n  .*c.csv:9: .*zero bytes"):
-        CaptioningRecipe().read(tmp_path)
-    for path in folder.iterdir():
-        path.write_bytes(b"x")
-    with pytest.raises(ValueError, match=r"usable records in .*none\n  .*c.csv:2: .*not a JPEG"):
-        CaptioningRecipe().read(tmp_path)
-
-
-def test_verdicts_are_kept_until_the_file_changes(tmp_path, monkeypatch):
-    folder, cache = pictures(tmp_path / "images"), tmp_path / "verdicts"
-    paths = sorted(folder.iterdir())
-    assert check_pictures(paths, tmp_path, cache) == {}
-    asked = []
-    monkeypatch.setattr(
-        "pipelines.picture_check._decode_all",
-        lambda paths: asked.extend(paths) or dict.fromkeys(paths, "bad"),
-    )
-    assert check_pictures(paths, tmp_path, cache) == {} and not asked
-    paths[1].write_bytes(b"changed")
-    assert check_pictures(paths, tmp_path, cache) == {paths[1]: "bad"} and asked == [paths[1]]
-    assert check_pictures(paths, tmp_path, cache) == {paths[1]: "bad"} and asked == [paths[1]]
-    for store in cache.iterdir():
-        store.write_text("damaged")
-    assert check_pictures(paths, tmp_path, cache) == dict.fromkeys(paths, "bad")
 
 
 class FakeBuilder:

@@ -68,16 +68,19 @@ def test_all_bad(service):
 
 
 def test_empty_batch(service, exported):
-    shapes = {key: value.shape[1:] for key, value in service.explain(PICTURES[:1]).items()}
-    loaded = tf.saved_model.load(str(exported))
-    for explain in (
-        service.explain,
-        lambda image: loaded.signatures["explain"](image=image),
-    ):
-        answer = explain(tf.zeros((0,), tf.string))
-        assert {key: value.shape for key, value in answer.items()} == {
-            key: (0, *shape) for key, shape in shapes.items()
-        }
+    loaded = tf.saved_model.load(str(exported)).signatures
+    none = tf.zeros((0,), tf.string)
+    calls = {
+        "serving_default": (service.caption, ["image"]),
+        "explain": (service.explain, ["image"]),
+        "score": (service.score, ["image", "caption"]),
+    }
+    for name, (call, keys) in calls.items():
+        one = call(**{key: tf.constant(PICTURES[:1]) for key in keys})
+        expected = {key: (0, *value.shape[1:]) for key, value in one.items()}
+        for ask in (call, loaded[name]):
+            answer = ask(**dict.fromkeys(keys, none))
+            assert {key: tuple(value.shape) for key, value in answer.items()} == expected, name
 
 
 def test_export_equals_the_service(service, exported):
