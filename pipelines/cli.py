@@ -1,7 +1,6 @@
 """The command line: `keras-attn`, or `python -m pipelines`."""
 
 import argparse
-import os
 import sys
 import types
 import typing
@@ -9,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from keras_attn.whole_file import whole_file
 from pipelines.recipes import load_recipe, recipe_names, recipe_summary
 
 
@@ -167,22 +167,25 @@ def _evaluate(arguments):
 
     if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
+    if arguments.json and Path(arguments.json).is_dir():
+        raise ValueError(f"Expected a file to write. Received: the folder {arguments.json}")
     run, width = Run(arguments.run), arguments.beam_width
     found = evaluate(run, arguments.data, arguments.split, width, precision=arguments.precision)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)
     if arguments.json:
-        partial = Path(f"{arguments.json}.partial")
-        partial.write_text(found.json(), encoding="utf-8")
-        os.replace(partial, arguments.json)
+        with whole_file(arguments.json) as partial:
+            partial.write_text(found.json(), encoding="utf-8")
 
 
 def _export(arguments):
+    from keras_attn.serving.export import check_model_folder
     from pipelines.evaluate import evaluate
     from pipelines.export import export
     from pipelines.run import Run
 
+    check_model_folder(arguments.folder)  # Before an evaluation, which takes its time.
     run, width, measured = Run(arguments.run), arguments.beam_width, []
     precision = arguments.precision
     if arguments.data:

@@ -205,9 +205,19 @@ def test_explain(exported, data, place, capsys):
     assert tree(place) == before
 
 
-@pytest.mark.parametrize("out", ["file/x.json", "none/x.json"])
+@pytest.mark.parametrize("out", ["file/x.json", "none/x.json", "foreign"])
 def test_evaluate_json(out, run, data, place, capsys):
     before = tree(place)
     command = ["evaluate", run.folder, "--data", data, "--split", "test", "--json", place / out]
-    assert "Expected a file in a folder that exists" in refused(capsys, command)
+    expected = "a file to write" if out == "foreign" else "a file in a folder that exists"
+    assert f"Expected {expected}" in refused(capsys, command)
+    assert tree(place) == before
+
+
+def test_evaluate_json_on_a_full_disk(run, data, place, capsys):
+    before, out = tree(place), place / "file"
+    command = ["evaluate", run.folder, "--data", data, "--split", "test", "--json", out]
+    with no_file_above(500):
+        line = refused(capsys, command)
+    assert f"Expected to write {out}. {FILE_TOO_LARGE}" in line
     assert tree(place) == before
