@@ -52,6 +52,7 @@ def test_picture_pipeline(size, tmp_path):
     assert {row[0] for row in rows} == {"5, {}×{}".format(*size)}
 
 
+@pytest.mark.slow
 def test_training_rate():
     python = sys.executable if importlib.util.find_spec("torch") else None
     training = training_rate.made_up(tiny(), 5)
@@ -95,6 +96,7 @@ def _operations(node):
     return 2 * rows.num_elements() * left[-2 if turned else -1]
 
 
+@pytest.mark.slow
 def test_serving_rate(tmp_path):
     service = serving_rate.untrained(tiny())
     pictures = [path.read_bytes() for path in write_pictures(tmp_path, 3, (23, 40))]
