@@ -125,7 +125,7 @@ class CaptionBatches:
             return tf.cond(row >= 0, picture, lambda: tf.zeros(shape, tf.uint8)), row
 
         dataset = steps.unbatch().map(read, num_parallel_calls=tf.data.AUTOTUNE)
-        return dataset.batch(self.pictures, drop_remainder=True).with_options(_as_written())
+        return dataset.batch(self.pictures, drop_remainder=True)
 
     def contexts(self, records: Sequence[CaptionedPicture], features=None):
         """A data set of what a stepper starts from: pictures or features, each record once.
@@ -136,7 +136,7 @@ class CaptionBatches:
             paths = tf.constant([str(record.path) for record in records])
             dataset = tf.data.Dataset.from_tensor_slices(paths)
             dataset = dataset.map(self._read, num_parallel_calls=tf.data.AUTOTUNE)
-            dataset = dataset.batch(self.pictures).with_options(_as_written())
+            dataset = dataset.batch(self.pictures)
         else:
             rows = tf.data.Dataset.range(len(records)).batch(self.pictures)
             dataset = rows.map(_gatherer(features), num_parallel_calls=1)
@@ -210,14 +210,3 @@ def _gatherer(features):
 def _fill(tensor, missing):
     """Adds `missing` rows of zeros (PAD_ID)."""
     return tf.pad(tensor, [[0, missing], *[[0, 0]] * (len(tensor.shape) - 1)])
-
-
-def _as_written():
-    """Options of a data set that reads pictures: its graph is run as it is.
-
-    TensorFlow would rewrite each function in it, of which pictures of every format need many, one
-    after the other and anew for each iterator: minutes, where it is distributed.
-    """
-    options = tf.data.Options()
-    options.experimental_optimization.apply_default_optimizations = False
-    return options

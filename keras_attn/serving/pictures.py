@@ -1,4 +1,4 @@
-"""Encoded pictures to arrays, in the graph: the same code for training and for serving."""
+"""Encoded pictures to arrays: the same operations for training and for serving."""
 
 import functools
 from dataclasses import dataclass
@@ -42,10 +42,17 @@ class PictureFormat:
     def decode(self, data):
         """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB.
 
+        For data sets. A graph to be saved wants `decode_batch`: here whatever is not plain comes
+        through Python, because the graph of all formats takes a data set 2 seconds to start.
+
         Raises:
             InvalidArgumentError: it cannot be decoded; nothing is decoded whose header shows it.
         """
-        picture = tf.cond(is_plain(data), lambda: read_plain(data), lambda: draw(data))
+        picture = tf.cond(
+            is_plain(data),
+            lambda: read_plain(data),
+            lambda: tf.py_function(_drawn, [data], tf.uint8),
+        )
         return self.resize(picture)
 
     def resize(self, picture):
@@ -115,6 +122,14 @@ class PictureFormat:
             return tf.cond(found.has_value(), found.get_value, none)
 
         return tf.cond(tf.size(index) > 0, some, none)
+
+
+def _drawn(data):
+    """`draw` for a graph that calls Python, where only ValueError is an InvalidArgumentError."""
+    try:
+        return draw(data)
+    except tf.errors.InvalidArgumentError as error:
+        raise ValueError(error.message) from error
 
 
 def _checked(data):
