@@ -11,6 +11,7 @@ from benchmarks import picture_pipeline, serving_rate, training_rate
 from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
+from benchmarks.warm_start import set_apart
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -113,3 +114,24 @@ def test_serving_rate(tmp_path):
 def test_made_up_captions_fill_a_vocabulary():
 
     assert Tokenizer.learn(captions(500), 3000).vocabulary_size == 3000
+
+
+def test_subject_is_set_apart(tmp_path):
+    texts = ["a Dog runs", "puppies", "a hot-dog stand", "hotdogs", "two cats", "cats", "a cat"] * 5
+    write_pictures(tmp_path / "images", len(texts), (8, 8))
+    lines = [f"{index:05}.jpg,{text}" for index, text in enumerate(texts)]
+    (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n")
+    splits = {"train": range(21), "dev": range(21, 35)}
+    for split, rows in splits.items():
+        (tmp_path / f"{split}.txt").write_text("".join(f"{row:05}.jpg\n" for row in rows))
+    others, own = set_apart(tmp_path, tmp_path / "out", "dogs?|puppies", 7)
+    found = {
+        split: [int(name[:5]) for name in (own / f"{split}.txt").read_text().split()]
+        for split in ("train", "dev", "test")
+    }
+    assert {split: len(rows) for split, rows in found.items()} == {"train": 6, "dev": 1, "test": 6}
+    assert all(row % 7 in (0, 1, 2) for rows in found.values() for row in rows)
+    assert not set(found["train"]) & set(found["dev"])
+    assert set(found["test"]) == {row for row in splits["dev"] if row % 7 in (0, 1, 2)}
+    kept = [int(name[:5]) for name in (others / "train.txt").read_text().split()]
+    assert kept == [row for row in splits["train"] if row % 7 not in (0, 1, 2)]
