@@ -9,9 +9,17 @@ import numpy as np
 from keras_attn.layers import (
     AdditiveAttention,
     DotAttention,
+    FeedForward,
     GeneralAttention,
+    LearnedPositions,
+    MultiHeadAttention,
     MultiplicativeAttention,
+    RestrictedSelfAttention,
     ScaledDotAttention,
+    ScaledEmbedding,
+    SinusoidalPositions,
+    TransformerDecoderBlock,
+    TransformerEncoderBlock,
 )
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.context_readers import (
@@ -83,6 +91,32 @@ CASES = {
         lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, True, **k),
         (QUERY, WIDE_KEYS),
         keys_mask=True,
+    ),
+    "multi_head": Case(
+        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k),
+        (QUERY, WIDE_KEYS),
+        keys_mask=True,
+    ),
+    "multi_head_self": Case(
+        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k), (KEYS,)
+    ),
+    "restricted_self": Case(
+        lambda **k: RestrictedSelfAttention(2, 3, 1, 5, 7, 0.2, True, "he_normal", **k), (KEYS,)
+    ),
+    "sinusoidal_positions": Case(lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,)),
+    "learned_positions": Case(
+        lambda **k: LearnedPositions(13, "concatenate", 3, "he_normal", **k), ((2, 13, 5),)
+    ),
+    "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", **k), (KEYS,)),
+    "scaled_embedding": Case(
+        lambda **k: ScaledEmbedding(13, 5, **k), ((2, 11),), integers=((0, 13),)
+    ),
+    "encoder_block": Case(
+        lambda **k: TransformerEncoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k), (KEYS,)
+    ),
+    "decoder_block": Case(
+        lambda **k: TransformerDecoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k),
+        (QUERY, WIDE_KEYS),
     ),
     "caption_decoder": Case(
         lambda **k: _decoder(AttentionReader(5), **k), DECODER_INPUTS, integers=((1, 13),)
