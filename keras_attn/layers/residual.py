@@ -32,7 +32,7 @@ class Residual(keras.layers.Layer):
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={epsilon}")
         self.norm = norm
         self.normalization = keras.layers.LayerNormalization(
-            epsilon=epsilon, dtype=self.dtype_policy
+            epsilon=epsilon, name="normalization", dtype=self.dtype_policy
         )
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 

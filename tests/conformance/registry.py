@@ -29,6 +29,9 @@ from keras_attn.models.context_readers import (
     MeanReader,
 )
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
 
 QUERY, KEYS = (2, 3, 5), (2, 11, 5)
 WIDE_KEYS = (2, 11, 7)
@@ -63,13 +66,13 @@ class Case:
         ]
 
     def model(self, **kwargs):
-        """The layer as a functional model."""
+        """The layer as a functional model with a list of outputs."""
         integers = dict(self.integers)
         inputs = [
             keras.Input(shape[1:], dtype="int32" if place in integers else "float32")
             for place, shape in enumerate(self.inputs)
         ]
-        return keras.Model(inputs, self.make(**kwargs)(*inputs))
+        return keras.Model(inputs, keras.tree.flatten(self.make(**kwargs)(*inputs)))
 
 
 def _decoder(reader, **kwargs):
@@ -77,6 +80,7 @@ def _decoder(reader, **kwargs):
     return CaptionDecoder(sizes, reader, **kwargs)
 
 
+TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
@@ -132,6 +136,10 @@ CASES = {
         DECODER_INPUTS,
         integers=((1, 13),),
         sampled=("/attention/",),
+    ),
+    "transformer_encoder": Case(lambda **k: TransformerEncoder(TRANSFORMER, **k), (KEYS,)),
+    "transformer_decoder": Case(
+        lambda **k: TransformerDecoder(TRANSFORMER, 0, **k), ((2, 11), KEYS), integers=((0, 17),)
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)

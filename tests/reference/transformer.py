@@ -71,7 +71,7 @@ class Twin:
 
     def _residual(self, prefix, xs, sublayer):
         """The sublayer maps a list of vectors to a list of vectors and anything else."""
-        name = f"{prefix}_residual/layer_normalization/"
+        name = f"{prefix}_residual/normalization/"
         if self.config.norm == "pre":
             ys, more = sublayer([self._norm(name, x) for x in xs])
             return [x + y for x, y in zip(xs, ys)], more
