@@ -2,14 +2,30 @@
 
 from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.dot_attention import DotAttention
+from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.general_attention import GeneralAttention
+from keras_attn.layers.learned_positions import LearnedPositions
+from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
+from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
+from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
+from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 
 __all__ = [
     "AdditiveAttention",
     "DotAttention",
+    "FeedForward",
     "GeneralAttention",
+    "LearnedPositions",
+    "MultiHeadAttention",
     "MultiplicativeAttention",
+    "RestrictedSelfAttention",
     "ScaledDotAttention",
+    "ScaledEmbedding",
+    "SinusoidalPositions",
+    "TransformerDecoderBlock",
+    "TransformerEncoderBlock",
 ]

@@ -11,8 +11,13 @@ from keras_attn.models.context_readers import (
 )
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer_config import PRESETS, TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
 
 __all__ = [
+    "PRESETS",
     "ApplicationsEncoder",
     "AttentionReader",
     "BottleneckReader",
@@ -23,4 +28,8 @@ __all__ = [
     "HardAttentionReader",
     "MeanReader",
     "SmallConvEncoder",
+    "Transformer",
+    "TransformerConfig",
+    "TransformerDecoder",
+    "TransformerEncoder",
 ]

@@ -34,21 +34,23 @@ def attention_weights(scores, mask=None):
     return exponentials / ops.maximum(total, TINY)
 
 
-def attend(scores, values, mask=None):
+def attend(scores, values, mask=None, dropout=None):
     """Turns scores into weights and takes the weighted sum of the values.
 
         context_t = Σ_s softmax(score_t)_s · value_s
 
     Args:
-        scores: float (B, T, S).
-        values: float (B, S, D).
-        mask: bool, broadcastable to (B, T, S); True = attend.
+        scores: float (..., T, S).
+        values: float (..., S, D).
+        mask: bool, broadcastable to (..., T, S); True = attend.
+        dropout: function of the weights that the sum is taken with, or None.
 
     Returns:
-        context: (B, T, D), dtype of `values`.
-        weights: float32 (B, T, S), see `attention_weights`.
+        context: (..., T, D), dtype of `values`.
+        weights: float32 (..., T, S) before dropout, see `attention_weights`.
     """
     weights = attention_weights(scores, mask)
+    used = weights if dropout is None else dropout(weights)
     values = ops.convert_to_tensor(values)
-    context = ops.matmul(ops.cast(weights, keras.backend.standardize_dtype(values.dtype)), values)
+    context = ops.matmul(ops.cast(used, keras.backend.standardize_dtype(values.dtype)), values)
     return context, weights

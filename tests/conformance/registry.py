@@ -9,9 +9,17 @@ import numpy as np
 from keras_attn.layers import (
     AdditiveAttention,
     DotAttention,
+    FeedForward,
     GeneralAttention,
+    LearnedPositions,
+    MultiHeadAttention,
     MultiplicativeAttention,
+    RestrictedSelfAttention,
     ScaledDotAttention,
+    ScaledEmbedding,
+    SinusoidalPositions,
+    TransformerDecoderBlock,
+    TransformerEncoderBlock,
 )
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.context_readers import (
@@ -21,6 +29,9 @@ from keras_attn.models.context_readers import (
     MeanReader,
 )
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
 
 QUERY, KEYS = (2, 3, 5), (2, 11, 5)
 WIDE_KEYS = (2, 11, 7)
@@ -55,13 +66,13 @@ class Case:
         ]
 
     def model(self, **kwargs):
-        """The layer as a functional model."""
+        """The layer as a functional model with a list of outputs."""
         integers = dict(self.integers)
         inputs = [
             keras.Input(shape[1:], dtype="int32" if place in integers else "float32")
             for place, shape in enumerate(self.inputs)
         ]
-        return keras.Model(inputs, self.make(**kwargs)(*inputs))
+        return keras.Model(inputs, keras.tree.flatten(self.make(**kwargs)(*inputs)))
 
 
 def _decoder(reader, **kwargs):
@@ -69,6 +80,7 @@ def _decoder(reader, **kwargs):
     return CaptionDecoder(sizes, reader, **kwargs)
 
 
+TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
@@ -84,6 +96,32 @@ CASES = {
         (QUERY, WIDE_KEYS),
         keys_mask=True,
     ),
+    "multi_head": Case(
+        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k),
+        (QUERY, WIDE_KEYS),
+        keys_mask=True,
+    ),
+    "multi_head_self": Case(
+        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k), (KEYS,)
+    ),
+    "restricted_self": Case(
+        lambda **k: RestrictedSelfAttention(2, 3, 1, 5, 7, 0.2, True, "he_normal", **k), (KEYS,)
+    ),
+    "sinusoidal_positions": Case(lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,)),
+    "learned_positions": Case(
+        lambda **k: LearnedPositions(13, "concatenate", 3, "he_normal", **k), ((2, 13, 5),)
+    ),
+    "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", **k), (KEYS,)),
+    "scaled_embedding": Case(
+        lambda **k: ScaledEmbedding(13, 5, **k), ((2, 11),), integers=((0, 13),)
+    ),
+    "encoder_block": Case(
+        lambda **k: TransformerEncoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k), (KEYS,)
+    ),
+    "decoder_block": Case(
+        lambda **k: TransformerDecoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k),
+        (QUERY, WIDE_KEYS),
+    ),
     "caption_decoder": Case(
         lambda **k: _decoder(AttentionReader(5), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
@@ -98,6 +136,10 @@ CASES = {
         DECODER_INPUTS,
         integers=((1, 13),),
         sampled=("/attention/",),
+    ),
+    "transformer_encoder": Case(lambda **k: TransformerEncoder(TRANSFORMER, **k), (KEYS,)),
+    "transformer_decoder": Case(
+        lambda **k: TransformerDecoder(TRANSFORMER, 0, **k), ((2, 11), KEYS), integers=((0, 17),)
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)

@@ -123,6 +123,6 @@ def test_masks(name):
     context, weights = layer(query, keys, keys_mask=mask)
     changed = np.where(mask[..., None], keys, 100.0)
     check_equal(flat(layer(query, changed, keys_mask=mask)[1]), [weights])
-    assert not np.any(weights[0, :, 2:]) and np.all(weights[0, :, :1] > 0)
+    assert not np.any(weights[0, ..., 2:]) and np.all(weights[0, ..., :1] > 0)
     assert not np.any(weights[1]) and not np.any(context[1])
     np.testing.assert_allclose(np.sum(weights[0], -1), 1, rtol=1e-6)

@@ -1,0 +1,77 @@
+"""Sinusoidal positions."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.positions import positions_from, sinusoids
+
+ADD, CONCATENATE = "add", "concatenate"
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class SinusoidalPositions(keras.layers.Layer):
+    """Joins inputs with the sinusoids of their positions; see `ops.positions.sinusoids`.
+
+    Args:
+        join: "add" or "concatenate".
+        units: int > 0 or None. Width of the sinusoids; None is the inputs' width D, and adding
+            wants that.
+
+    Call arguments:
+        inputs: float (B, T, D).
+        offset: int scalar or int (B,). Position of the first step.
+
+    Returns:
+        (B, T, D), or (B, T, D + units) concatenated; compute dtype, sinusoids taken in float32.
+
+    Raises:
+        ValueError: another `join`; units < 1; units other than D where they are added.
+
+    Example:
+        >>> tuple(SinusoidalPositions("concatenate", 4)(ops.zeros((2, 3, 5))).shape)
+        (2, 3, 9)
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.5.
+    """
+
+    def __init__(self, join=ADD, units=None, **kwargs):
+        super().__init__(**kwargs)
+        check_join(join, units)
+        self.supports_masking = True
+        self.join, self.units = join, units
+
+    def build(self, inputs_shape):
+        check_added(self.join, self.units, inputs_shape[-1])
+
+    def call(self, inputs, offset=0):
+        positions = positions_from(offset, ops.shape(inputs)[1])
+        return join_positions(
+            inputs, sinusoids(positions, self.units or inputs.shape[-1]), self.join
+        )
+
+    def get_config(self):
+        return {**super().get_config(), "join": self.join, "units": self.units}
+
+
+def check_join(join, units):
+    """Raises ValueError unless `join` is known and `units` are None or a width."""
+    if join not in (ADD, CONCATENATE):
+        raise ValueError(f"Expected join {ADD!r} or {CONCATENATE!r}. Received: join={join!r}")
+    if units is not None:
+        check_width("units", units)
+
+
+def check_added(join, units, width):
+    """Raises ValueError where positions of another width would be added."""
+    if join == ADD and units not in (None, width):
+        raise ValueError(f"Expected units={width} to add to the inputs. Received: units={units}")
+
+
+def join_positions(inputs, vectors, join):
+    """inputs (B, T, D) with position vectors (T, P) or (B, T, P), added or concatenated."""
+    vectors = ops.cast(vectors, inputs.dtype)
+    if join == ADD:
+        return inputs + vectors
+    shape = (*tuple(ops.shape(inputs))[:2], vectors.shape[-1])
+    return ops.concatenate([inputs, ops.broadcast_to(vectors, shape)], axis=-1)

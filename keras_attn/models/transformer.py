@@ -1,0 +1,137 @@
+"""The Transformer: attention is all you need."""
+
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.models.transformer_config import ALL, TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
+
+
+class TransformerWeights(NamedTuple):
+    """Every attention weight of a batch; tuples by layer.
+
+    Attributes:
+        encoder: tuple of N float32 (B, H, S, S).
+        decoder: tuple of N float32 (B, H, T, T).
+        cross: tuple of N float32 (B, H, T, S).
+    """
+
+    encoder: Any
+    decoder: Any
+    cross: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Transformer(keras.Model):
+    """Sentences to sentences. It is a `Stepper`; see `TransformerDecoder`.
+
+    Args:
+        config: `TransformerConfig`.
+        weights_layer: int, −N to N − 1. The decoder layer whose attention to the source, averaged
+            over its heads, is WEIGHTS and what `step` returns.
+
+    Call arguments:
+        batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
+
+    Returns:
+        dict: LOGITS float32 (B, T, V) and WEIGHTS float32 (B, T, S).
+
+    Example:
+        >>> model = Transformer(TransformerConfig(13, None, 1, 6, 7, 2, 3, 5))
+        >>> batch = {"source": ops.ones((2, 11), "int32"), "tokens": ops.ones((2, 3), "int32")}
+        >>> tuple(model(batch)["logits"].shape)
+        (2, 3, 13)
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762.
+    """
+
+    def __init__(self, config, weights_layer=-1, **kwargs):
+        super().__init__(**kwargs)
+        self.config = config
+        policy = self.dtype_policy
+        self.source_embedding = None
+        if config.tied != ALL:
+            self.source_embedding = ScaledEmbedding(
+                config.vocabulary_size, config.model_units, name="source_embedding", dtype=policy
+            )
+        self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
+        self.decoder = TransformerDecoder(config, weights_layer, name="decoder", dtype=policy)
+
+    def build(self, input_shape=None):
+        shape = (None, None, self.config.model_units)
+        if self.source_embedding is not None and not self.source_embedding.built:
+            self.source_embedding.build()
+        if not self.encoder.built:
+            self.encoder.build(shape)
+        if not self.decoder.built:
+            self.decoder.build((None, None), shape)
+
+    def call(self, batch, training=None):
+        logits, weights = self._run(batch, training)
+        return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
+
+    def attention(self, batch):
+        """`TransformerWeights` of a batch, without dropout."""
+        return self._run(batch, training=False)[1]
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The compiled loss of the logits."""
+        return super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """The compiled metrics of the logits."""
+        return super().compute_metrics(x, y, y_pred[LOGITS], sample_weight)
+
+    def encode(self, source, training=None):
+        """int32 (B, S) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
+        source = ops.convert_to_tensor(source, dtype="int32")
+        keys_mask = ops.not_equal(source, PAD_ID)
+        embedding = self.source_embedding or self.decoder.embedding
+        keys, weights = self.encoder(embedding(source), keys_mask=keys_mask, training=training)
+        return keys, keys_mask, weights
+
+    def start(self, context, length):
+        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
+        source = context[SOURCE] if isinstance(context, dict) else context
+        return self.decoder.start(self.encode(source, training=False)[:2], length)
+
+    def step(self, tokens, memory, state):
+        """Stepper: see `TransformerDecoder.step`."""
+        return self.decoder.step(tokens, memory, state)
+
+    def prefill(self, prefix, memory, state):
+        """Stepper: see `TransformerDecoder.prefill`."""
+        return self.decoder.prefill(prefix, memory, state)
+
+    def widen(self, state, width):
+        """Stepper: see `TransformerDecoder.widen`."""
+        return self.decoder.widen(state, width)
+
+    def reorder(self, state, parents):
+        """Stepper: see `TransformerDecoder.reorder`."""
+        return self.decoder.reorder(state, parents)
+
+    def _run(self, batch, training):
+        keys, keys_mask, encoder = self.encode(batch[SOURCE], training)
+        logits, decoder, cross = self.decoder(
+            batch[TOKENS], keys, keys_mask=keys_mask, training=training
+        )
+        return logits, TransformerWeights(encoder, decoder, cross)
+
+    def get_config(self):
+        config = {
+            "config": asdict(self.config),
+            "weights_layer": self.decoder.weights_layer,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(TransformerConfig(**config.pop("config")), **config)

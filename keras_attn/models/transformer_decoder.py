@@ -1,0 +1,241 @@
+"""The Transformer's decoder, also step by step."""
+
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops, tree
+
+from keras_attn.contracts import PAD_ID, StepResult
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
+from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
+from keras_attn.models.transformer_encoder import make_ends
+from keras_attn.ops.cached_attention import ancestry_mask
+
+
+class TransformerMemory(NamedTuple):
+    """What every step reads: of each example, and the weights, cast once.
+
+    Attributes:
+        keys_mask: bool (B, S).
+        blocks: tuple of `BlockMemory`, by layer.
+        embedding: compute dtype (V, D); no batch axis.
+        output: compute dtype (V, D); no batch axis.
+    """
+
+    keys_mask: Any
+    blocks: Any
+    embedding: Any
+    output: Any
+
+
+class TransformerState(NamedTuple):
+    """What a hypothesis has consumed; N = B·K rows, L slots.
+
+    Attributes:
+        time: int32 (N,). Tokens consumed; the hypotheses of an example have consumed equally many.
+        ancestors: int32 (N, L). Which of the K caches of the example holds each step.
+        caches: tuple of `KeysAndValues` by layer, keys (N, H, L, d_k) and values (N, H, L, d_v).
+    """
+
+    time: Any
+    ancestors: Any
+    caches: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TransformerDecoder(keras.layers.Layer):
+    """Embedding, positions, dropout, N decoder blocks, and logits.
+
+    It is a `Stepper` over keys of any kind: `start((keys, keys_mask), length)` and so on. Caches
+    stay where they were written when hypotheses are reordered; see `ops.cached_attention`.
+
+    Args:
+        config: `TransformerConfig`.
+        weights_layer: int, −N to N − 1. The layer whose attention to the keys, averaged over its
+            heads, `step` and `prefill` return.
+
+    Call arguments:
+        tokens: int32 (B, T), decoder input; padding only at its end.
+        keys: float (B, S, E). The encoder's output.
+        keys_mask: bool (B, S); True = attend.
+
+    Returns:
+        logits: float32 (B, T, V).
+        weights: tuple of N float32 (B, H, T, T), by layer: self-attention.
+        cross_weights: tuple of N float32 (B, H, T, S), by layer: attention to the keys.
+
+    Raises:
+        ValueError: weights_layer outside −N..N − 1.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1 and 3.4. Under mixed precision the product
+    that makes the logits is taken in the compute dtype.
+    """
+
+    def __init__(self, config, weights_layer=-1, **kwargs):
+        super().__init__(**kwargs)
+        if not -config.layers <= weights_layer < config.layers:
+            raise ValueError(
+                f"Expected weights_layer in -{config.layers}..{config.layers - 1}. "
+                f"Received: weights_layer={weights_layer}"
+            )
+        self.config, self.weights_layer = config, weights_layer
+        policy = self.dtype_policy
+        self.embedding = ScaledEmbedding(
+            config.target_size, config.model_units, name="embedding", dtype=policy
+        )
+        self.output_embedding = None
+        if config.tied == NOTHING:
+            self.output_embedding = ScaledEmbedding(
+                config.target_size, config.model_units, name="output_embedding", dtype=policy
+            )
+        self.positions, self.dropout, self.last_norm = make_ends(config, policy)
+        self.blocks = [
+            TransformerDecoderBlock(**config.block, name=f"block_{n}", dtype=policy)
+            for n in range(config.layers)
+        ]
+
+    def build(self, tokens_shape, keys_shape):
+        shape = (None, None, self.config.model_units)
+        for layer in filter(None, (self.embedding, self.output_embedding)):
+            layer.build()
+        for layer in filter(None, (self.positions, self.last_norm)):
+            layer.build(shape)
+        for block in self.blocks:
+            block.build(shape, keys_shape)
+
+    def call(self, tokens, keys, keys_mask=None, training=None):
+        hidden = self.dropout(self.positions(self.embedding(tokens)), training=training)
+        weights, cross_weights = [], []
+        for block in self.blocks:
+            hidden, *both = block(hidden, keys, keys_mask=keys_mask, training=training)
+            weights.append(both[0])
+            cross_weights.append(both[1])
+        logits = self._logits(hidden, self._output_layer().kernel())
+        return logits, tuple(weights), tuple(cross_weights)
+
+    def start(self, context, length):
+        """Memory and first state of each example.
+
+        Args:
+            context: (keys float (B, S, E), keys_mask bool (B, S)).
+            length: int. L, most tokens that will be consumed.
+
+        Returns:
+            memory: `TransformerMemory`.
+            state: `TransformerState` of one hypothesis an example.
+
+        Raises:
+            ValueError: more tokens than learned positions.
+        """
+        if self.config.positions == LEARNED:
+            self.positions.check_length(length)
+        keys, keys_mask = context
+        keys, rows = ops.cast(keys, self.compute_dtype), ops.shape(keys)[0]
+        memory = TransformerMemory(
+            ops.cast(keys_mask, "bool"),
+            tuple(block.start(keys) for block in self.blocks),
+            self.embedding.kernel(),
+            self._output_layer().kernel(),
+        )
+        state = TransformerState(
+            ops.zeros((rows,), "int32"),
+            ops.zeros((rows, length), "int32"),
+            tuple(block.empty_cache(rows, length) for block in self.blocks),
+        )
+        return memory, state
+
+    def step(self, tokens, memory, state):
+        """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
+        hidden, weights, state = self._advance(tokens[:, None], memory, state)
+        return StepResult(self._logits(hidden[:, 0], memory.output), state, weights[:, 0])
+
+    def prefill(self, prefix, memory, state):
+        """Consumes several tokens of each hypothesis in one pass.
+
+        Args:
+            prefix: int32 (N, P), PAD_ID after the end of each; at least one token each, P tokens
+                still fit, and those of an example are equally long.
+            memory: `TransformerMemory`.
+            state: `TransformerState`.
+
+        Returns:
+            `StepResult` of each last token that is not PAD_ID.
+        """
+        real = ops.not_equal(prefix, PAD_ID)
+        hidden, weights, state = self._advance(prefix, memory, state, real)
+        count = ops.sum(ops.cast(real, "int32"), axis=1)
+        last = ops.arange(ops.shape(prefix)[1], dtype="int32") == count[:, None] - 1
+        hidden, weights = (_pick(one, last) for one in (hidden, weights))
+        return StepResult(self._logits(hidden, memory.output), state, weights)
+
+    def widen(self, state, width):
+        """From one hypothesis an example to `width` equal ones."""
+        return tree.map_structure(lambda leaf: ops.repeat(leaf, width, axis=0), state)
+
+    def reorder(self, state, parents):
+        """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K).
+
+        Only `time` and `ancestors` are gathered.
+        """
+        batch, width = (ops.shape(parents)[axis] for axis in range(2))
+        rows = ops.arange(batch, dtype="int32")[:, None] * width + parents
+        rows = ops.reshape(rows, (-1,))
+        return state._replace(
+            time=ops.take(state.time, rows, axis=0),
+            ancestors=ops.take(state.ancestors, rows, axis=0),
+        )
+
+    def _advance(self, tokens, memory, state, real=None):
+        """tokens (N, P) -> hidden (N, P, D), weights (N, P, S), state."""
+        rows, steps = (ops.shape(tokens)[axis] for axis in range(2))
+        batch, units = ops.shape(memory.keys_mask)[0], self.config.model_units
+        time, slots = state.time, ops.arange(state.ancestors.shape[1], dtype="int32")
+        own = ops.arange(rows, dtype="int32") % (rows // batch)
+        ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])
+        mask = ancestry_mask(ancestors, time, steps, batch)
+        hidden = self.positions(self.embedding.embed(tokens, memory.embedding), offset=time)
+        hidden, caches, weights = ops.reshape(hidden, (batch, -1, units)), [], []
+        for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
+            hidden, cache, attended = block.extend(
+                hidden, block_memory, memory.keys_mask, cache, time, mask, real
+            )
+            caches.append(cache)
+            weights.append(attended)
+        consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
+        state = TransformerState(time + consumed, ancestors, tuple(caches))
+        chosen = self.average(weights)
+        chosen = ops.reshape(chosen, (rows, steps, ops.shape(chosen)[-1]))
+        return ops.reshape(hidden, (rows, steps, units)), chosen, state
+
+    def average(self, weights):
+        """float32 (B, T, S): `weights_layer` of weights (B, H, T, S) by layer, mean over heads."""
+        return ops.mean(weights[self.weights_layer], axis=1)
+
+    def _output_layer(self):
+        return self.embedding if self.output_embedding is None else self.output_embedding
+
+    def _logits(self, hidden, kernel):
+        if self.last_norm is not None:
+            hidden = self.last_norm(hidden)
+        return self.embedding.logits(hidden, kernel)
+
+    def compute_mask(self, *args, **kwargs):
+        """No mask goes on: pass masks explicitly where a later layer wants them."""
+        return None
+
+    def get_config(self):
+        config = {"config": asdict(self.config), "weights_layer": self.weights_layer}
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(TransformerConfig(**config.pop("config")), **config)
+
+
+def _pick(inputs, chosen):
+    """(N, P, D) to (N, D): the one step of each row that is chosen, bool (N, P)."""
+    chosen = ops.cast(chosen, inputs.dtype)[:, None, :]
+    return ops.matmul(chosen, inputs)[:, 0]

@@ -1,0 +1,206 @@
+"""The Transformer equals its slow twin and PyTorch's; masks, files, training, presets."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer_config import PRESETS, TransformerConfig
+from keras_attn.training.losses import TokenCrossEntropy
+from tests.models.tiny_transformer import LENGTH, SIZES, VOCABULARY, batch, transformer
+from tests.reference import transformer as twin
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "transformer.npz"
+BIAS = {"attention_bias": True}
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {},
+        {"norm": "pre", "tied": "decoder", **BIAS},
+        {"positions": "learned", "tied": "none", "target_vocabulary_size": 17},
+        {"norm": "pre", "positions": "learned", "tied": "none", "epsilon": 0.3},
+    ],
+)
+def test_equals_its_twin(choices):
+    model, inputs = transformer(**choices), batch()
+    outputs, weights = model(inputs), model.attention(inputs)
+    slow = twin.Twin(twin.parameters(model), model.config)
+    for row in range(3):
+        logits, expected = slow.run(inputs[SOURCE][row], inputs[TOKENS][row])
+        np.testing.assert_allclose(outputs[LOGITS][row], logits, rtol=1e-5, atol=1e-5)
+        for found, layers in zip(weights, expected):
+            for one, other in zip(found, layers):
+                np.testing.assert_allclose(one[row], other, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(outputs[WEIGHTS][row], expected[2][-1].mean(0), atol=1e-5)
+
+
+def load_torch(model, arrays):
+    """Sets weights from torch's names; biases of keys have no place here, being without effect."""
+    named = {weight.path.split("/", 1)[1]: weight for weight in model.weights}
+    named["decoder/embedding/table"].assign(arrays["embedding"])
+    kinds = {"attention": "self_attn", "cross_attention": "multihead_attn"}
+    for stack, count in (("encoder", 1), ("decoder", 2)):
+        for n in range(model.config.layers):
+            ours, theirs = f"{stack}/block_{n}", f"{stack}.layers.{n}"
+            parts = [*list(kinds)[:count], "feed_forward"]
+            for place, part in enumerate(parts, 1):
+                load_norm(
+                    named, f"{ours}/{part}_residual/normalization", arrays, f"{theirs}.norm{place}"
+                )
+            for part in parts[:-1]:
+                load_attention(named, f"{ours}/{part}/", arrays, f"{theirs}.{kinds[part]}.")
+            for name, other in (("hidden", "linear1"), ("output", "linear2")):
+                prefix, other = f"{ours}/feed_forward/{name}", f"{theirs}.{other}"
+                named[f"{prefix}_kernel"].assign(arrays[f"{other}.weight"].T)
+                named[f"{prefix}_bias"].assign(arrays[f"{other}.bias"])
+        if model.config.norm == "pre":
+            load_norm(named, f"{stack}/last_norm", arrays, f"{stack}.norm")
+
+
+def load_attention(named, ours, arrays, theirs):
+    kernels = np.split(arrays[f"{theirs}in_proj_weight"], 3)
+    for name, kernel in zip(("query", "key", "value"), kernels):
+        named[f"{ours}{name}_kernel"].assign(kernel.T)
+    query_bias, _, value_bias = np.split(arrays[f"{theirs}in_proj_bias"], 3)
+    named[f"{ours}query_bias"].assign(query_bias)
+    named[f"{ours}value_bias"].assign(value_bias)
+    named[f"{ours}output_kernel"].assign(arrays[f"{theirs}out_proj.weight"].T)
+    named[f"{ours}output_bias"].assign(arrays[f"{theirs}out_proj.bias"])
+
+
+def load_norm(named, ours, arrays, theirs):
+    named[f"{ours}/gamma"].assign(arrays[f"{theirs}.weight"])
+    named[f"{ours}/beta"].assign(arrays[f"{theirs}.bias"])
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_equals_torch(norm):
+    with np.load(GOLDEN) as file:
+        shared = {name: file[name] for name in ("source", "tokens", "embedding")}
+        arrays = {name.removeprefix(f"{norm}/"): file[name] for name in file.files}
+    model = transformer(norm=norm, key_units=3, value_units=3, **BIAS)
+    load_torch(model, arrays)
+    found = model({SOURCE: shared["source"], TOKENS: shared["tokens"]})[LOGITS]
+    np.testing.assert_allclose(found, arrays["logits"], rtol=1e-4, atol=1e-5)
+
+
+def test_future_tokens_and_neighbors_change_nothing():
+    model, inputs = transformer(), batch()
+    before, changed = model(inputs)[LOGITS], {key: one.copy() for key, one in inputs.items()}
+    changed[TOKENS][:, 3:] = PAD_ID
+    changed[SOURCE][0] = 1
+    np.testing.assert_allclose(model(changed)[LOGITS][1:, :3], before[1:, :3], atol=1e-6)
+
+
+def test_more_padding_changes_nothing():
+    model, inputs = transformer(), batch()
+    outputs = model(inputs)
+    padded = model({**inputs, SOURCE: np.pad(inputs[SOURCE], [(0, 0), (0, 4)])})
+    np.testing.assert_allclose(padded[LOGITS], outputs[LOGITS], atol=1e-6)
+    np.testing.assert_allclose(padded[WEIGHTS][..., :7], outputs[WEIGHTS], atol=1e-6)
+    assert not np.any(padded[WEIGHTS][..., 7:])
+
+
+def test_an_empty_source_is_finite():
+    model, inputs = transformer(), batch()
+    inputs[SOURCE][0] = PAD_ID
+    with tf.GradientTape() as tape:
+        outputs = model(inputs)
+        loss = tf.reduce_sum(tf.sin(outputs[LOGITS]))
+    assert np.isfinite(outputs[LOGITS]).all() and not np.any(outputs[WEIGHTS][0])
+    for gradient in tape.gradient(loss, model.trainable_weights):
+        assert np.isfinite(tf.convert_to_tensor(gradient)).all()
+
+
+@pytest.mark.parametrize("tied", ["none", "decoder", "all"])
+def test_saved_file(tied, tmp_path):
+    model, inputs = transformer(tied=tied, weights_layer=0), batch()
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.get_config() == model.get_config() and again.config == model.config
+    found, expected = again(inputs), model(inputs)
+    np.testing.assert_allclose(found[LOGITS], expected[LOGITS], atol=1e-6)
+    np.testing.assert_allclose(found[WEIGHTS], expected[WEIGHTS], atol=1e-6)
+    assert len(again.weights) == len(model.weights)
+
+
+def test_training_steps_under_xla_equal_plain():
+    model, inputs = transformer(layers=1), batch()
+    targets = np.roll(inputs[TOKENS], -1, axis=1)
+    data = inputs, targets, (targets != PAD_ID).astype("float32")
+    weights, losses = model.get_weights(), []
+    for jit in (False, True):
+        model.set_weights(weights)
+        model.compile(keras.optimizers.Adam(0.01), TokenCrossEntropy(0.1), jit_compile=jit)
+        losses.append([float(model.train_on_batch(*data)) for _ in range(2)])
+        losses[-1].append(float(model.test_on_batch(*data)))
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)
+    assert losses[0][2] < losses[0][0]
+
+
+def test_mixed_bfloat16():
+    model, inputs = transformer(), batch()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    low = transformer()
+    low.set_weights(model.get_weights())
+    found, expected = low(inputs), model(inputs)
+    assert {one.dtype for one in found.values()} == {tf.float32}
+    np.testing.assert_allclose(found[LOGITS], expected[LOGITS], atol=0.3)
+    np.testing.assert_allclose(tf.reduce_sum(found[WEIGHTS], -1), np.ones((3, LENGTH)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("tied", ["none", "decoder", "all"])
+def test_parameters_are_counted(norm, positions, tied):
+    bias = norm == "pre"
+    model = transformer(norm=norm, positions=positions, tied=tied, attention_bias=bias)
+    assert model.config.count_parameters() == model.count_params()
+
+
+def test_parameters_of_table_3():
+    for name, preset in PRESETS.items():
+        found = preset.config(41_000).count_parameters() / 1e6
+        assert abs(found / preset.millions - 1) < 0.03, name
+    assert PRESETS["base"].config(41_000) == TransformerConfig(41_000)
+
+
+def test_values_of_all_heads_are_as_wide_as_the_model():
+    assert len({repr(preset) for preset in PRESETS.values()}) == len(PRESETS) == 20
+    for name, preset in PRESETS.items():
+        config = preset.config(41_000)
+        assert config.heads * config.value_units == config.model_units, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(PRESETS))
+def test_presets_take_a_training_step(name):
+    preset = PRESETS[name]
+    model = Transformer(preset.config(1009))
+    inputs = batch()
+    targets = np.roll(inputs[TOKENS], -1, axis=1)
+    model.compile(keras.optimizers.SGD(0.01), TokenCrossEntropy(preset.label_smoothing))
+    losses = [float(model.train_on_batch(inputs, targets)) for _ in range(2)]
+    assert np.isfinite(losses).all()
+    assert model.count_params() == preset.config(1009).count_parameters()
+
+
+def test_bad_arguments():
+    for name in ("vocabulary_size", "target_vocabulary_size", "heads", "key_units"):
+        with pytest.raises(ValueError, match=f"Received: {name}=0"):
+            TransformerConfig(**{**SIZES, "vocabulary_size": VOCABULARY, name: 0})
+    for name in ("norm", "positions", "tied"):
+        with pytest.raises(ValueError, match=rf"Expected {name} in .*Received: {name}='no'"):
+            TransformerConfig(VOCABULARY, **{name: "no"})
+    with pytest.raises(ValueError, match=r"one vocabulary for tied='all'\. .*size=17"):
+        TransformerConfig(VOCABULARY, 17)
+    with pytest.raises(ValueError, match=r"Expected weights_layer in -2\.\.1"):
+        transformer(weights_layer=2)
+    with pytest.raises(ValueError, match="Received: dropout=1"):
+        transformer(dropout=1)

@@ -1,0 +1,163 @@
+"""The Transformer step by step: caches, prefixes, ancestors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops, tree
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from tests.models.tiny_transformer import LENGTH, VOCABULARY, batch, search, transformer
+
+ROOT = Path(__file__).resolve().parents[2]
+CHOICES = [{}, {"norm": "pre", "positions": "learned", "tied": "none", "attention_bias": True}]
+both = pytest.mark.parametrize("choices", CHOICES)
+
+
+def check(found, expected, tolerance=1e-5):
+    found, expected = (ops.convert_to_numpy(one) for one in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+def check_states(found, expected):
+    """Equal where a step can look: consumed slots of the caches, and the indices of these."""
+    check(found.time, expected.time)
+    real = np.arange(found.ancestors.shape[1]) < ops.convert_to_numpy(found.time)[:, None]
+    check(found.ancestors * real, expected.ancestors * real)
+    for one, other in zip(tree.flatten(found.caches), tree.flatten(expected.caches)):
+        check(one * real[:, None, :, None], other * real[:, None, :, None])
+
+
+@both
+def test_steps_equal_the_whole_sequence(choices):
+    model, inputs = transformer(**choices), batch()
+    outputs = model(inputs)
+    memory, state = model.start(inputs, 7)
+    for time in range(LENGTH):
+        result = model.step(inputs[TOKENS][:, time], memory, state)
+        state = result.state
+        assert all(leaf.shape[0] == 3 for leaf in tree.flatten(state))
+        check(result.logits, outputs[LOGITS][:, time])
+        check(result.weights, outputs[WEIGHTS][:, time])
+
+
+@both
+def test_a_prefix_in_one_pass_equals_its_steps(choices):
+    model, inputs = transformer(**choices), batch()
+    prefix, lengths = inputs[TOKENS].copy(), (4, 1, 5)
+    memory, begin = model.start(inputs[SOURCE], 7)
+    for row, length in enumerate(lengths):
+        prefix[row, length:] = PAD_ID
+    result = model.prefill(prefix, memory, begin)
+    for row, length in enumerate(lengths):
+        source = inputs[SOURCE][row : row + 1]
+        one_memory, state = model.start(source, 7)
+        for time in range(length):
+            stepped = model.step(prefix[row : row + 1, time], one_memory, state)
+            state = stepped.state
+        check(result.logits[row], stepped.logits[0])
+        check(result.weights[row], stepped.weights[0])
+        alone = slice(row, row + 1)
+        found = tree.map_structure(lambda leaf, alone=alone: leaf[alone], result.state)
+        check_states(found, state)
+    following = model.step(prefix[:, 0], memory, result.state)
+    for row, length in enumerate(lengths):
+        joined = np.concatenate([prefix[row, :length], prefix[row, :1]])[None]
+        whole = model({SOURCE: inputs[SOURCE][row : row + 1], TOKENS: joined})
+        check(following.logits[row], whole[LOGITS][0, -1])
+
+
+def gathered(model, state, parents):
+    """As `reorder`, by copying the caches: each hypothesis then owns all of its past."""
+    batch_size, width = parents.shape
+    rows = (np.arange(batch_size)[:, None] * width + parents).reshape(-1)
+    caches = state.caches
+    ancestors = ops.convert_to_numpy(state.ancestors)
+    first = np.arange(len(rows))[:, None] // width * width
+    slots = np.arange(ancestors.shape[1])
+    caches = tree.map_structure(
+        lambda leaf: np.moveaxis(
+            ops.convert_to_numpy(leaf)[(first + ancestors), :, slots][rows], 1, 2
+        ),
+        caches,
+    )
+    own = np.broadcast_to(np.tile(np.arange(width), batch_size)[:, None], ancestors.shape)
+    time = ops.convert_to_numpy(state.time)[rows]
+    return state._replace(time=time, ancestors=own.astype("int32"), caches=caches)
+
+
+@both
+def test_reordering_by_ancestors_equals_copied_caches_and_the_whole_sequence(choices):
+    model, inputs, width = transformer(**choices), batch(), 4
+    random = np.random.default_rng(3)
+    memory, state = model.start(inputs[SOURCE], 8)
+    state = model.prefill(inputs[TOKENS][:, :2], memory, state).state
+    state = copied = model.widen(state, width)
+    said = np.repeat(inputs[TOKENS][:, :2], width, axis=0)
+    for _ in range(6):
+        tokens = random.integers(1, VOCABULARY, 3 * width).astype("int32")
+        said = np.concatenate([said, tokens[:, None]], axis=1)
+        found = model.step(tokens, memory, state)
+        expected = model.step(tokens, memory, copied)
+        check(found.logits, expected.logits)
+        check(found.weights, expected.weights)
+        source = np.repeat(inputs[SOURCE], width, axis=0)
+        check(found.logits, model({SOURCE: source, TOKENS: said})[LOGITS][:, -1])
+        parents = random.integers(0, width, (3, width)).astype("int32")
+        state, copied = (
+            model.reorder(found.state, parents),
+            gathered(model, expected.state, parents),
+        )
+        said = said[(np.arange(3)[:, None] * width + parents).reshape(-1)]
+
+
+def test_weights_of_a_chosen_layer():
+    model, inputs = transformer(weights_layer=0), batch()
+    memory, state = model.start(inputs[SOURCE], 3)
+    result = model.step(inputs[TOKENS][:, 0], memory, state)
+    cross = model.attention(inputs).cross[0]
+    check(result.weights, ops.mean(cross, axis=1)[:, 0])
+
+
+def test_steps_under_bfloat16_keep_their_weights_cast():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    model, inputs = transformer(), batch()
+    memory, state = model.start(inputs[SOURCE], 3)
+    kinds = {leaf.dtype.name for leaf in tree.flatten(memory) if leaf is not None}
+    assert kinds == {"bool", "bfloat16"}
+    result = model.step(inputs[TOKENS][:, 0], memory, state)
+    assert result.logits.dtype == result.weights.dtype == "float32"
+    check(result.logits, model(inputs)[LOGITS][:, 0], 0.2)
+
+
+def test_learned_positions_end():
+    model = transformer(positions="learned", max_length=7)
+    with pytest.raises(ValueError, match=r"at most 7 positions\. Received: 8"):
+        model.start(batch()[SOURCE], 8)
+
+
+def test_steps_in_a_graph_and_under_xla_equal_plain():
+    model, inputs = transformer(layers=1), batch()
+    arrays = [tf.constant(inputs[SOURCE]), tf.constant(inputs[TOKENS])]
+    expected = search(model, *arrays)
+    unknown = [tf.TensorSpec((None, None), "int32"), tf.TensorSpec((None, 5), "int32")]
+    graph = tf.function(lambda *arrays: search(model, *arrays), input_signature=unknown)
+    kinds = {one.type for one in graph.get_concrete_function().graph.get_operations()}
+    assert not any(kind.startswith("Xla") for kind in kinds)
+    check(graph(*arrays), expected)
+    check(tf.function(lambda *arrays: search(model, *arrays), jit_compile=True)(*arrays), expected)
+
+
+def test_steps_on_jax(tmp_path):
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-m", "tests.models.tiny_transformer", str(tmp_path / "found.npy")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    inputs = batch()
+    expected = search(transformer(layers=1), inputs[SOURCE], inputs[TOKENS])
+    check(np.load(tmp_path / "found.npy"), expected)

@@ -1,0 +1,75 @@
+"""A small Transformer with weights at random, a batch for it, and a search of a few steps.
+
+Run as `python -m tests.models.tiny_transformer FILE` under any Keras backend: writes its logits.
+"""
+
+import sys
+
+import keras
+import numpy as np
+
+from keras_attn.contracts import SOURCE, TOKENS
+from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer_config import TransformerConfig
+
+VOCABULARY, LENGTH = 13, 5
+SIZES = {
+    "layers": 2,
+    "model_units": 6,
+    "hidden_units": 11,
+    "heads": 2,
+    "key_units": 3,
+    "value_units": 5,
+    "max_length": 17,
+    "dropout": 0.0,
+}
+
+
+def transformer(seed=0, weights_layer=-1, **changes):
+    """A built model."""
+    config = TransformerConfig(VOCABULARY, **{**SIZES, **changes})
+    keras.utils.set_random_seed(seed)
+    model = Transformer(config, weights_layer)
+    model.build()
+    random = np.random.default_rng(seed)
+    for weight in model.trainable_weights:
+        weight.assign(random.normal(0, 0.5, weight.shape))
+    return model
+
+
+def batch(seed=1):
+    """Sources of 7, 4 and 7 tokens, targets of 5."""
+    random = np.random.default_rng(seed)
+    source = random.integers(1, VOCABULARY, (3, 7)).astype("int32")
+    source[1, 4:] = 0
+    tokens = random.integers(1, VOCABULARY, (3, LENGTH)).astype("int32")
+    return {SOURCE: source, TOKENS: tokens}
+
+
+def search(model, source, tokens):
+    """Logits (5, N, V) along a prefix, a widening to 3 hypotheses and steps between reorderings."""
+    memory, state = model.start(source, 7)
+    result = model.prefill(tokens[:, :2], memory, state)
+    logits, state = [keras.ops.repeat(result.logits, 3, axis=0)], model.widen(result.state, 3)
+    parents = keras.ops.convert_to_tensor([[0, 0, 1], [2, 1, 0], [1, 1, 1]], dtype="int32")
+    for time in range(4):
+        words = keras.ops.reshape((tokens[:, time : time + 1] + parents) % VOCABULARY, (-1,))
+        result = model.step(words, memory, state)
+        logits.append(result.logits)
+        state = model.reorder(result.state, parents)
+    return keras.ops.stack(logits)
+
+
+def main(path):
+    model, inputs = transformer(layers=1), batch()
+    if keras.backend.backend() == "jax":
+        import jax
+
+        found = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
+    else:
+        found = search(model, inputs[SOURCE], inputs[TOKENS])
+    np.save(path, keras.ops.convert_to_numpy(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,137 @@
+"""Slow twin of the Transformer, written from the paper: one position and one head at a time."""
+
+import math
+
+import numpy as np
+
+
+def parameters(model):
+    """dict from the path inside the model ("encoder/block_0/…") to a float64 array."""
+    return {
+        weight.path.split("/", 1)[1]: np.array(weight.value, "float64") for weight in model.weights
+    }
+
+
+def sinusoid(position, units):
+    """PE(position), a vector."""
+    vector = np.zeros(units)
+    for column in range(units):
+        angle = position / 10000 ** (2 * (column // 2) / units)
+        vector[column] = math.sin(angle) if column % 2 == 0 else math.cos(angle)
+    return vector
+
+
+def multi_head(named, queries, keys, heads, sees):
+    """outputs, one a query, and weights (H, T, S); `sees(t, s)` says whether t may look at s."""
+    outputs, weights = [], np.zeros((heads, len(queries), len(keys)))
+    key_units = named["query_kernel"].shape[1] // heads
+    value_units = named["value_kernel"].shape[1] // heads
+    for t, x in enumerate(queries):
+        contexts = []
+        for h in range(heads):
+            of_keys = slice(h * key_units, (h + 1) * key_units)
+            of_values = slice(h * value_units, (h + 1) * value_units)
+            query = (x @ named["query_kernel"] + named.get("query_bias", 0))[of_keys]
+            open_keys = [s for s in range(len(keys)) if sees(t, s)]
+            exponentials = {
+                s: math.exp(query @ (keys[s] @ named["key_kernel"])[of_keys] / key_units**0.5)
+                for s in open_keys
+            }
+            context = np.zeros(value_units)
+            for s in open_keys:
+                weights[h, t, s] = exponentials[s] / sum(exponentials.values())
+                value = (keys[s] @ named["value_kernel"] + named.get("value_bias", 0))[of_values]
+                context += weights[h, t, s] * value
+            contexts.append(context)
+        joined = np.concatenate(contexts)
+        outputs.append(joined @ named["output_kernel"] + named.get("output_bias", 0))
+    return outputs, weights
+
+
+class Twin:
+    """The whole model for one pair of sentences.
+
+    Args:
+        named: dict of `parameters`.
+        config: the `TransformerConfig`, of which only numbers and names are read.
+    """
+
+    def __init__(self, named, config):
+        self.named, self.config = named, config
+
+    def _inside(self, prefix):
+        return {k[len(prefix) :]: v for k, v in self.named.items() if k.startswith(prefix)}
+
+    def _norm(self, prefix, x):
+        mean = sum(x) / len(x)
+        variance = sum((one - mean) ** 2 for one in x) / len(x)
+        normal = (x - mean) / math.sqrt(variance + self.config.epsilon)
+        found = self._inside(prefix)
+        return normal * found["gamma"] + found["beta"]
+
+    def _residual(self, prefix, xs, sublayer):
+        """The sublayer maps a list of vectors to a list of vectors and anything else."""
+        name = f"{prefix}_residual/normalization/"
+        if self.config.norm == "pre":
+            ys, more = sublayer([self._norm(name, x) for x in xs])
+            return [x + y for x, y in zip(xs, ys)], more
+        ys, more = sublayer(xs)
+        return [self._norm(name, x + y) for x, y in zip(xs, ys)], more
+
+    def _attention(self, prefix, xs, sees, keys=None):
+        named, heads = self._inside(f"{prefix}/"), self.config.heads
+        return self._residual(
+            prefix,
+            xs,
+            lambda q: multi_head(named, q, q if keys is None else keys, heads, sees),
+        )
+
+    def _feed_forward(self, prefix, xs):
+        named = self._inside(f"{prefix}/")
+
+        def net(vectors):
+            outputs = []
+            for x in vectors:
+                hidden = np.maximum(0, x @ named["hidden_kernel"] + named["hidden_bias"])
+                outputs.append(hidden @ named["output_kernel"] + named["output_bias"])
+            return outputs, None
+
+        return self._residual(prefix, xs, net)[0]
+
+    def _embed(self, table, stack, tokens):
+        units, xs = self.config.model_units, []
+        for position, token in enumerate(tokens):
+            vector = sinusoid(position, units)
+            if self.config.positions == "learned":
+                vector = self.named[f"{stack}/positions/table"][position]
+            xs.append(math.sqrt(units) * table[token] + vector)
+        return xs
+
+    def _end(self, stack, xs):
+        if self.config.norm == "post":
+            return xs
+        return [self._norm(f"{stack}/last_norm/", x) for x in xs]
+
+    def run(self, source, tokens):
+        """logits (T, V), and weights by layer: encoder (H, S, S), decoder (H, T, T), (H, T, S)."""
+        target = self.named["decoder/embedding/table"]
+        table = self.named.get("source_embedding/table", target)
+        keys, weights = self._embed(table, "encoder", source), ([], [], [])
+        for n in range(self.config.layers):
+            prefix = f"encoder/block_{n}"
+            keys, found = self._attention(f"{prefix}/attention", keys, lambda t, s: source[s] != 0)
+            keys = self._feed_forward(f"{prefix}/feed_forward", keys)
+            weights[0].append(found)
+        keys = self._end("encoder", keys)
+        xs = self._embed(target, "decoder", tokens)
+        for n in range(self.config.layers):
+            prefix = f"decoder/block_{n}"
+            xs, found = self._attention(f"{prefix}/attention", xs, lambda t, s: s <= t)
+            weights[1].append(found)
+            xs, found = self._attention(
+                f"{prefix}/cross_attention", xs, lambda t, s: source[s] != 0, keys
+            )
+            weights[2].append(found)
+            xs = self._feed_forward(f"{prefix}/feed_forward", xs)
+        output = self.named.get("decoder/output_embedding/table", target)
+        return np.array([output @ x for x in self._end("decoder", xs)]), weights
