@@ -67,26 +67,43 @@ class Stepper(Protocol):
     """What a decoder offers so that every decoding strategy can drive it.
 
     `memory` is per example, leads with B and is never reordered. `state` is per hypothesis: every
-    leaf leads with N = B·K, and the K hypotheses of one example are neighbors.
+    leaf leads with N = B·K, and the K hypotheses of one example are neighbors. What a stepper does
+    not want to write itself is in `keras_attn.ops.hypotheses`.
     """
 
-    def start(self, context: Any) -> tuple[Any, Any]:
-        """Returns memory and the state of one hypothesis per example (N = B)."""
+    def start(self, context: Any, length: int) -> tuple[Any, Any]:
+        """Returns memory and the state of one hypothesis per example (N = B).
+
+        At most `length` tokens will be consumed.
+        """
 
     def step(self, tokens: Any, memory: Any, state: Any) -> StepResult:
         """Consumes one token per hypothesis, int32 (N,)."""
+
+    def prefill(self, prefix: Any, memory: Any, state: Any) -> StepResult:
+        """Consumes tokens int32 (N, P) at once; a row may end with PAD_ID, its first is real.
+
+        State as if stepped token by token; logits and weights after each row's last real token.
+        """
+
+    def widen(self, state: Any, width: int) -> Any:
+        """From one hypothesis per example to `width` equal ones."""
+
+    def reorder(self, state: Any, parents: Any) -> Any:
+        """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
 
 
 class DecodeResult(NamedTuple):
     """Decoded hypotheses, best first.
 
     Attributes:
-        tokens: int32 (B, n, T); the end token is included, PAD_ID follows it.
+        tokens: int32 (B, n, T); a forced prefix and the end token are included, PAD_ID follows.
         lengths: int32 (B, n), tokens before padding.
-        scores: float32 (B, n), nats, after the strategy's length penalty; −1e9 where fewer than n
-            hypotheses exist.
-        token_scores: float32 (B, n, T), log-probability of each token, 0 on padding.
-        weights: float32 (B, n, T, S), 0 on padding, or None.
+        scores: float32 (B, n), nats, after the strategy's length normalization, without a forced
+            prefix; −1e9 where fewer than n hypotheses exist.
+        token_scores: float32 (B, n, T), log-probability of each token, 0 on padding and on a forced
+            prefix.
+        weights: float32 (B, n, T, S), 0 on padding and on a forced prefix; or None.
     """
 
     tokens: Any

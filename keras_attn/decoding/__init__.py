@@ -1,7 +1,33 @@
-"""Decoding: one loop, any strategy, any stepper."""
+"""Decoding: one loop, any strategy, any stepper, any constraints."""
 
-from keras_attn.decoding.beam import Beam, length_penalty
+from keras_attn.decoding.beam import Beam
+from keras_attn.decoding.candidates import DEAD, Candidates
+from keras_attn.decoding.constraints import (
+    Constraint,
+    ForbiddenTokens,
+    MinimumLength,
+    NoRepeatedNgrams,
+    forbid,
+)
+from keras_attn.decoding.exhaustive import Exhaustive
 from keras_attn.decoding.greedy import Greedy
-from keras_attn.decoding.loop import decode
+from keras_attn.decoding.length_penalty import length_penalty
+from keras_attn.decoding.loop import Strategy, decode
+from keras_attn.decoding.sampling import Sampling
 
-__all__ = ["Beam", "Greedy", "decode", "length_penalty"]
+__all__ = [
+    "DEAD",
+    "Beam",
+    "Candidates",
+    "Constraint",
+    "Exhaustive",
+    "ForbiddenTokens",
+    "Greedy",
+    "MinimumLength",
+    "NoRepeatedNgrams",
+    "Sampling",
+    "Strategy",
+    "decode",
+    "forbid",
+    "length_penalty",
+]

@@ -1,12 +1,12 @@
 """Greedy decoding."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
-from keras_attn.decoding.history import DEAD, Selection
+from keras_attn.decoding.history import Selection
 
 
 class GreedyState(NamedTuple):
@@ -20,21 +20,21 @@ class GreedyState(NamedTuple):
 class Greedy:
     """Takes the most probable token at each step; the score is the sum of log-probabilities."""
 
-    width: ClassVar[int] = 1
+    def width_for(self, vocabulary, length):
+        """1."""
+        return 1
 
-    def begin(self, batch):
+    def begin(self, batch, width, length):
         """State before the first step, for `batch` examples."""
         return GreedyState(ops.zeros((batch, 1), "bool"), ops.zeros((batch, 1), "float32"))
 
-    def advance(self, state, log_probabilities, time, length):
-        """One step: log_probabilities float32 (B, 1, V) to the new state and a `Selection`."""
-        tokens = ops.cast(ops.argmax(log_probabilities, axis=-1), "int32")
-        token_scores = ops.max(log_probabilities, axis=-1, initial=DEAD)
+    def advance(self, state, candidates, time, length):
+        """One step: `Candidates` of B hypotheses to the new state and a `Selection`."""
+        token_scores, tokens = candidates.best(1)
         tokens = ops.where(state.finished, PAD_ID, tokens)
         token_scores = ops.where(state.finished, 0.0, token_scores)
         finished = state.finished | ops.equal(tokens, END_ID)
-        selection = Selection(tokens, ops.zeros_like(tokens), token_scores)
-        return GreedyState(finished, state.score + token_scores), selection
+        return GreedyState(finished, state.score + token_scores), Selection(tokens, token_scores)
 
     def done(self, state, time, length):
         """bool scalar: whether every example is finished."""
@@ -42,15 +42,6 @@ class Greedy:
 
     def finish(self, state, history):
         """`DecodeResult` with n = 1."""
-        tokens = ops.moveaxis(history.tokens, 0, 2)
-        real = ops.not_equal(tokens, PAD_ID)
-        weights = history.weights
-        if weights is not None:
-            weights = ops.where(real[..., None], ops.moveaxis(weights, 0, 2), 0.0)
-        return DecodeResult(
-            tokens=tokens,
-            lengths=ops.sum(ops.cast(real, "int32"), axis=-1),
-            scores=state.score,
-            token_scores=ops.moveaxis(history.token_scores, 0, 2),
-            weights=weights,
-        )
+        tokens, token_scores, weights = history.as_written()
+        lengths = ops.sum(ops.cast(ops.not_equal(tokens, PAD_ID), "int32"), axis=-1)
+        return DecodeResult(tokens, lengths, state.score, token_scores, weights)

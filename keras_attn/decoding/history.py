@@ -7,22 +7,20 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.ops.scan import scan
 
-DEAD = -1e9
-"""Score of a hypothesis that does not exist."""
-
 
 class Selection(NamedTuple):
     """What a strategy chose at one step.
 
     Attributes:
         tokens: int32 (B, K). The token that now ends hypothesis k.
-        parents: int32 (B, K). The hypothesis that it extends.
         token_scores: float32 (B, K). Log-probability of the token, nats.
+        parents: int32 (B, K). The hypothesis that it extends; None where hypothesis k always
+            extends hypothesis k.
     """
 
     tokens: Any
-    parents: Any
     token_scores: Any
+    parents: Any = None
 
 
 class History(NamedTuple):
@@ -30,40 +28,93 @@ class History(NamedTuple):
 
     Attributes:
         tokens: int32 (T, B, K).
-        parents: int32 (T, B, K).
         token_scores: float32 (T, B, K).
+        parents: int32 (T, B, K), or None as in `Selection`.
         weights: float32 (T, B, K, S), by the hypothesis that was extended; None if not asked for.
     """
 
     tokens: Any
-    parents: Any
     token_scores: Any
-    weights: Any
+    parents: Any = None
+    weights: Any = None
 
     @classmethod
-    def empty(cls, length, batch, width, locations):
-        """A history of `length` steps, PAD_ID and zeros; no weights where `locations` is None."""
-        shape = (length, batch, width)
-        return cls(
-            ops.full(shape, PAD_ID, dtype="int32"),
-            ops.zeros(shape, "int32"),
-            ops.zeros(shape, "float32"),
-            None if locations is None else ops.zeros((*shape, locations), "float32"),
-        )
+    def beginning(cls, length, selection, weights):
+        """A history of `length` steps of which the first is filled in, the others are zeros."""
 
-    @classmethod
-    def of(cls, tensors):
-        """The history whose `tensors` these are."""
-        return cls(*tensors, *[None] * (len(cls._fields) - len(tensors)))
+        def buffer(value):
+            if value is None:
+                return None
+            rest = ops.zeros((length - 1, *ops.shape(value)), value.dtype)
+            return ops.concatenate([value[None], rest], axis=0)
+
+        return cls(*(buffer(value) for value in (*selection, weights)))
 
     def tensors(self):
-        """The parts that are not None, to be carried through a loop."""
-        return tuple(part for part in self if part is not None)
+        """dict of the parts that are not None, to be carried through a loop."""
+        return {name: part for name, part in self._asdict().items() if part is not None}
 
     def write(self, time, selection, weights):
         """This history with step `time` filled in."""
         values = (*selection, weights)
         return History(*(_write(old, time, value) for old, value in zip(self, values)))
+
+    def as_written(self):
+        """Hypotheses that are never reordered.
+
+        Returns:
+            tokens int32 (B, K, T), token_scores float32 (B, K, T), and weights float32
+            (B, K, T, S), 0 on padding, or None.
+        """
+        tokens = ops.moveaxis(self.tokens, 0, 2)
+        weights = self.weights
+        if weights is not None:
+            real = ops.not_equal(tokens, PAD_ID)[..., None]
+            weights = ops.where(real, ops.moveaxis(weights, 0, 2), 0.0)
+        return tokens, ops.moveaxis(self.token_scores, 0, 2), weights
+
+    def read_back(self, ends, slots, end_scores):
+        """Follows the parents from each hypothesis' end to its first token.
+
+        Args:
+            ends: int32 (B, n). Step whose token is END_ID; T for a hypothesis that was cut off.
+            slots: int32 (B, n). Hypothesis that step `ends` extended (T: the one that the last
+                step left).
+            end_scores: float32 (B, n). Log-probability of END_ID.
+
+        Returns:
+            tokens int32 (B, n, T), token_scores float32 (B, n, T), and weights float32
+            (B, n, T, S) or None.
+        """
+        length = self.tokens.shape[0]
+        times = ops.arange(length, dtype="int32")[:, None, None]
+        before, at_end = times < ends, ops.equal(times, ends)
+        left, extended = self._path(before, slots)
+        tokens = ops.where(before, _pick(self.tokens, left), ops.where(at_end, END_ID, PAD_ID))
+        scores = ops.where(before, _pick(self.token_scores, left), 0.0)
+        scores = ops.where(at_end, end_scores, scores)
+        found = [tokens, scores]
+        if self.weights is not None:
+            reached = ops.logical_or(before, at_end)[..., None]
+            found.append(ops.where(reached, _pick(self.weights, extended), 0.0))
+        tokens, scores, *weights = (ops.moveaxis(one, 0, 2) for one in found)
+        return tokens, scores, weights[0] if weights else None
+
+    def _path(self, before, slots):
+        """Hypotheses that each step left and that it extended: int32 (T, B, n) each."""
+        if self.parents is None:
+            slots = ops.broadcast_to(slots, ops.shape(before))
+            return slots, slots
+
+        def step(carry, inputs):
+            (slot,) = carry
+            parents, going_on = inputs
+            parent = ops.where(going_on, ops.take_along_axis(parents, slot, axis=1), slot)
+            return (parent,), (slot, parent)
+
+        backwards = (ops.flip(self.parents, 0), ops.flip(before, 0))
+        _, found = scan(step, (slots,), backwards)
+        return tuple(ops.flip(one, 0) for one in found)
 
 
 def _write(buffer, time, value):
@@ -73,40 +124,9 @@ def _write(buffer, time, value):
     return ops.scatter_update(buffer, ops.reshape(time, (1, 1)), value[None])
 
 
-def read_back(history, ends, slots, end_scores):
-    """Follows the parents from each hypothesis' end to its first token.
-
-    Args:
-        history: `History`.
-        ends: int32 (B, n). Step whose token is END_ID; T for a hypothesis that was cut off.
-        slots: int32 (B, n). Hypothesis that step `ends` extended (T: the one that the last step
-            left).
-        end_scores: float32 (B, n). Log-probability of END_ID.
-
-    Returns:
-        tokens int32 (B, n, T), token_scores float32 (B, n, T), and weights float32 (B, n, T, S)
-        or None.
-    """
-    length = history.tokens.shape[0]
-
-    def step(carry, time):
-        (slot,) = carry
-        before, at_end = time < ends, ops.equal(time, ends)
-        chosen = _pick(history.tokens[time], slot)
-        parent = ops.where(before, _pick(history.parents[time], slot), slot)
-        tokens = ops.where(before, chosen, ops.where(at_end, END_ID, PAD_ID))
-        scores = _pick(history.token_scores[time], slot)
-        scores = ops.where(before, scores, ops.where(at_end, end_scores, 0.0))
-        outputs = (tokens, scores)
-        if history.weights is not None:
-            rows = ops.take_along_axis(history.weights[time], parent[..., None], axis=1)
-            outputs += (ops.where((before | at_end)[..., None], rows, 0.0),)
-        return (parent,), outputs
-
-    _, outputs = scan(step, (slots,), ops.arange(length - 1, -1, -1, dtype="int32"))
-    tokens, scores, *weights = (ops.moveaxis(ops.flip(one, 0), 0, 2) for one in outputs)
-    return tokens, scores, weights[0] if weights else None
-
-
-def _pick(rows, slots):
-    return ops.take_along_axis(rows, slots, axis=1)
+def _pick(buffer, slots):
+    """buffer[t, b, slots[t, b, n]]: (T, B, K, ...) and int32 (T, B, n) to (T, B, n, ...)."""
+    length, batch, width = (ops.shape(buffer)[axis] for axis in range(3))
+    rows = ops.arange(length * batch, dtype="int32") * width
+    rows = ops.reshape(rows, (length, batch, 1)) + slots
+    return ops.take(ops.reshape(buffer, (-1, *ops.shape(buffer)[3:])), rows, axis=0)

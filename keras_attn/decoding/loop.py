@@ -1,25 +1,29 @@
 """The decoding loop: any strategy over any stepper."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from keras import ops, tree
 
-from keras_attn.contracts import PAD_ID, START_ID, DecodeResult, Stepper
-from keras_attn.decoding.history import DEAD, History, Selection
+from keras_attn.contracts import START_ID, DecodeResult, Stepper, StepResult
+from keras_attn.decoding.candidates import Candidates
+from keras_attn.decoding.constraints import AllOf, Constraint
+from keras_attn.decoding.history import History, Selection
+from keras_attn.decoding.prefix import check_prefix, with_prefix
+from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
 
 class Strategy(Protocol):
-    """How hypotheses are chosen; `Greedy` and `Beam` are strategies."""
+    """How hypotheses are chosen: `Greedy`, `Beam`, `Sampling`, `Exhaustive` or your own."""
 
-    @property
-    def width(self) -> int:
-        """K, hypotheses per example."""
+    def width_for(self, vocabulary: int, length: int) -> int:
+        """K, hypotheses of an example."""
 
-    def begin(self, batch: Any) -> Any:
-        """The strategy's state before the first step."""
+    def begin(self, batch: Any, width: int, length: int) -> Any:
+        """The strategy's state before the first step, at which all K hypotheses are equal."""
 
     def advance(
-        self, state: Any, log_probabilities: Any, time: Any, length: int
+        self, state: Any, candidates: Candidates, time: Any, length: int
     ) -> tuple[Any, Selection]:
         """Chooses the next tokens."""
 
@@ -31,68 +35,105 @@ class Strategy(Protocol):
 
 
 def decode(
-    stepper: Stepper, context: Any, strategy: Strategy, max_length: int, with_weights: bool = True
+    stepper: Stepper,
+    context: Any,
+    strategy: Strategy,
+    max_length: int,
+    with_weights: bool = True,
+    constraints: Sequence[Constraint] = (),
+    prefix: Any = None,
 ) -> DecodeResult:
     """Decodes until every example is done, or for `max_length` steps.
 
-    PAD_ID and START_ID are never produced. All shapes but the batch are static, so the loop runs
-    eagerly, in a graph, under XLA and in an exported signature alike.
+    PAD_ID and START_ID are never produced. Scores are log-probabilities under the model as it is:
+    what constraints forbid is not given to the others. The score of a prefix is left out, and so is
+    its length in length penalties. All shapes but the batch are static, so the loop runs eagerly,
+    in a graph, under XLA and in an exported signature alike.
 
     Args:
         stepper: `Stepper`.
         context: what `stepper.start` takes, B examples.
-        strategy: `Greedy()` or `Beam(...)`.
-        max_length: int ≥ 1. T, tokens with the end token.
+        strategy: `Greedy()`, `Beam(...)`, `Sampling(...)` or `Exhaustive(...)`.
+        max_length: int ≥ 1. T, tokens with the end token, beyond a prefix.
         with_weights: bool. Whether attention weights are kept.
+        constraints: `Constraint`s, such as `MinimumLength(5)`; with none left to choose, a
+            hypothesis may end.
+        prefix: int32 (B, P), what each answer begins with, PAD_ID after shorter ones; no START_ID
+            or END_ID in it. The answer then has P + T tokens, the prefix included.
 
     Returns:
         `DecodeResult`.
 
     Raises:
-        ValueError: max_length < 1.
+        ValueError: max_length < 1, a prefix without static P ≥ 1, what strategy and constraints do
+            not take.
     """
     if max_length < 1:
         raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
-    width = strategy.width
-    memory, state = stepper.start(context)
-    batch = ops.shape(tree.flatten(state)[0])[0]
-    state = tree.map_structure(lambda leaf: ops.repeat(leaf, width, axis=0), state)
-    tokens = ops.full((batch, width), START_ID, dtype="int32")
-    first = stepper.step(ops.reshape(tokens, (-1,)), memory, state)
-    locations = first.weights.shape[-1] if with_weights and first.weights is not None else None
-    history = History.empty(max_length, batch, width, locations)
-    rows = ops.arange(batch, dtype="int32")[:, None] * width
+    limits = AllOf(tuple(constraints))
+    memory, first, marks = _begin(stepper, context, limits, max_length, prefix)
+    batch, vocabulary = ops.shape(first.logits)[0], first.logits.shape[-1]
+    width = strategy.width_for(vocabulary, max_length)
+    first, marks = _widened(stepper, first, width), repeat_hypotheses(marks, width)
 
-    def choose(time, result, choice, history):
-        log_probabilities = _log_probabilities(result.logits, width)
-        choice, selection = strategy.advance(choice, log_probabilities, time, max_length)
-        weights = None
-        if locations is not None:
-            weights = ops.reshape(ops.cast(result.weights, "float32"), (-1, width, locations))
-        history = history.write(time, selection, weights)
-        parents = ops.reshape(rows + selection.parents, (-1,))
-        state = tree.map_structure(lambda leaf: ops.take(leaf, parents, axis=0), result.state)
-        return time + 1, selection.tokens, state, choice, *history.tensors()
+    def choose(time, result, marks, choice):
+        log_probabilities = ops.log_softmax(ops.cast(result.logits, "float32"), axis=-1)
+        candidates = Candidates(limits.mask(log_probabilities, marks))
+        choice, selection = strategy.advance(choice, candidates, time, max_length)
+        state = result.state
+        if selection.parents is not None:
+            state = stepper.reorder(state, selection.parents)
+            marks = gather_hypotheses(marks, selection.parents)
+        tokens = ops.reshape(selection.tokens, (-1,))
+        weights = _grouped(result.weights, width) if with_weights else None
+        return selection, weights, (tokens, state, limits.update(marks, tokens), choice)
 
-    def body(time, tokens, state, choice, *history):
-        result = stepper.step(ops.reshape(tokens, (-1,)), memory, state)
-        return choose(time, result, choice, History.of(history))
+    def body(time, tokens, state, marks, choice, history):
+        result = stepper.step(tokens, memory, state)
+        selection, weights, carry = choose(time, result, marks, choice)
+        history = History(**history).write(time, selection, weights)
+        return time + 1, *carry, history.tensors()
 
-    def going_on(time, tokens, state, choice, *history):
+    def going_on(time, tokens, state, marks, choice, history):
         return ops.logical_not(strategy.done(choice, time, max_length))
 
-    time = ops.convert_to_tensor(0, dtype="int32")
-    carry = choose(time, first, strategy.begin(batch), history)
+    zero = ops.convert_to_tensor(0, dtype="int32")
+    beginning = strategy.begin(batch, width, max_length)
+    selection, weights, carry = choose(zero, first, marks, beginning)
+    history = History.beginning(max_length, selection, weights)
+    carry = (zero + 1, *carry, history.tensors())
     if max_length > 1:
         carry = ops.while_loop(going_on, body, carry, maximum_iterations=max_length - 1)
-    return strategy.finish(carry[3], History.of(carry[4:]))
+    result = strategy.finish(carry[-2], History(**carry[-1]))
+    return result if prefix is None else with_prefix(prefix, result)
 
 
-def _log_probabilities(logits, width):
-    """float32 (B, K, V); PAD_ID and START_ID are DEAD."""
-    vocabulary = logits.shape[-1]
-    log_probabilities = ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
-    index = ops.arange(vocabulary)
-    forbidden = ops.logical_or(ops.equal(index, PAD_ID), ops.equal(index, START_ID))
-    log_probabilities = ops.where(forbidden, DEAD, log_probabilities)
-    return ops.reshape(log_probabilities, (-1, width, vocabulary))
+def _begin(stepper, context, limits, max_length, prefix):
+    """Memory, `StepResult` and constraints' state of one hypothesis an example, after its start."""
+    if prefix is not None:
+        check_prefix(prefix)
+    length = max_length + (0 if prefix is None else prefix.shape[1])
+    memory, state = stepper.start(context, length)
+    batch = ops.shape(tree.flatten(state)[0])[0]
+    starts = ops.full((batch, 1), START_ID, dtype="int32")
+    if prefix is None:
+        first = stepper.step(starts[:, 0], memory, state)
+    else:
+        first = stepper.prefill(ops.concatenate([starts, prefix], axis=1), memory, state)
+    marks = limits.start(batch, first.logits.shape[-1], length)
+    return memory, first, marks if prefix is None else limits.follow(marks, prefix)
+
+
+def _widened(stepper, result, width):
+    """`StepResult` of one hypothesis an example to that of K equal ones."""
+    weights = None if result.weights is None else ops.repeat(result.weights, width, axis=0)
+    state = stepper.widen(result.state, width)
+    return StepResult(ops.repeat(result.logits, width, axis=0), state, weights)
+
+
+def _grouped(weights, width):
+    """float (N, S) to float32 (B, K, S), or None."""
+    if weights is None:
+        return None
+    weights = ops.cast(weights, "float32")
+    return ops.reshape(weights, (-1, width, ops.shape(weights)[-1]))

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 import keras
 from keras import ops
 
-from keras_attn.contracts import StepResult
+from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 
 
@@ -47,7 +48,7 @@ class CaptionDecoder(keras.layers.Layer):
         z_t = reader(h_{t−1}),  h_t, c_t = LSTM([E y_{t−1}; z_t], h_{t−1}, c_{t−1})
         logits_t = L_o tanh(E y_{t−1} + L_h h_t + L_z z_t)
 
-    It is a `Stepper`: `start(features)` and `step(tokens, memory, state)`.
+    It is a `contracts.Stepper` whose context is the features.
 
     Args:
         config: `CaptionDecoderConfig`.
@@ -116,8 +117,8 @@ class CaptionDecoder(keras.layers.Layer):
         self.logits.build((None, config.embedding_units))
 
     def call(self, features, tokens, training=None):
-        memory, (hidden, cell) = self.start(features, training=training)
         captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
+        memory, (hidden, cell) = self.start(features, length, training=training)
         hidden, cell = ops.repeat(hidden, captions, axis=0), ops.repeat(cell, captions, axis=0)
         embedded = self.dropout(self.embedding(tokens), training=training)
         embedded = ops.reshape(embedded, (-1, length, self.config.embedding_units))
@@ -134,11 +135,12 @@ class CaptionDecoder(keras.layers.Layer):
             *(ops.reshape(one, grouped) for one in locations),
         )
 
-    def start(self, context, training=None):
+    def start(self, context, length, training=None):
         """Memory and first state of each picture.
 
         Args:
             context: float (B, S, D). The features.
+            length: int. Of no use here: the state does not grow.
             training: bool. Whether dropout is on.
 
         Returns:
@@ -160,6 +162,18 @@ class CaptionDecoder(keras.layers.Layer):
             memory, state, (self.input_gates(embedded),)
         )
         return StepResult(self._deep_output(embedded, hidden, context, False), state, weights)
+
+    def prefill(self, prefix, memory, state):
+        """Steps over a forced prefix int32 (N, P); see `contracts.Stepper`."""
+        return prefill_by_steps(self.step, prefix, prefix != PAD_ID, memory, state)
+
+    def widen(self, state, width):
+        """From one hypothesis a picture to `width` equal ones."""
+        return repeat_hypotheses(state, width)
+
+    def reorder(self, state, parents):
+        """Hypotheses go on from their parents int32 (B, K)."""
+        return gather_hypotheses(state, parents)
 
     def _recur(self, memory, state, inputs):
         """(hidden, cell), the gates of the input word and draws, if any -> new state, outputs.

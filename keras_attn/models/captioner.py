@@ -83,13 +83,25 @@ class Captioner(keras.Model):
         grid = self.encoder(images, training=training)
         return ops.reshape(grid, (-1, *self.feature_shape))
 
-    def start(self, context):
+    def start(self, context, length):
         """Stepper: memory and state from images (B, height, width, 3)."""
-        return self.decoder.start(self.encode(context, training=False))
+        return self.decoder.start(self.encode(context, training=False), length)
 
     def step(self, tokens, memory, state):
         """Stepper: see `CaptionDecoder.step`."""
         return self.decoder.step(tokens, memory, state)
+
+    def prefill(self, prefix, memory, state):
+        """Stepper: see `CaptionDecoder.prefill`."""
+        return self.decoder.prefill(prefix, memory, state)
+
+    def widen(self, state, width):
+        """Stepper: see `CaptionDecoder.widen`."""
+        return self.decoder.widen(state, width)
+
+    def reorder(self, state, parents):
+        """Stepper: see `CaptionDecoder.reorder`."""
+        return self.decoder.reorder(state, parents)
 
     def _features(self, batch, training):
         if FEATURES in batch:

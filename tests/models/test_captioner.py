@@ -25,7 +25,7 @@ def test_steps_equal_teacher_forcing(model):
     output = model(inputs)
     logits, weights = output[LOGITS], output[WEIGHTS]
     for caption in range(tokens.shape[1]):
-        memory, state = model.start(inputs[IMAGE])
+        memory, state = model.start(inputs[IMAGE], 1)
         for time in range(tokens.shape[2]):
             result = model.step(tf.constant(tokens[:, caption, time]), memory, state)
             state = result.state

@@ -6,6 +6,7 @@ import numpy as np
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, StepResult
+from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 
 
 class TableStepper:
@@ -25,7 +26,7 @@ class TableStepper:
         weights = random.random(size=(*shape, locations)).astype("float32")
         self.weights = weights / weights.sum(-1, keepdims=True)
 
-    def start(self, context):
+    def start(self, context, length):
         context = ops.convert_to_tensor(context)
         return context, {"previous": ops.full_like(context, START_ID)}
 
@@ -40,6 +41,16 @@ class TableStepper:
             return ops.take(table, flat, axis=0)
 
         return StepResult(look_up(self.logits), {"previous": tokens}, look_up(self.weights))
+
+    def prefill(self, prefix, memory, state):
+        prefix = ops.convert_to_tensor(prefix)
+        return prefill_by_steps(self.step, prefix, prefix != PAD_ID, memory, state)
+
+    def widen(self, state, width):
+        return repeat_hypotheses(state, width)
+
+    def reorder(self, state, parents):
+        return gather_hypotheses(state, parents)
 
     def log_probabilities(self, example, prefix):
         """float64 (V,) after the prefix (START_ID first), forbidden tokens at −inf."""

@@ -1,0 +1,193 @@
+"""Which tokens may come next, whatever the strategy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from keras import ops
+
+from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn.decoding.candidates import DEAD
+from keras_attn.ops.hypotheses import select_hypotheses
+
+
+class Constraint(Protocol):
+    """A hook that sees every token and masks the next ones; write your own.
+
+    Its state belongs to a hypothesis: a structure of tensors that lead with N, which decoding
+    widens, reorders and freezes; () where there is none. A forced prefix passes through `update`,
+    never through `mask`.
+    """
+
+    def start(self, batch: Any, vocabulary: int, length: int) -> Any:
+        """State of one hypothesis an example (N = B), before at most `length` tokens."""
+
+    def mask(self, log_probabilities: Any, state: Any) -> Any:
+        """float32 (N, V) with forbidden tokens at DEAD, see `forbid`; others stay as they are."""
+
+    def update(self, state: Any, tokens: Any) -> Any:
+        """State after tokens int32 (N,); PAD_ID for a hypothesis that has ended."""
+
+
+def forbid(log_probabilities, forbidden):
+    """Log-probabilities float32 (N, V) with DEAD where `forbidden`, bool broadcastable to (N, V).
+
+    Example:
+        >>> forbid(ops.array([[-1.0, -2.0]]), ops.array([[True, False]])).numpy().tolist()
+        [[-1000000000.0, -2.0]]
+    """
+    return ops.where(forbidden, DEAD, log_probabilities)
+
+
+@dataclass(frozen=True)
+class MinimumLength:
+    """No end before `length` tokens, a forced prefix and the end token counted.
+
+    Args:
+        length: int ≥ 1.
+
+    Raises:
+        ValueError: length < 1; when decoding, a length above that of the longest answer.
+    """
+
+    length: int
+
+    def __post_init__(self):
+        if not isinstance(self.length, int) or self.length < 1:
+            raise ValueError(f"Expected an int length >= 1. Received: length={self.length!r}")
+
+    def start(self, batch, vocabulary, length):
+        """Tokens so far, int32 (B,)."""
+        if self.length > length:
+            raise ValueError(f"Expected length <= {length} tokens. Received: length={self.length}")
+        return ops.zeros((batch,), "int32")
+
+    def mask(self, log_probabilities, state):
+        """Forbids the end where it would come too early."""
+        end = ops.equal(ops.arange(log_probabilities.shape[-1]), END_ID)
+        return forbid(log_probabilities, (state + 1 < self.length)[:, None] & end)
+
+    def update(self, state, tokens):
+        """One token more."""
+        return state + 1
+
+
+@dataclass(frozen=True)
+class ForbiddenTokens:
+    """Tokens that are never chosen.
+
+    Args:
+        tokens: ints ≥ 0, one or more. Ids of the vocabulary.
+
+    Raises:
+        ValueError: no tokens, or one < 0; when decoding, one outside the vocabulary.
+    """
+
+    tokens: Sequence[int]
+
+    def __post_init__(self):
+        object.__setattr__(self, "tokens", tuple(int(one) for one in self.tokens))
+        if not self.tokens or min(self.tokens) < 0:
+            raise ValueError(f"Expected tokens >= 0, one or more. Received: tokens={self.tokens}")
+
+    def start(self, batch, vocabulary, length):
+        """No state."""
+        if max(self.tokens) >= vocabulary:
+            raise ValueError(f"Expected tokens < V={vocabulary}. Received: tokens={self.tokens}")
+        return ()
+
+    def mask(self, log_probabilities, state):
+        """Forbids the tokens."""
+        vocabulary = log_probabilities.shape[-1]
+        return forbid(
+            log_probabilities, ops.array([one in self.tokens for one in range(vocabulary)])
+        )
+
+    def update(self, state, tokens):
+        """Nothing to do."""
+        return state
+
+
+@dataclass(frozen=True)
+class NoRepeatedNgrams:
+    """No n tokens in a row twice in a hypothesis, a forced prefix counted.
+
+    Args:
+        size: int ≥ 1. n; 1 forbids every repeated token.
+
+    Raises:
+        ValueError: size < 1.
+    """
+
+    size: int
+
+    def __post_init__(self):
+        if not isinstance(self.size, int) or self.size < 1:
+            raise ValueError(f"Expected an int size >= 1. Received: size={self.size!r}")
+
+    def start(self, batch, vocabulary, length):
+        """Tokens so far, int32 (B, L), the newest last, and PAD_ID before the first."""
+        return ops.full((batch, length), PAD_ID, dtype="int32")
+
+    def mask(self, log_probabilities, state):
+        """Forbids what came, anywhere before, after the same n − 1 tokens as the last ones."""
+        length, vocabulary = state.shape[1], log_probabilities.shape[-1]
+        places = length - self.size + 1
+        if places < 1:
+            return log_probabilities
+        following = state[:, self.size - 1 :]
+        repeated = ops.not_equal(following, PAD_ID)
+        for place in range(self.size - 1):
+            newest = state[:, places + place, None]
+            repeated = repeated & ops.equal(state[:, place : place + places], newest)
+            repeated = repeated & ops.not_equal(newest, PAD_ID)
+        rows = ops.broadcast_to(ops.arange(ops.shape(state)[0])[:, None], ops.shape(following))
+        index = ops.stack([ops.cast(rows, "int32"), following], axis=-1)
+        values = ops.cast(repeated, "float32")
+        count = ops.scatter(index, values, (ops.shape(state)[0], vocabulary))
+        return forbid(log_probabilities, count > 0)
+
+    def update(self, state, tokens):
+        """The newest token last."""
+        return ops.concatenate([state[:, 1:], tokens[:, None]], axis=1)
+
+
+@dataclass(frozen=True)
+class AllOf:
+    """Several constraints as one.
+
+    Where they leave a hypothesis no token, it may end.
+
+    Args:
+        constraints: `Constraint`s, possibly none.
+    """
+
+    constraints: Sequence[Constraint]
+
+    def start(self, batch, vocabulary, length):
+        """A tuple of their states."""
+        return tuple(one.start(batch, vocabulary, length) for one in self.constraints)
+
+    def mask(self, log_probabilities, state):
+        """What all of them leave."""
+        if not self.constraints:
+            return log_probabilities
+        index = ops.arange(log_probabilities.shape[-1])
+        never = ops.equal(index, PAD_ID) | ops.equal(index, START_ID)
+        masked = forbid(log_probabilities, never)
+        for one, own in zip(self.constraints, state):
+            masked = one.mask(masked, own)
+        stuck = ops.max(masked, axis=-1, keepdims=True) < DEAD / 2
+        return ops.where(stuck & ops.equal(index, END_ID), log_probabilities, masked)
+
+    def update(self, state, tokens):
+        """A tuple of their states."""
+        return tuple(one.update(own, tokens) for one, own in zip(self.constraints, state))
+
+    def follow(self, state, prefix):
+        """The states after a prefix int32 (N, P) whose rows may end with PAD_ID."""
+        for place in range(prefix.shape[1]):
+            tokens = prefix[:, place]
+            after = self.update(state, tokens)
+            state = select_hypotheses(ops.not_equal(tokens, PAD_ID), after, state)
+        return state

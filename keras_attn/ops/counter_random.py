@@ -1,0 +1,54 @@
+"""Random numbers that are a function of a seed and a counter, the same on every backend.
+
+`keras.random` takes no seed that is a tensor, and its numbers differ between backends and, on
+TensorFlow, between graphs with and without XLA.
+"""
+
+from keras import ops
+
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def counter_uniform(seed, first, second):
+    """Uniform numbers in [0, 1), multiples of 2⁻²³.
+
+    Args:
+        seed: int tensor or int, broadcastable to the counters; its lower 32 bits count.
+        first: int tensor (...). First word of the counter.
+        second: int tensor (...). Second word.
+
+    Returns:
+        float32 (...), the broadcast shape.
+
+    Example:
+        >>> found = counter_uniform(7, ops.arange(3), 0)
+        >>> [round(float(one), 3) for one in found]
+        [0.908, 0.69, 0.095]
+
+    Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", Threefry-2x32-20.
+    """
+    bits, _ = _threefry(_word(seed), _word(0), _word(first), _word(second))
+    high = ops.cast(ops.right_shift(bits, _word(9)), "int32")
+    return ops.cast(high, "float32") * 2.0**-23
+
+
+def _threefry(key0, key1, x0, x1):
+    """The block cipher: uint32 tensors to two uint32 tensors."""
+    keys = (key0, key1, ops.bitwise_xor(ops.bitwise_xor(key0, key1), _word(0x1BD11BDA)))
+    x0, x1 = x0 + keys[0], x1 + keys[1]
+    for group in range(5):
+        for turn in ROTATIONS[group % 2]:
+            x0 = x0 + x1
+            x1 = ops.bitwise_xor(_rotate(x1, turn), x0)
+        x0 = x0 + keys[(group + 1) % 3]
+        x1 = x1 + keys[(group + 2) % 3] + _word(group + 1)
+    return x0, x1
+
+
+def _rotate(word, turn):
+    left = ops.left_shift(word, _word(turn))
+    return ops.bitwise_or(left, ops.right_shift(word, _word(32 - turn)))
+
+
+def _word(value):
+    return ops.cast(value, "uint32") if hasattr(value, "dtype") else ops.array(value, "uint32")
