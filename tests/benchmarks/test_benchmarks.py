@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from benchmarks import picture_pipeline, serving_rate, training_rate
+from benchmarks import picture_pipeline, restricted_attention, serving_rate, training_rate
 from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
@@ -51,6 +51,15 @@ def test_picture_pipeline(size, tmp_path):
     expected = [picture_pipeline.OURS, name, *resized, picture_pipeline.TENSORFLOW]
     assert [row[1] for row in rows] == expected
     assert {row[0] for row in rows} == {"5, {}×{}".format(*size)}
+
+
+@pytest.mark.slow
+def test_restricted_attention(tmp_path):
+    costs = restricted_attention.compare((7, 67), 2, 1)
+    found = cells(restricted_attention.shown((7, 67), costs))
+    assert [row[0] for row in found] == ["7", "67"] and len(found[0]) == 5
+    restricted_attention.draw((7, 67), costs, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow
