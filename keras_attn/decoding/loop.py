@@ -9,7 +9,7 @@ from keras_attn.contracts import START_ID, DecodeResult, Stepper, StepResult
 from keras_attn.decoding.candidates import Candidates
 from keras_attn.decoding.constraints import AllOf, Constraint
 from keras_attn.decoding.history import History, Selection
-from keras_attn.decoding.prefix import check_prefix, with_prefix
+from keras_attn.decoding.prefix import checked_prefix, with_prefix
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
 
@@ -71,6 +71,7 @@ def decode(
     if max_length < 1:
         raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
     limits = AllOf(tuple(constraints))
+    prefix = None if prefix is None else checked_prefix(prefix)
     memory, first, marks = _begin(stepper, context, limits, max_length, prefix)
     batch, vocabulary = ops.shape(first.logits)[0], first.logits.shape[-1]
     width = strategy.width_for(vocabulary, max_length)
@@ -110,8 +111,6 @@ def decode(
 
 def _begin(stepper, context, limits, max_length, prefix):
     """Memory, `StepResult` and constraints' state of one hypothesis an example, after its start."""
-    if prefix is not None:
-        check_prefix(prefix)
     length = max_length + (0 if prefix is None else prefix.shape[1])
     memory, state = stepper.start(context, length)
     batch = ops.shape(tree.flatten(state)[0])[0]

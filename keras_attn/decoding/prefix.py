@@ -5,11 +5,12 @@ from keras import ops
 from keras_attn.contracts import PAD_ID, DecodeResult
 
 
-def check_prefix(prefix):
-    """Raises ValueError unless `prefix` has the shape (B, P), P static and at least 1."""
+def checked_prefix(prefix):
+    """`prefix` as int32 (B, P); ValueError unless P is static and at least 1."""
     shape = tuple(getattr(prefix, "shape", ()))
     if len(shape) != 2 or not shape[1]:
-        raise ValueError(f"Expected a prefix (B, P) with a static P >= 1. Received shape: {shape}")
+        raise ValueError(f"Expected a prefix (B, P) with a static P >= 1. Received: shape={shape}")
+    return ops.cast(prefix, "int32")
 
 
 def with_prefix(prefix, result):

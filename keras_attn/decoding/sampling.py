@@ -80,7 +80,7 @@ class Sampling:
         """State before the first step, with the random numbers of all `length`."""
         seed = self.seed if hasattr(self.seed, "shape") else self.seed & 0xFFFFFFFF
         row = ops.arange(width, dtype="int32")[None]
-        if getattr(seed, "shape", ()):
+        if len(getattr(seed, "shape", ())) == 1:
             seed = ops.convert_to_tensor(seed)[:, None]
         else:
             row = ops.arange(batch, dtype="int32")[:, None] * width + row

@@ -5,17 +5,17 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from keras_attn.contracts import PAD_ID
-from keras_attn.decoding import Beam, Greedy, decode
+from keras_attn.contracts import END_ID, PAD_ID
+from keras_attn.decoding import Beam, Exhaustive, Greedy, Sampling, decode, length_penalty
+from keras_attn.decoding.candidates import Candidates
 from tests.reference import decoding as twin
 
 CONTEXT = np.array([0, 1, 0], "int32")
 
 
-def run(stepper, strategy, length, context=CONTEXT):
-    return type(result := decode(stepper, context, strategy, length))(
-        *(ops.convert_to_numpy(one) for one in result)
-    )
+def run(stepper, strategy, length, context=CONTEXT, **choices):
+    result = decode(stepper, context, strategy, length, **choices)
+    return type(result)(*(ops.convert_to_numpy(one) for one in result))
 
 
 def words(result, example, rank=0):
@@ -46,33 +46,121 @@ def test_width_1_is_greedy(seed, alpha):
     np.testing.assert_allclose(one.token_scores, greedy.token_scores, atol=1e-6)
 
 
+@pytest.mark.parametrize("normalization", ["gnmt", "average"])
 @pytest.mark.parametrize("alpha", [-0.7, 0.0, 1.3])
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("end_bonus", [-3.0, 0.0, 3.0])
-def test_beam_equals_twin(seed, alpha, end_bonus):
-    stepper = twin.TableStepper(7, 3, seed, end_bonus)
-    result = run(stepper, Beam(3, alpha, n_best=3), 5)
+def test_beam_equals_twin(alpha, end_bonus, normalization):
+    stepper = twin.TableStepper(7, 3, int(end_bonus) + 5, end_bonus)
+    result = run(stepper, Beam(3, alpha, 3, normalization), 5)
     for example, kind in enumerate(CONTEXT):
-        expected = twin.beam(stepper, kind, 5, 3, alpha)[:3]
+        expected = twin.beam(stepper, kind, 5, 3, alpha, normalization)[:3]
         for rank, (score, tokens) in enumerate(expected):
             assert words(result, example, rank) == tokens
             np.testing.assert_allclose(result.scores[example, rank], score, rtol=1e-5)
             token_scores = result.token_scores[example, rank]
-            total = score * twin.penalty(len(tokens), alpha)
+            total = score * twin.penalty(len(tokens), alpha, normalization)
             np.testing.assert_allclose(token_scores.sum(), total, rtol=1e-5)
             rows = result.weights[example, rank]
             np.testing.assert_allclose(rows[: len(tokens)], stepper.weight_rows(kind, tokens))
             assert not rows[len(tokens) :].any()
 
 
+@pytest.mark.parametrize("normalization", ["gnmt", "average"])
 @pytest.mark.parametrize("alpha", [-0.7, 0.0, 1.3])
-def test_wide_beam_is_exhaustive(alpha):
+def test_wide_beam_is_exhaustive(alpha, normalization):
     stepper = twin.TableStepper(5, 3, 11)
-    result = run(stepper, Beam(3**4, alpha, n_best=5), 3)
+    beam = run(stepper, Beam(3**4, alpha, 5, normalization), 3)
+    whole = run(stepper, Exhaustive(alpha, 5, normalization), 3)
     for example, kind in enumerate(CONTEXT):
-        expected = twin.exhaustive(stepper, kind, 3, alpha)[:5]
-        assert [words(result, example, rank) for rank in range(5)] == [t for _, t in expected]
-        np.testing.assert_allclose(result.scores[example], [s for s, _ in expected], rtol=1e-5)
+        expected = twin.exhaustive(stepper, kind, 3, alpha, normalization)[:5]
+        for result in (beam, whole):
+            assert [words(result, example, rank) for rank in range(5)] == [t for _, t in expected]
+            np.testing.assert_allclose(result.scores[example], [s for s, _ in expected], rtol=1e-5)
+    np.testing.assert_allclose(beam.token_scores, whole.token_scores, atol=1e-5)
+    np.testing.assert_array_equal(beam.weights, whole.weights)
+
+
+def test_exhaustive_goes_through_every_sequence_once():
+    stepper = twin.TableStepper(5, 3, 2)
+    result = run(stepper, Exhaustive(n_best=17), 3)
+    expected = twin.exhaustive(stepper, 0, 3, 0.0)
+    assert len(expected) == 1 + 2 + 4 + 8
+    assert [words(result, 0, rank) for rank in range(15)] == [tokens for _, tokens in expected]
+    assert result.lengths[0, 15:].tolist() == [0, 0]
+    np.testing.assert_allclose(result.scores[0, :15], [score for score, _ in expected], rtol=1e-5)
+    assert (result.scores[0, 15:] == -1e9).all()
+
+
+class Endless:
+    """A strategy that never stops early."""
+
+    def __init__(self, strategy):
+        self.strategy, self.steps = strategy, []
+
+    def __getattr__(self, name):
+        return getattr(self.strategy, name)
+
+    def done(self, state, time, length):
+        self.steps.append(bool(self.strategy.done(state, time, length)))
+        return ops.convert_to_tensor(False)
+
+
+@pytest.mark.parametrize("normalization", ["gnmt", "average"])
+@pytest.mark.parametrize("alpha", [-0.7, 0.0, 0.4, 2.5])
+@pytest.mark.parametrize("n_best", [1, 3])
+def test_early_stop_changes_nothing(alpha, normalization, n_best):
+    stopped = 0
+    for seed, end_bonus in enumerate((-1.0, 1.0, 2.0)):
+        stepper = twin.TableStepper(7, 3, seed, end_bonus)
+        strategy = Beam(3, alpha, n_best, normalization)
+        endless = Endless(strategy)
+        found, expected = run(stepper, strategy, 11), run(stepper, endless, 11)
+        for one, other in zip(found, expected):
+            np.testing.assert_array_equal(one, other)
+        stopped += any(endless.steps)
+    assert stopped
+
+
+def test_only_the_first_hypothesis_lives_at_the_first_step():
+    strategy = Beam(3)
+    logits = np.log(np.tile([[0.1, 0.2, 0.1, 0.1, 0.2, 0.3]], (6, 1))).astype("float32")
+    _, selection = strategy.advance(strategy.begin(2, 3, 7), Candidates(ops.array(logits)), 0, 7)
+    assert ops.convert_to_numpy(selection.parents).tolist() == [[0, 0, 0]] * 2
+    assert ops.convert_to_numpy(selection.tokens).tolist() == [[5, 1, 4]] * 2
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), Beam(3, 0.6, 3), Sampling(n=3, seed=5)])
+def test_finished_hypotheses_are_frozen(strategy):
+    stepper = twin.TableStepper(7, 3, 5, end_bonus=1.0)
+    short, long = run(stepper, Endless(strategy), 7), run(stepper, Endless(strategy), 13)
+    ended = 0
+    for place in np.ndindex(long.lengths.shape):
+        tokens = long.tokens[place][: long.lengths[place]]
+        assert (tokens[:-1] != END_ID).all()
+        assert (long.tokens[place][long.lengths[place] :] == PAD_ID).all()
+        assert not long.token_scores[place][long.lengths[place] :].any()
+        same = [words(short, place[0], rank) for rank in range(short.lengths.shape[1])]
+        ended += tokens[-1] == END_ID and tokens.tolist() in same
+    assert ended
+
+
+@pytest.mark.parametrize(
+    "strategy", [Greedy(), Beam(3, 0.6, 3, "average"), Sampling(0.7, 5, 0.9, 3, 3), Exhaustive(1.0)]
+)
+def test_scores_are_those_of_the_whole_sequence(strategy):
+    stepper = twin.TableStepper(7, 3, 3)
+    result = run(stepper, strategy, 4)
+    alpha = getattr(strategy, "alpha", 0.0)
+    for example, rank in np.ndindex(result.lengths.shape):
+        tokens, total = words(result, example, rank), 0.0
+        for place, token in enumerate(tokens):
+            before = [2, *tokens[:place]]
+            value = stepper.log_probabilities(CONTEXT[example], before)[token]
+            np.testing.assert_allclose(result.token_scores[example, rank, place], value, atol=1e-5)
+            total += value
+        normalization = getattr(strategy, "normalization", "gnmt")
+        total /= twin.penalty(len(tokens), alpha, normalization)
+        np.testing.assert_allclose(result.scores[example, rank], total, rtol=1e-5)
 
 
 def test_neighbors_change_nothing():
@@ -103,10 +191,27 @@ def test_missing_hypotheses_are_empty():
     assert (result.scores[:, 1:] == -1e9).all()
 
 
-def test_bad_arguments():
-    with pytest.raises(ValueError, match="Received: width=0"):
-        Beam(0)
-    with pytest.raises(ValueError, match="Received: n_best=3"):
-        Beam(2, n_best=3)
-    with pytest.raises(ValueError, match="Received: max_length=0"):
-        decode(twin.TableStepper(5, 3, 0), CONTEXT, Greedy(), 0)
+def test_average_is_the_mean():
+    stepper = twin.TableStepper(7, 3, 1)
+    result = run(stepper, Beam(3, 1.0, normalization="average"), 7)
+    mean = result.token_scores.sum(-1) / result.lengths
+    np.testing.assert_allclose(result.scores, mean, rtol=1e-5)
+    np.testing.assert_allclose(length_penalty(np.array([7, 13]), 0.5, "average"), [7**0.5, 13**0.5])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Beam(0), "width=0"),
+        (lambda: Beam(2, n_best=3), "n_best=3"),
+        (lambda: Beam(2, float("nan")), "alpha=nan"),
+        (lambda: Beam(2, normalization="mean"), "normalization='mean'"),
+        (lambda: Exhaustive(n_best=0), "n_best=0"),
+        (lambda: Exhaustive(normalization="mean"), "normalization='mean'"),
+        (lambda: run(twin.TableStepper(13, 3, 0), Exhaustive(), 7), "V=13, T=7"),
+        (lambda: run(twin.TableStepper(5, 3, 0), Greedy(), 0), "max_length=0"),
+    ],
+)
+def test_bad_arguments(make, message):
+    with pytest.raises(ValueError, match=f"Expected.*Received: .*{message}"):
+        make()

@@ -1,5 +1,6 @@
 """Slow twins of the decoding strategies, on a toy stepper whose state is its whole prefix."""
 
+import itertools
 import math
 
 import numpy as np
@@ -8,9 +9,11 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, StepResult
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 
+KINDS = 7
+
 
 class TableStepper:
-    """Logits drawn from a hash of the context and the last two tokens; weights likewise.
+    """Logits drawn from a table by the context and the last two tokens (mod 7); weights likewise.
 
     Args:
         vocabulary: int. V.
@@ -20,7 +23,8 @@ class TableStepper:
 
     def __init__(self, vocabulary, locations, seed, end_bonus=0.0):
         random = np.random.default_rng(seed)
-        shape = (2, vocabulary, vocabulary)
+        self.kinds = min(vocabulary, KINDS)
+        shape = (2, self.kinds, self.kinds)
         self.logits = random.normal(size=(*shape, vocabulary)).astype("float32") * 2
         self.logits[..., END_ID] += end_bonus
         weights = random.random(size=(*shape, locations)).astype("float32")
@@ -33,8 +37,8 @@ class TableStepper:
     def step(self, tokens, memory, state):
         width = ops.shape(tokens)[0] // ops.shape(memory)[0]
         example = ops.repeat(memory, width, axis=0)
-        index = (example, state["previous"], tokens)
-        flat = (index[0] * self.logits.shape[1] + index[1]) * self.logits.shape[2] + index[2]
+        previous, last = state["previous"] % self.kinds, tokens % self.kinds
+        flat = (example * self.kinds + previous) * self.kinds + last
 
         def look_up(table):
             table = ops.convert_to_tensor(table.reshape(-1, table.shape[-1]))
@@ -55,44 +59,88 @@ class TableStepper:
     def log_probabilities(self, example, prefix):
         """float64 (V,) after the prefix (START_ID first), forbidden tokens at −inf."""
         before = prefix[-2] if len(prefix) > 1 else START_ID
-        logits = self.logits[example, before, prefix[-1]].astype("float64")
+        logits = self.logits[example, before % self.kinds, prefix[-1] % self.kinds].astype(
+            "float64"
+        )
         result = logits - np.log(np.sum(np.exp(logits)))
         result[[PAD_ID, START_ID]] = -np.inf
         return result
 
     def weight_rows(self, example, tokens):
         """float32 (T, S): the weights with which each of `tokens` was produced."""
-        prefix = [START_ID, START_ID, *tokens]
-        return np.stack(
-            [self.weights[example, prefix[t], prefix[t + 1]] for t in range(len(tokens))]
-        )
+        prefix = [one % self.kinds for one in (START_ID, START_ID, *tokens)]
+        return np.stack([self.weights[example, a, b] for a, b in itertools.pairwise(prefix[:-1])])
 
 
-def greedy(stepper, example, length):
-    """(tokens, score) of greedy decoding."""
-    prefix, score = [START_ID], 0.0
-    while len(prefix) <= length and prefix[-1] != END_ID:
+class Ruled:
+    """A stepper some of whose next tokens are forbidden; where none is left, the end is not.
+
+    Args:
+        stepper: `TableStepper`.
+        rule: function list of tokens -> forbidden tokens.
+    """
+
+    def __init__(self, stepper, rule):
+        self.stepper, self.rule = stepper, rule
+
+    def log_probabilities(self, example, prefix):
+        result = self.stepper.log_probabilities(example, prefix)
+        end = result[END_ID]
+        result[list(self.rule(prefix[1:]))] = -np.inf
+        if not np.isfinite(result).any():
+            result[END_ID] = end
+        return result
+
+
+def greedy(stepper, example, length, forced=()):
+    """(tokens, score) of greedy decoding after a forced prefix."""
+    prefix, score = [START_ID, *forced], 0.0
+    for _ in range(length):
         row = stepper.log_probabilities(example, prefix)
         prefix.append(int(np.argmax(row)))
         score += row[prefix[-1]]
+        if prefix[-1] == END_ID:
+            break
     return prefix[1:], score
 
 
-def penalty(length, alpha):
-    """GNMT's length penalty."""
-    return ((5 + length) / 6) ** alpha
+def sample(stepper, example, uniforms, temperature=1.0, top_k=None, top_p=1.0, forced=()):
+    """(tokens, score) of a draw: the uniform numbers pick from the sums of the shares."""
+    prefix, score = [START_ID, *forced], 0.0
+    for uniform in uniforms:
+        row = stepper.log_probabilities(example, prefix)
+        order = [int(one) for one in np.argsort(-row, kind="stable") if np.isfinite(row[one])]
+        order = order[:top_k]
+        shares = np.exp(row[order] / temperature)
+        shares /= shares.sum()
+        before = np.cumsum(shares) - shares
+        order = [token for token, start in zip(order, before) if start < top_p]
+        if top_k is None and top_p == 1:
+            order.sort()
+        shares = np.exp(row[order] / temperature)
+        sums = np.cumsum(shares / shares.sum())
+        prefix.append(order[int(np.sum(sums <= uniform))])
+        score += row[prefix[-1]]
+        if prefix[-1] == END_ID:
+            break
+    return prefix[1:], score
 
 
-def exhaustive(stepper, example, length, alpha):
+def penalty(length, alpha, normalization="gnmt"):
+    """GNMT's length penalty, or the power of the length."""
+    return (length if normalization == "average" else (5 + length) / 6) ** alpha
+
+
+def exhaustive(stepper, example, length, alpha, normalization="gnmt", forced=()):
     """All hypotheses as (penalized score, tokens), finished before cut-off, best first."""
-    finished, cut_off, stack = [], [], [([START_ID], 0.0)]
+    finished, cut_off, stack = [], [], [([START_ID, *forced], 0.0)]
     while stack:
         prefix, score = stack.pop()
-        tokens = prefix[1:]
-        if tokens and tokens[-1] == END_ID:
-            finished.append((score / penalty(len(tokens), alpha), tokens))
-        elif len(tokens) == length:
-            cut_off.append((score / penalty(length, alpha), tokens))
+        tokens, count = prefix[1:], len(prefix) - 1 - len(forced)
+        if count and tokens[-1] == END_ID:
+            finished.append((score / penalty(count, alpha, normalization), tokens))
+        elif count == length:
+            cut_off.append((score / penalty(length, alpha, normalization), tokens))
         else:
             row = stepper.log_probabilities(example, prefix)
             stack += [
@@ -103,9 +151,9 @@ def exhaustive(stepper, example, length, alpha):
     return sorted(finished, reverse=True) + sorted(cut_off, reverse=True)
 
 
-def beam(stepper, example, length, width, alpha):
+def beam(stepper, example, length, width, alpha, normalization="gnmt", forced=()):
     """The rule of `Beam` with lists: (penalized score, tokens), best first, without early stop."""
-    alive, finished = [([START_ID], 0.0)], []
+    alive, finished = [([START_ID, *forced], 0.0)], []
     for _ in range(length):
         if len(finished) >= width:
             break
@@ -120,7 +168,10 @@ def beam(stepper, example, length, width, alpha):
         alive = [c for c in candidates[: 2 * width] if c[0][-1] != END_ID][:width]
 
     def ranked(hypotheses):
-        scored = [(score / penalty(len(p) - 1, alpha), p[1:]) for p, score in hypotheses]
+        scored = [
+            (score / penalty(len(p) - 1 - len(forced), alpha, normalization), p[1:])
+            for p, score in hypotheses
+        ]
         return sorted(scored, reverse=True)
 
     return ranked(finished)[:width] + ranked(alive)

@@ -1,0 +1,57 @@
+"""Decodes cases in this process and writes the answers.
+
+Run as `python -m tests.decoding.replay FILE.npz CASE…`, under any Keras backend.
+"""
+
+import sys
+
+import numpy as np
+from keras import ops
+
+from keras_attn.decoding import (
+    Beam,
+    Exhaustive,
+    ForbiddenTokens,
+    Greedy,
+    MinimumLength,
+    NoRepeatedNgrams,
+    Sampling,
+    decode,
+)
+from tests.reference.decoding import TableStepper
+
+CONTEXT = np.array([0, 1, 0], "int32")
+PREFIX = np.array([[5, 1], [0, 0], [4, 0]], "int32")
+LIMITS = (MinimumLength(4), ForbiddenTokens([6]), NoRepeatedNgrams(2))
+VOCABULARY = 1009
+CASES = {
+    "greedy": (Greedy(), 7, False),
+    "beam": (Beam(3, 0.6, 3), 7, True),
+    "beam average": (Beam(5, -0.4, 2, "average"), 7, False),
+    "sampling": (Sampling(0.7, n=3, seed=5), 7, False),
+    "sampling cut": (Sampling(1.3, 5, 0.9, seed=5), 7, True),
+    "sampling nucleus": (Sampling(top_p=0.8, seed=7, n=2), 7, True),
+    "exhaustive": (Exhaustive(1.0, 3), 2, False),
+    "one step": (Beam(2), 1, True),
+}
+
+
+def answer(name, context):
+    """`DecodeResult` of a case, every part of it."""
+    strategy, length, limited = CASES[name]
+    vocabulary = 13 if name == "exhaustive" else VOCABULARY
+    stepper = TableStepper(vocabulary, 3, 2)
+    choices = {"constraints": LIMITS, "prefix": PREFIX} if limited else {}
+    if name == "one step":
+        choices["constraints"] = LIMITS[1:]
+    return decode(stepper, context, strategy, length, **choices)
+
+
+def arrays(result):
+    """A `DecodeResult` as NumPy arrays."""
+    return [ops.convert_to_numpy(one) for one in result]
+
+
+if __name__ == "__main__":
+    found = {name: arrays(answer(name, CONTEXT)) for name in sys.argv[2:]}
+    np.savez(sys.argv[1], **{f"{n}/{i}": one for n in found for i, one in enumerate(found[n])})

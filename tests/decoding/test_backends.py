@@ -1,0 +1,95 @@
+"""The same answer eagerly, in a graph, under XLA, in a SavedModel and on JAX."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.decoding import MinimumLength, NoRepeatedNgrams, Sampling, decode
+from keras_attn.serving.export import unservable_ops
+from tests.decoding.replay import CASES, CONTEXT, answer, arrays
+from tests.reference.decoding import TableStepper
+
+ON_JAX = ("beam", "sampling cut", "exhaustive")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def check_equal(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def eager():
+    return {name: arrays(answer(name, CONTEXT)) for name in CASES}
+
+
+@pytest.fixture(scope="module")
+def on_jax(tmp_path_factory):
+    path = tmp_path_factory.mktemp("jax") / "answers.npz"
+    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-m", "tests.decoding.replay", str(path), *ON_JAX]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(path) as found:
+        return {name: [found[f"{name}/{part}"] for part in range(5)] for name in ON_JAX}
+
+
+@pytest.mark.parametrize("name", ON_JAX)
+def test_jax(name, eager, on_jax):
+    check_equal(on_jax[name], eager[name])
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_graph_and_xla(name, eager):
+    graph = tf.function(lambda context: answer(name, context))
+    rows = tf.TensorSpec([None], "int32")
+    check_equal(arrays(graph.get_concrete_function(rows)(tf.constant(CONTEXT))), eager[name])
+    compiled = tf.function(lambda context: answer(name, context), jit_compile=True)
+    check_equal(arrays(compiled(tf.constant(CONTEXT))), eager[name])
+
+
+class Sampler(tf.Module):
+    """What a user exports: draws whose seeds, prefixes and contexts are inputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.stepper = TableStepper(1009, 3, 2)
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], "int32"),
+            tf.TensorSpec([None], "int64"),
+            tf.TensorSpec([None, 2], "int32"),
+        ]
+    )
+    def draw(self, context, seed, prefix):
+        constraints = [MinimumLength(4), NoRepeatedNgrams(2)]
+        strategy = Sampling(0.9, 17, 0.95, seed, 2)
+        result = decode(self.stepper, context, strategy, 7, True, constraints, prefix)
+        return result._asdict()
+
+
+def test_export_with_seeds_as_input(tmp_path):
+    sampler = Sampler()
+    tf.saved_model.save(sampler, str(tmp_path), {"serving_default": sampler.draw})
+    assert not unservable_ops(tmp_path)
+    loaded = tf.saved_model.load(str(tmp_path))
+    prefix = np.array([[5, 1], [0, 0], [4, 0]], "int32")
+    seeds = np.array([3, 2**31 + 5, -7], "int64")
+    first, again = (loaded.draw(CONTEXT, seeds, prefix) for _ in range(2))
+    other = loaded.draw(CONTEXT, seeds + 1, prefix)
+    for name, value in Sampler.draw.python_function(sampler, CONTEXT, seeds, prefix).items():
+        np.testing.assert_allclose(first[name], value, rtol=1e-5, atol=1e-5)
+        np.testing.assert_array_equal(first[name], again[name])
+    assert (first["tokens"].numpy() != other["tokens"].numpy()).any(axis=-1).all()
+    alone = loaded.signatures["serving_default"](
+        context=tf.constant(CONTEXT[1:2]),
+        seed=tf.constant(seeds[1:2]),
+        prefix=tf.constant(prefix[1:2]),
+    )
+    np.testing.assert_array_equal(alone["tokens"][0], first["tokens"][1])

@@ -1,0 +1,55 @@
+"""Decoding with the recurrent caption decoder equals its teacher-forced pass."""
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from keras_attn.contracts import START_ID
+from keras_attn.decoding import Beam, MinimumLength, Sampling
+from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.context_readers import AttentionReader
+from tests.decoding.test_decode import run
+
+PREFIX = np.array([[5, 7, 4], [11, 0, 0]], "int32")
+FEATURES = np.random.default_rng(3).normal(size=(2, 3, 5)).astype("float32")
+
+
+@pytest.fixture
+def decoder():
+    made = CaptionDecoder(CaptionDecoderConfig(13, 5, 7, None, 0.0), AttentionReader(11))
+    made.build((None, 3, 5), (None, None, None))
+    random = np.random.default_rng(5)
+    for weight in made.trainable_weights:
+        weight.assign(random.normal(0, 0.7, weight.shape))
+    return made
+
+
+@pytest.mark.parametrize("prefix", [None, PREFIX])
+@pytest.mark.parametrize("strategy", [Beam(3, 0.6, 3), Sampling(1.3, n=2)])
+def test_token_scores_and_weights(decoder, strategy, prefix):
+    found = run(decoder, strategy, 5, FEATURES, constraints=[MinimumLength(5)], prefix=prefix)
+    starts = np.full((*found.tokens.shape[:2], 1), START_ID, "int32")
+    inputs = np.concatenate([starts, found.tokens[..., :-1]], axis=-1)
+    logits, weights = decoder(FEATURES, inputs)
+    scores = ops.take_along_axis(ops.log_softmax(logits), found.tokens[..., None], axis=-1)[..., 0]
+    place = np.arange(found.tokens.shape[-1])
+    forced = 0 if prefix is None else np.sum(prefix > 0, axis=1)[:, None, None]
+    real = (place >= forced) & (place < found.lengths[..., None])
+    np.testing.assert_allclose(found.token_scores, np.where(real, scores, 0.0), atol=1e-5)
+    np.testing.assert_allclose(found.weights, np.where(real[..., None], weights, 0.0), atol=1e-5)
+
+
+def test_prefill_is_stepping(decoder):
+    prefix = np.pad(PREFIX, ((0, 0), (1, 0)), constant_values=START_ID)
+    memory, state = decoder.start(FEATURES, 4)
+    result = decoder.prefill(ops.array(prefix), memory, state)
+    for row, tokens in enumerate(prefix):
+        memory, state = decoder.start(FEATURES[row : row + 1], 4)
+        for token in tokens[tokens > 0]:
+            step = decoder.step(ops.array([token]), memory, state)
+            state = step.state
+        np.testing.assert_allclose(result.logits[row], step.logits[0], atol=1e-5)
+        np.testing.assert_allclose(result.weights[row], step.weights[0], atol=1e-6)
+        for one, other in zip(keras.tree.flatten(result.state), keras.tree.flatten(state)):
+            np.testing.assert_allclose(one[row], other[0], atol=1e-5)
