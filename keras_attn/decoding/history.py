@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.ops.scan import scan
+from keras_attn.ops.step_buffer import begin_buffer, stack_steps, write_step
 
 
 class Selection(NamedTuple):
@@ -39,25 +40,24 @@ class History(NamedTuple):
     weights: Any = None
 
     @classmethod
-    def beginning(cls, length, selection, weights):
-        """A history of `length` steps of which the first is filled in, the others are zeros."""
+    def buffers(cls, length, selection, weights):
+        """dict of the buffers that a loop carries, for parts that are not None; see `step_buffer`.
 
-        def buffer(value):
-            if value is None:
-                return None
-            rest = ops.zeros((length - 1, *ops.shape(value)), value.dtype)
-            return ops.concatenate([value[None], rest], axis=0)
+        They have `length` steps, of which the first is filled in.
+        """
+        values = zip(cls._fields, (*selection, weights))
+        return {name: begin_buffer(one, length) for name, one in values if one is not None}
 
-        return cls(*(buffer(value) for value in (*selection, weights)))
+    @classmethod
+    def write(cls, buffers, time, selection, weights):
+        """The buffers with step `time` filled in."""
+        values = dict(zip(cls._fields, (*selection, weights)))
+        return {name: write_step(one, time, values[name]) for name, one in buffers.items()}
 
-    def tensors(self):
-        """dict of the parts that are not None, to be carried through a loop."""
-        return {name: part for name, part in self._asdict().items() if part is not None}
-
-    def write(self, time, selection, weights):
-        """This history with step `time` filled in."""
-        values = (*selection, weights)
-        return History(*(_write(old, time, value) for old, value in zip(self, values)))
+    @classmethod
+    def read(cls, buffers):
+        """What the buffers hold; PAD_ID and zeros in steps that were not reached."""
+        return cls(**{name: stack_steps(one) for name, one in buffers.items()})
 
     def as_written(self):
         """Hypotheses that are never reordered.
@@ -115,13 +115,6 @@ class History(NamedTuple):
         backwards = (ops.flip(self.parents, 0), ops.flip(before, 0))
         _, found = scan(step, (slots,), backwards)
         return tuple(ops.flip(one, 0) for one in found)
-
-
-def _write(buffer, time, value):
-    """Plain scatter: `slice_update` would put an XLA-only op into exported graphs."""
-    if buffer is None:
-        return None
-    return ops.scatter_update(buffer, ops.reshape(time, (1, 1)), value[None])
 
 
 def _pick(buffer, slots):

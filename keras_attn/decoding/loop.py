@@ -89,23 +89,21 @@ def decode(
         weights = _grouped(result.weights, width) if with_weights else None
         return selection, weights, (tokens, state, limits.update(marks, tokens), choice)
 
-    def body(time, tokens, state, marks, choice, history):
+    def body(time, tokens, state, marks, choice, buffers):
         result = stepper.step(tokens, memory, state)
         selection, weights, carry = choose(time, result, marks, choice)
-        history = History(**history).write(time, selection, weights)
-        return time + 1, *carry, history.tensors()
+        return time + 1, *carry, History.write(buffers, time, selection, weights)
 
-    def going_on(time, tokens, state, marks, choice, history):
+    def going_on(time, tokens, state, marks, choice, buffers):
         return ops.logical_not(strategy.done(choice, time, max_length))
 
     zero = ops.convert_to_tensor(0, dtype="int32")
     beginning = strategy.begin(batch, width, max_length)
     selection, weights, carry = choose(zero, first, marks, beginning)
-    history = History.beginning(max_length, selection, weights)
-    carry = (zero + 1, *carry, history.tensors())
+    carry = (zero + 1, *carry, History.buffers(max_length, selection, weights))
     if max_length > 1:
         carry = ops.while_loop(going_on, body, carry, maximum_iterations=max_length - 1)
-    result = strategy.finish(carry[-2], History(**carry[-1]))
+    result = strategy.finish(carry[-2], History.read(carry[-1]))
     return result if prefix is None else with_prefix(prefix, result)
 
 

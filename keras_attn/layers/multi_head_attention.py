@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
-from keras_attn.ops.cached_attention import attend_slots, write_slots
+from keras_attn.ops.cached_attention import attend_slots, hypotheses_of, write_slots
 from keras_attn.ops.masks import causal_mask, combine_masks
 from keras_attn.ops.scores import scaled_dot_score
 
@@ -163,7 +163,9 @@ class MultiHeadAttention(MultiHead):
 
 def _by_row(projected, rows, real):
     """(B, H, K·P, d) to (N, H, P, d), 0 where not real."""
-    batch, (_, heads, _, units) = ops.shape(projected)[0], projected.shape
-    split = ops.reshape(projected, (batch, heads, rows // batch, -1, units))
-    split = ops.reshape(ops.transpose(split, (0, 2, 1, 3, 4)), (rows, heads, -1, units))
+    batch, heads, length, units = ops.shape(projected)
+    width = hypotheses_of(rows, batch)
+    steps = hypotheses_of(length, width) if real is None else ops.shape(real)[1]
+    split = ops.reshape(projected, (batch, heads, width, steps, units))
+    split = ops.reshape(ops.transpose(split, (0, 2, 1, 3, 4)), (rows, heads, steps, units))
     return split if real is None else split * ops.cast(real, split.dtype)[:, None, :, None]

@@ -11,7 +11,7 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
 from keras_attn.models.transformer_encoder import make_ends
-from keras_attn.ops.cached_attention import ancestry_mask
+from keras_attn.ops.cached_attention import ancestry_mask, hypotheses_of
 
 
 class TransformerMemory(NamedTuple):
@@ -192,11 +192,12 @@ class TransformerDecoder(keras.layers.Layer):
         rows, steps = (ops.shape(tokens)[axis] for axis in range(2))
         batch, units = ops.shape(memory.keys_mask)[0], self.config.model_units
         time, slots = state.time, ops.arange(state.ancestors.shape[1], dtype="int32")
-        own = ops.arange(rows, dtype="int32") % (rows // batch)
+        width = hypotheses_of(rows, batch)
+        own = ops.arange(rows, dtype="int32") % ops.maximum(width, 1)
         ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])
         mask = ancestry_mask(ancestors, time, steps, batch)
         hidden = self.positions(self.embedding.embed(tokens, memory.embedding), offset=time)
-        hidden, caches, weights = ops.reshape(hidden, (batch, -1, units)), [], []
+        hidden, caches, weights = ops.reshape(hidden, (batch, width * steps, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(
                 hidden, block_memory, memory.keys_mask, cache, time, mask, real

@@ -12,6 +12,11 @@ from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.scores import scaled_dot_score
 
 
+def hypotheses_of(rows, batch):
+    """K, from N and B; 0 for an empty batch."""
+    return rows // (max(batch, 1) if isinstance(batch, int) else ops.maximum(batch, 1))
+
+
 def write_slots(cache, update, time):
     """Writes P steps of each row into its slots from `time` on.
 
@@ -54,7 +59,7 @@ def ancestry_mask(ancestors, time, steps, batch):
         [[[[0, 1, 0], [1, 0, 0]], [[0, 0, 0], [1, 1, 0]]]]
     """
     length = ancestors.shape[-1]
-    width = ops.shape(ops.reshape(time, (batch, -1)))[1]
+    width = hypotheses_of(ops.shape(time)[0], batch)
     caches = ops.arange(width, dtype="int32")[:, None]
     owned = ops.equal(ancestors[:, None, None, :], caches)
     last = time[:, None] + ops.arange(steps, dtype="int32")
@@ -82,7 +87,7 @@ def attend_slots(query, keys, values, mask):
     batch, rows, width, length = (ops.shape(mask)[axis] for axis in range(4))
     heads, slots = query.shape[1], keys.shape[2]
     keys, values = (
-        ops.reshape(one, (batch, -1, heads, slots, one.shape[-1])) for one in (keys, values)
+        ops.reshape(one, (batch, width, heads, slots, one.shape[-1])) for one in (keys, values)
     )
     scores = scaled_dot_score(query[:, None], keys)
     scores = ops.transpose(scores, (0, 2, 3, 1, 4))

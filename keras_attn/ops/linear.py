@@ -1,7 +1,5 @@
 """Matrix times rows of any leading shape."""
 
-import math
-
 from keras import ops
 
 
@@ -32,11 +30,13 @@ def linear(inputs, kernel, bias=None):
 
 def split_heads(inputs, heads):
     """(B, T, H·d) to (B, H, T, d)."""
-    length, units = ops.shape(inputs)[1], inputs.shape[-1]
-    return ops.transpose(ops.reshape(inputs, (-1, length, heads, units // heads)), (0, 2, 1, 3))
+    leading = tuple(ops.shape(inputs))[:2]
+    split = ops.reshape(inputs, (*leading, heads, inputs.shape[-1] // heads))
+    return ops.transpose(split, (0, 2, 1, 3))
 
 
 def merge_heads(inputs):
     """(B, H, T, d) to (B, T, H·d)."""
-    length, units = ops.shape(inputs)[2], math.prod((inputs.shape[1], inputs.shape[3]))
-    return ops.reshape(ops.transpose(inputs, (0, 2, 1, 3)), (-1, length, units))
+    batch, _, length, _ = ops.shape(inputs)
+    units = inputs.shape[1] * inputs.shape[3]
+    return ops.reshape(ops.transpose(inputs, (0, 2, 1, 3)), (batch, length, units))

@@ -153,6 +153,20 @@ def test_steps_in_a_graph_and_under_xla_equal_plain():
     check(tf.function(lambda *arrays: search(model, *arrays), jit_compile=True)(*arrays), expected)
 
 
+def test_an_empty_batch_has_empty_answers():
+    model, unknown = transformer(layers=1), tf.TensorSpec((None, None), "int32")
+
+    def answer(source, tokens):
+        memory, state = model.start(source, 7)
+        state = model.widen(model.prefill(tokens, memory, state).state, 3)
+        state = model.reorder(state, ops.zeros((ops.shape(source)[0], 3), "int32"))
+        return model.step(ops.repeat(tokens[:, 0], 3), memory, state).logits
+
+    graph = tf.function(answer, input_signature=[unknown, unknown])
+    for found in (answer, graph):
+        assert found(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
+
+
 def test_steps_on_jax(tmp_path):
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-m", "tests.models.tiny_transformer", str(tmp_path / "found.npy")]
