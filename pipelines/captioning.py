@@ -5,15 +5,12 @@ from dataclasses import dataclass, field, fields
 import keras
 
 from keras_attn.decoding import Beam
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import (
-    AttentionReader,
-    BottleneckReader,
-    HardAttentionReader,
-    MeanReader,
-)
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
+from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.losses import TokenCrossEntropy

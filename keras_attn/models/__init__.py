@@ -1,15 +1,12 @@
 """Models and their parts. Importing them makes their saved files readable."""
 
 from keras_attn.models.applications_encoder import ApplicationsEncoder
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import (
-    AttentionReader,
-    BottleneckReader,
-    HardAttentionReader,
-    MeanReader,
-)
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
+from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_config import PRESETS, TransformerConfig

@@ -52,7 +52,7 @@ class CaptionDecoder(keras.layers.Layer):
 
     Args:
         config: `CaptionDecoderConfig`.
-        reader: layer of `context_readers`, such as `AttentionReader`.
+        reader: layer such as `AttentionReader`; see there.
 
     Call arguments:
         features: float (B, S, D).

@@ -21,13 +21,10 @@ from keras_attn.layers import (
     TransformerDecoderBlock,
     TransformerEncoderBlock,
 )
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.context_readers import (
-    AttentionReader,
-    BottleneckReader,
-    HardAttentionReader,
-    MeanReader,
-)
+from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
+from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder

@@ -7,8 +7,8 @@ from keras import ops
 
 from keras_attn.contracts import START_ID
 from keras_attn.decoding import Beam, MinimumLength, Sampling
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.context_readers import AttentionReader
 from tests.decoding.test_decode import run
 
 PREFIX = np.array([[5, 7, 4], [11, 0, 0]], "int32")

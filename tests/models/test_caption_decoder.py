@@ -10,15 +10,11 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import FEATURES, LOCATIONS, LOGITS, TOKENS, WEIGHTS
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import (
-    EXPECTED,
-    AttentionReader,
-    BottleneckReader,
-    HardAttentionReader,
-    MeanReader,
-)
+from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
+from keras_attn.models.hard_attention_reader import EXPECTED, HardAttentionReader
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam

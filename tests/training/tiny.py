@@ -3,9 +3,9 @@
 import numpy as np
 
 from keras_attn.contracts import END_ID, IMAGE, PAD_ID, START_ID, TOKENS
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.context_readers import AttentionReader
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 
 SIZE = (11, 13)

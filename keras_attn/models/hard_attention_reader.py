@@ -1,91 +1,14 @@
-"""What a recurrent decoder reads from the picture at each step: the context vector.
-
-A reader has `context_units`, `start`, `draws` and `read`. `draws` makes the random numbers of a
-whole caption before the loop over its steps; deterministic readers have none.
-"""
+"""What a recurrent decoder reads from the picture at each step: one sampled place."""
 
 import keras
 from keras import ops
 
-from keras_attn.layers.additive_attention import AdditiveAttention
+from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
 
 EXPECTED = -1
 """In place of a sampled location: the step took the expectation over all locations."""
-
-
-@keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionReader(keras.layers.Layer):
-    """Soft additive attention over the grid, scaled by a gate: z_t = β_t Σ_i α_ti a_i.
-
-        e_ti = v · tanh(W h_{t−1} + U a_i),  α_t = softmax(e_t),  β_t = sigmoid(w · h_{t−1} + b)
-
-    Args:
-        units: int > 0. Width of the hidden score layer.
-
-    Source: Xu et al. 2015, arXiv:1502.03044, 3.1.2 and 4.2.1.
-    """
-
-    def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        self.units = units
-        self.attention = AdditiveAttention(units, name="attention", dtype=self.dtype_policy)
-        self.gate = keras.layers.Dense(1, name="gate", dtype=self.dtype_policy)
-
-    def build(self, features_shape, hidden_shape):
-        self.attention.build(hidden_shape, features_shape)
-        self.gate.build(hidden_shape)
-
-    def context_units(self, feature_units, hidden_units):
-        """Width of the context vector."""
-        return feature_units
-
-    def start(self, features, hidden):
-        """Memory of one picture, every leaf leading with B.
-
-        Args:
-            features: float (B, S, D).
-            hidden: float (B, H). h₀.
-        """
-        return {"features": features, "keys": self.attention.project_keys(features)}
-
-    def draws(self, memory, captions, length):
-        """Random numbers for `read`: structure of tensors (T, N, ...), or None where none are used.
-
-        Args:
-            memory: what `start` returned, for B pictures.
-            captions: int. C, captions of each picture; N = B·C.
-            length: int. T.
-        """
-        return None
-
-    def read(self, memory, hidden, draw=None):
-        """Context and weights for every hypothesis.
-
-        Args:
-            memory: what `start` returned, for B pictures.
-            hidden: float (N, H), N = B·K; the K hypotheses of one picture are neighbors.
-            draw: one step of `draws`, in training.
-
-        Returns:
-            context: float (N, D).
-            weights: float32 (N, S).
-            location: int32 (N,), the sampled location or EXPECTED; None without a draw.
-        """
-        features, keys = memory["features"], memory["keys"]
-        batch, width = ops.shape(features)[0], hidden.shape[-1]
-        query = ops.reshape(hidden, (batch, -1, width))
-        context, weights = self.attention.attend(query, keys, features)
-        context = ops.reshape(context, (-1, features.shape[-1]))
-        weights = ops.reshape(weights, (-1, features.shape[1]))
-        return self._gated(hidden, context), weights, None
-
-    def _gated(self, hidden, context):
-        return ops.cast(ops.sigmoid(self.gate(hidden)), context.dtype) * context
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -204,67 +127,3 @@ class HardAttentionReader(AttentionReader):
     def get_config(self):
         names = ("expectation_share", "reward_weight", "entropy_weight", "baseline_decay", "seed")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
-
-
-@keras.saving.register_keras_serializable(package="keras_attn")
-class MeanReader(keras.layers.Layer):
-    """No attention: the context of every step is the mean feature; the weights are uniform.
-
-    Source: the baseline that soft attention becomes when all its scores are equal.
-    """
-
-    def build(self, features_shape, hidden_shape):
-        self.locations = features_shape[1]
-
-    def context_units(self, feature_units, hidden_units):
-        """Width of the context vector."""
-        return feature_units
-
-    def start(self, features, hidden):
-        """Memory of one picture: the mean feature, float (B, D)."""
-        return {"fixed": ops.mean(features, axis=1)}
-
-    def draws(self, memory, captions, length):
-        """None: nothing is random."""
-        return None
-
-    def read(self, memory, hidden, draw=None):
-        """As `AttentionReader.read`."""
-        return *_fixed(memory["fixed"], hidden, self.locations), None
-
-
-@keras.saving.register_keras_serializable(package="keras_attn")
-class BottleneckReader(keras.layers.Layer):
-    """No attention: the context of every step is the decoder's initial state h₀.
-
-    The picture reaches the words through one vector only; the weights it reports are uniform.
-
-    Source: the encoder–decoder of Sutskever et al. 2014, arXiv:1409.3215, and Vinyals et al. 2015,
-    arXiv:1411.4555. Differs: the vector is shown at every step, not only at the first.
-    """
-
-    def build(self, features_shape, hidden_shape):
-        self.locations = features_shape[1]
-
-    def context_units(self, feature_units, hidden_units):
-        """Width of the context vector."""
-        return hidden_units
-
-    def start(self, features, hidden):
-        """Memory of one picture: h₀, float (B, H)."""
-        return {"fixed": hidden}
-
-    def draws(self, memory, captions, length):
-        """None: nothing is random."""
-        return None
-
-    def read(self, memory, hidden, draw=None):
-        """As `AttentionReader.read`, with context (N, H)."""
-        return *_fixed(memory["fixed"], hidden, self.locations), None
-
-
-def _fixed(context, hidden, locations):
-    """The same context (B, F) for all hypotheses (N, H) of a picture, and uniform weights."""
-    hypotheses = ops.shape(hidden)[0] // ops.shape(context)[0]
-    weights = ops.ones_like(hidden[:, :1], dtype="float32") / locations
-    return ops.repeat(context, hypotheses, axis=0), ops.repeat(weights, locations, axis=1)

@@ -1,0 +1,68 @@
+"""What a recurrent decoder reads at each step where there is no attention: always the same."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class MeanReader(keras.layers.Layer):
+    """No attention: the context of every step is the mean feature; the weights are uniform.
+
+    Source: the baseline that soft attention becomes when all its scores are equal.
+    """
+
+    def build(self, features_shape, hidden_shape):
+        self.locations = features_shape[1]
+
+    def context_units(self, feature_units, hidden_units):
+        """Width of the context vector."""
+        return feature_units
+
+    def start(self, features, hidden):
+        """Memory of one picture: the mean feature, float (B, D)."""
+        return {"fixed": ops.mean(features, axis=1)}
+
+    def draws(self, memory, captions, length):
+        """None: nothing is random."""
+        return None
+
+    def read(self, memory, hidden, draw=None):
+        """As `AttentionReader.read`."""
+        return *_fixed(memory["fixed"], hidden, self.locations), None
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class BottleneckReader(keras.layers.Layer):
+    """No attention: the context of every step is the decoder's initial state h₀.
+
+    The picture reaches the words through one vector only; the weights it reports are uniform.
+
+    Source: the encoder–decoder of Sutskever et al. 2014, arXiv:1409.3215, and Vinyals et al. 2015,
+    arXiv:1411.4555. Differs: the vector is shown at every step, not only at the first.
+    """
+
+    def build(self, features_shape, hidden_shape):
+        self.locations = features_shape[1]
+
+    def context_units(self, feature_units, hidden_units):
+        """Width of the context vector."""
+        return hidden_units
+
+    def start(self, features, hidden):
+        """Memory of one picture: h₀, float (B, H)."""
+        return {"fixed": hidden}
+
+    def draws(self, memory, captions, length):
+        """None: nothing is random."""
+        return None
+
+    def read(self, memory, hidden, draw=None):
+        """As `AttentionReader.read`, with context (N, H)."""
+        return *_fixed(memory["fixed"], hidden, self.locations), None
+
+
+def _fixed(context, hidden, locations):
+    """The same context (B, F) for all hypotheses (N, H) of a picture, and uniform weights."""
+    hypotheses = ops.shape(hidden)[0] // ops.shape(context)[0]
+    weights = ops.ones_like(hidden[:, :1], dtype="float32") / locations
+    return ops.repeat(context, hypotheses, axis=0), ops.repeat(weights, locations, axis=1)
