@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
+from keras_attn.viz.labels import drawable
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from matplotlib.font_manager import FontProperties, findfont, get_font
     from PIL import Image, ImageOps
 except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
@@ -116,8 +116,8 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     axes[0].imshow(image)
     for axis, word, weights in zip(axes[1:], explanation.words, explanation.weights):
         axis.imshow(_overlay(image, weights))
-        axis.set_title(_drawable(word), fontsize=13, pad=3)
-    figure.suptitle(_drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
+        axis.set_title(drawable(word), fontsize=13, pad=3)
+    figure.suptitle(drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
     figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
     return figure
 
@@ -127,13 +127,6 @@ def _as_the_model_sees_it(picture):
     image = ImageOps.exif_transpose(Image.open(io.BytesIO(picture))).convert("RGBA")
     sheet = Image.new("RGBA", image.size, "white")
     return Image.alpha_composite(sheet, image).convert("RGB")
-
-
-def _drawable(text):
-    """The text with □ for what matplotlib's font cannot show; $ is no mathematics."""
-    known = get_font(findfont(FontProperties())).get_charmap()
-    shown = "".join(one if ord(one) in known else "□" for one in text)
-    return shown.replace("$", r"\$")
 
 
 def _overlay(image, weights):
