@@ -19,6 +19,7 @@ def make(settings):
     """The works."""
     task = Task(**settings["task"])
     tf.config.threading.set_intra_op_parallelism_threads(task.cores)
+    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
     keras.config.set_dtype_policy(settings["policy"])
     backbone = keras_hub.models.BartBackbone(
         vocabulary_size=task.vocabulary,

@@ -75,6 +75,7 @@ def make(settings):
     """The works of one contender: `saved` writes and runs a SavedModel, `training` trains."""
     task = Task(**settings["task"])
     tf.config.threading.set_intra_op_parallelism_threads(task.cores)
+    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
     if settings.get("loaded"):
         loaded = tf.saved_model.load(settings["loaded"]).signatures
         names = {GREEDY: "greedy", BEAM: "beam"}

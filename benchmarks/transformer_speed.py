@@ -8,7 +8,9 @@ its own with the same number of threads; a turn does a work with each of them. A
 BART have the same weights, and what they say is compared.
 
 Rates are target tokens a second, medians over the turns; in brackets the median over the turns of
-the contender's rate by keras-attn's. Memory is the most that the process has held.
+the contender's rate by keras-attn's. Memory is the most that the process has held. Where other
+programs keep the processors busy, `--threads 1 --processor-time` still compares: seconds are those
+that a process itself computed, not those that it waited.
 """
 
 import argparse
@@ -98,9 +100,11 @@ class Race:
         folder: path for weights, saved models and logs.
         pythons: of peers.
         left_out: names of contenders that do not take part.
+        processor_time: bool. Whether seconds are those that a process computed, of all threads.
     """
 
-    def __init__(self, task, folder, pythons, left_out=()):
+    def __init__(self, task, folder, pythons, left_out=(), processor_time=False):
+        self.processor_time = processor_time
         self.task, self.folder, self.found = task, Path(folder), []
         self.weights = str(self.folder / "weights.npz")
         np.savez(self.weights, **task.weights())
@@ -138,15 +142,26 @@ class Race:
                 continue
             with self.workers(training) as running:
                 for work in chosen:
-                    turns = {n: lambda w=w, work=work: w.ask(work) for n, w in running.items()}
-                    seconds[work] = in_turns(turns, repeats)
+                    seconds[work] = self._seconds(running, work, repeats)
                     for name, found in seconds[work].items():
                         say(f"{work}: {name} {self.task.tokens(work) / np.median(found):.0f}/s")
                 for name, worker in running.items():
                     if SHOW in worker.works:
-                        shown[name] = worker.ask(SHOW)
-                    memory[training][name] = worker.ask(MEMORY)
+                        _, shown[name] = worker.do(SHOW)
+                    _, memory[training][name] = worker.do(MEMORY)
         return seconds, memory, shown
+
+    def _seconds(self, running, work, repeats):
+        """dict from name to float (repeats,)."""
+        spent = {name: [] for name in running}
+
+        def turn(name):
+            return lambda: spent[name].append(running[name].do(work)[0])
+
+        waited = in_turns({name: turn(name) for name in running}, repeats)
+        if not self.processor_time:
+            return waited
+        return {name: np.array(found[1:]) for name, found in spent.items()}
 
     def shown(self, seconds, memory):
         """The table."""
@@ -189,11 +204,22 @@ def main(arguments=None) -> None:
     parser.add_argument(
         "--works", nargs="+", choices=(*DECODING, TRAIN), default=(*DECODING, TRAIN)
     )
+    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
+    parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
     known = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        race = Race(Task(cores=cores()), folder, known.peer_python, known.leave_out)
+        race = Race(
+            Task(cores=known.threads),
+            folder,
+            known.peer_python,
+            known.leave_out,
+            known.processor_time,
+        )
         seconds, memory, shown = race.run(known.repeats, known.works)
-    print(f"{cores()} cores, {known.repeats} turns\n\n{race.shown(seconds, memory)}\n")
+    clock = "processor time" if known.processor_time else "the clock's time"
+    print(
+        f"{known.threads} threads, {known.repeats} turns, {clock}\n\n{race.shown(seconds, memory)}\n"
+    )
     print(agreement(shown))
 
 

@@ -2,8 +2,8 @@
 
 It needs Python alone, so that a peer's process can import it wherever the peer is installed. The
 first line of standard input is a JSON object, its settings; each further line is the name of a
-work, which is answered with one line of JSON, what the work returned. Whatever else is printed goes
-to standard error.
+work, which is answered with one line of JSON: the seconds of processor time that it took, of all
+threads, and what it returned. Whatever else is printed goes to standard error.
 """
 
 import json
@@ -11,6 +11,7 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 MEMORY = "memory"
@@ -28,8 +29,9 @@ def serve(make):
     works = make(json.loads(sys.stdin.readline()))
     _answer(answers, sorted(works))
     for line in sys.stdin:
-        name = line.strip()
-        _answer(answers, peak() if name == MEMORY else works[name]())
+        name, begin = line.strip(), time.process_time()
+        found = peak() if name == MEMORY else works[name]()
+        _answer(answers, (time.process_time() - begin, found))
 
 
 def _answer(answers, found):
@@ -67,10 +69,13 @@ class Worker:
                 text=True,
                 cwd=ROOT,
             )
-        self.works = self.ask(json.dumps(settings))
+        self.works = self._ask(json.dumps(settings))
 
-    def ask(self, line):
-        """What the process answers."""
+    def do(self, work):
+        """Seconds of processor time that a work took, and what it returned."""
+        return self._ask(work)
+
+    def _ask(self, line):
         try:
             self.process.stdin.write(line + "\n")
             self.process.stdin.flush()
