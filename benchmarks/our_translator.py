@@ -1,6 +1,8 @@
 """keras-attn in `transformer_speed`: in Python, or as a SavedModel that TensorFlow alone runs."""
 
-from pathlib import Path
+import json
+import subprocess
+import sys
 
 import numpy as np
 import tensorflow as tf
@@ -72,29 +74,31 @@ def works(decoding, task):
 
 
 def make(settings):
-    """The works of one contender: `saved` writes and runs a SavedModel, `training` trains."""
+    """The works of one contender: `exported` runs a SavedModel, `training` trains."""
     task = Task(**settings["task"])
     tf.config.threading.set_intra_op_parallelism_threads(task.cores)
     tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    if settings.get("loaded"):
-        loaded = tf.saved_model.load(settings["loaded"]).signatures
+    if settings.get("exported"):
+        program = [sys.executable, "-m", "benchmarks.our_translator"]
+        given = [json.dumps(settings["task"]), settings["weights"], settings["exported"]]
+        subprocess.run([*program, *given], check=True)  # Keras would count in the memory.
+        loaded = tf.saved_model.load(settings["exported"]).signatures
         names = {GREEDY: "greedy", BEAM: "beam"}
         decoding = {
             name: lambda source, key=key: loaded[key](source=source)["tokens"]
             for name, key in names.items()
         }
         return works(decoding, task)
-    model = model_of(task, settings["weights"], settings.get("policy", "float32"))
+    model = model_of(task, settings["weights"], settings["policy"])
     if settings.get("training"):
         return {TRAIN: trainer(model, task)}
+    return works(decoders(model, task), task)
+
+
+def export(task, weights, folder):
+    """Writes a SavedModel with a signature for each decoder."""
+    model = model_of(task, weights)
     decoding = decoders(model, task)
-    if settings.get("save"):
-        _save(model, decoding, Path(settings["save"]))
-    return works(decoding, task)
-
-
-def _save(model, decoding, folder):
-    """A SavedModel with a signature for each decoder."""
     holder = tf.Module()
     holder.weights = [variable.value for variable in model.weights]
 
@@ -103,8 +107,11 @@ def _save(model, decoding, folder):
         return tf.function(lambda source: {"tokens": one(source)}, input_signature=[spec])
 
     signatures = {"greedy": signature(decoding[GREEDY]), "beam": signature(decoding[BEAM])}
-    tf.saved_model.save(holder, str(folder), signatures)
+    tf.saved_model.save(holder, folder, signatures)
 
 
 if __name__ == "__main__":
-    serve(make)
+    if sys.argv[1:]:
+        export(Task(**json.loads(sys.argv[1])), *sys.argv[2:])
+    else:
+        serve(make)

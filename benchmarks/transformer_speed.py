@@ -57,10 +57,10 @@ def contenders(folder: Path) -> list[Contender]:
     def policy(name):
         return {"policy": name}, {"policy": name, "training": True}
 
-    saved, kinds = str(folder / "saved"), ("float32", "int8")
+    kinds = ("float32", "int8")
     return [
-        Contender(OURS, None, ours, {"save": saved}, {"training": True}),
-        Contender(LOADED, None, ours, {"loaded": saved}, None),
+        Contender(OURS, None, ours, *policy("float32")),
+        Contender(LOADED, None, ours, {"exported": str(folder / "saved")}, None),
         Contender("keras-attn, bfloat16", None, ours, *policy("mixed_bfloat16")),
         Contender("transformers on torch", "transformers", torch, *policy("float32")),
         Contender("transformers on torch, bfloat16", "transformers", torch, *policy("bfloat16")),
@@ -217,9 +217,8 @@ def main(arguments=None) -> None:
         )
         seconds, memory, shown = race.run(known.repeats, known.works)
     clock = "processor time" if known.processor_time else "the clock's time"
-    print(
-        f"{known.threads} threads, {known.repeats} turns, {clock}\n\n{race.shown(seconds, memory)}\n"
-    )
+    print(f"{known.threads} threads, {known.repeats} turns, {clock}\n")
+    print(race.shown(seconds, memory), end="\n\n")
     print(agreement(shown))
 
 
