@@ -14,7 +14,8 @@ from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.optimizers import ClippedAdam, warmup_cosine
+from keras_attn.training.optimizers import ClippedAdam
+from keras_attn.training.schedules import warmup_cosine
 from pipelines.batches import CaptionBatches
 from pipelines.choices import check_choices
 from pipelines.records import (

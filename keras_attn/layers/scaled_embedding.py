@@ -59,7 +59,7 @@ class ScaledEmbedding(keras.layers.Layer):
         return ops.cast(linear(hidden, ops.transpose(kernel)), "float32")
 
     def call(self, tokens):
-        return self.embed(tokens, self.kernel())
+        return self.embed(ops.cast(tokens, "int32"), self.kernel())
 
     def get_config(self):
         sizes = {"vocabulary_size": self.vocabulary_size, "units": self.units}

@@ -84,8 +84,9 @@ class Captioner(keras.Model):
         return ops.reshape(grid, (-1, *self.feature_shape))
 
     def start(self, context, length):
-        """Stepper: memory and state from images (B, height, width, 3)."""
-        return self.decoder.start(self.encode(context, training=False), length)
+        """Stepper: memory and state from images (B, height, width, 3), or a batch's dict."""
+        batch = context if isinstance(context, dict) else {IMAGE: context}
+        return self.decoder.start(self._features(batch, training=False), length)
 
     def step(self, tokens, memory, state):
         """Stepper: see `CaptionDecoder.step`."""

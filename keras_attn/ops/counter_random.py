@@ -32,6 +32,23 @@ def counter_uniform(seed, first, second):
     return ops.cast(high, "float32") * 2.0**-23
 
 
+def derived_seed(seed, number):
+    """A seed of its own for each number, such as a step or a row, of one seed.
+
+    Args:
+        seed: int tensor or int, broadcastable to `number`; its lower 32 bits count.
+        number: int tensor (...) or int.
+
+    Returns:
+        uint32 (...), the broadcast shape, for `counter_uniform` and `derived_seed`.
+
+    Example:
+        >>> ops.convert_to_numpy(derived_seed(7, ops.arange(2))).tolist()
+        [150121891, 1784888627]
+    """
+    return _threefry(_word(seed), _word(1), _word(number), _word(0))[0]
+
+
 def _threefry(key0, key1, x0, x1):
     """The block cipher: uint32 tensors to two uint32 tensors."""
     keys = (key0, key1, ops.bitwise_xor(ops.bitwise_xor(key0, key1), _word(0x1BD11BDA)))

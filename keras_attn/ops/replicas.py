@@ -22,6 +22,28 @@ def sum_over_replicas(value):
     return replica.all_reduce(tf.distribute.ReduceOp.SUM, value)
 
 
+def first_row(rows):
+    """Where this replica's rows begin in the global batch, whose parts lie in the replicas' order.
+
+    Args:
+        rows: int scalar. Rows of this replica.
+
+    Returns:
+        int32 scalar; 0 where there is one replica.
+    """
+    rows = ops.cast(rows, "int32")
+    if keras.backend.backend() != "tensorflow":
+        return ops.zeros_like(rows)
+    import tensorflow as tf
+
+    replica = tf.distribute.get_replica_context()
+    if replica is None or replica.num_replicas_in_sync == 1:
+        return ops.zeros_like(rows)
+    own, place = replica.replica_id_in_sync_group, ops.arange(replica.num_replicas_in_sync)
+    counts = sum_over_replicas(ops.where(ops.equal(place, own), rows, 0))
+    return ops.sum(ops.where(place < own, counts, 0))
+
+
 def global_mean(values, weights):
     """This replica's share of the weighted mean over the global batch.
 

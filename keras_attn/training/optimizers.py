@@ -1,8 +1,10 @@
-"""The optimizer: Adam with warm-up, cosine decay, a clip of the global gradient, a slow layer."""
+"""The optimizer: Adam with a clip of the global gradient and a slow layer."""
 
 import keras
 import tensorflow as tf
 from keras import ops
+
+from keras_attn.training.schedules import paper_schedule
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -99,28 +101,18 @@ class ClippedAdam(keras.optimizers.Adam):
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
-def warmup_cosine(learning_rate, warmup_steps, total_steps):
-    """Schedule: from 0 up to `learning_rate` in `warmup_steps`, then by a cosine to 0.
+def paper_adam(model_units, warmup_steps=4000, clip_norm=None):
+    """The optimizer that the Transformer was trained with: Adam with β₂ 0.98 and ε 1e-9.
 
     Args:
-        learning_rate: float. The peak.
-        warmup_steps: int ≥ 0, in optimizer steps.
-        total_steps: int. Steps of the whole training, warm-up included.
+        model_units: int ≥ 1. d_model, see `paper_schedule`.
+        warmup_steps: int ≥ 1, in optimizer steps.
+        clip_norm: float > 0 or None, as the paper has none.
 
     Returns:
-        `keras.optimizers.schedules.CosineDecay`.
+        `ClippedAdam`.
 
-    Raises:
-        ValueError: warmup_steps ≥ total_steps.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 5.3.
     """
-    if not 0 <= warmup_steps < total_steps:
-        raise ValueError(
-            f"Expected 0 <= warmup_steps < total_steps={total_steps}. "
-            f"Received: warmup_steps={warmup_steps}"
-        )
-    return keras.optimizers.schedules.CosineDecay(
-        initial_learning_rate=0.0 if warmup_steps else learning_rate,
-        decay_steps=total_steps - warmup_steps,
-        warmup_target=learning_rate if warmup_steps else None,
-        warmup_steps=warmup_steps,
-    )
+    schedule = paper_schedule(model_units, warmup_steps)
+    return ClippedAdam(schedule, clip_norm, beta_1=0.9, beta_2=0.98, epsilon=1e-9)

@@ -7,12 +7,21 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from benchmarks import picture_pipeline, restricted_attention, serving_rate, training_rate
+from benchmarks import (
+    picture_pipeline,
+    restricted_attention,
+    serving_rate,
+    training_rate,
+    transformer_speed,
+    translation_task,
+)
 from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.warm_start import set_apart
+from keras_attn.models import transformer
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.text.tokenizer import Tokenizer
 
 
@@ -118,6 +127,37 @@ def test_serving_rate(tmp_path):
         ["beam 2", "2"],
     ]
     assert {row[4] for row in rows} == {"13.0"}
+
+
+TASK = translation_task.Task(
+    vocabulary=67, layers=1, units=6, hidden=11, heads=2, batch=3, source=5, target=7, pairs=2
+)
+
+
+def test_weights_of_the_translation_task_are_the_models():
+    config = TransformerConfig(67, None, 1, 6, 11, 2, 3, 3)
+    model = transformer.Transformer(config)
+    model.build()
+    shapes = {one.path.split("/", 1)[1]: tuple(one.shape) for one in model.weights}
+    weights = TASK.weights()
+    assert {name: one.shape for name, one in weights.items()} == shapes
+    assert not weights["decoder/embedding/table"][:4].any()
+    expected = model.encoder.positions(np.zeros((1, 13, 6), "float32"))[0]
+    np.testing.assert_allclose(translation_task.sinusoids(13, 6), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_transformer_speed(tmp_path):
+    left_out = ("keras-attn, bfloat16",)
+    race = transformer_speed.Race(TASK, tmp_path, [sys.executable], left_out, processor_time=True)
+    seconds, memory, shown = race.run(2)
+    rows = cells(race.shown(seconds, memory))
+    ours, loaded = rows[:2]
+    assert (ours[0], loaded[0]) == (transformer_speed.OURS, transformer_speed.LOADED)
+    assert all(ours[1:]) and all(loaded[1:4]) and loaded[4] == "" and float(loaded[5]) > 100
+    assert np.shape(shown[transformer_speed.OURS][translation_task.BEAM]) == (3, 7)
+    line = transformer_speed.agreement(shown).splitlines()[0]
+    assert line == "keras-attn, SavedModel says what keras-attn does: greedy 100%, beam 4 100%"
 
 
 def test_made_up_captions_fill_a_vocabulary():

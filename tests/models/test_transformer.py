@@ -1,5 +1,6 @@
 """The Transformer equals its slow twin and PyTorch's; masks, files, training, presets."""
 
+import gc
 from pathlib import Path
 
 import keras
@@ -178,7 +179,16 @@ def test_values_of_all_heads_are_as_wide_as_the_model():
         assert config.heads * config.value_units == config.model_units, name
 
 
+@pytest.fixture
+def _nothing_left():
+    """The largest model takes 3 GB with its gradients: none stays behind for the next."""
+    yield
+    keras.utils.clear_session()
+    gc.collect()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_nothing_left")
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_presets_take_a_training_step(name):
     preset = PRESETS[name]

@@ -1,0 +1,132 @@
+"""transformers' Marian on torch in `transformer_speed`, with keras-attn's weights."""
+
+import numpy as np
+import torch
+from transformers import MarianConfig, MarianMTModel
+
+from benchmarks.translation_task import (
+    BEAM,
+    GREEDY,
+    SHOW,
+    SINGLE,
+    SPECIAL,
+    TRAIN,
+    Task,
+    sinusoids,
+)
+from benchmarks.worker import serve
+
+PAD, START, END = 0, 2, 3
+KERNELS = {"query": "q_proj", "key": "k_proj", "value": "v_proj", "output": "out_proj"}
+
+
+def marian(task, path):
+    """The model; one word more than the task has, which is never said, as Marian's padding is."""
+    config = MarianConfig(
+        vocab_size=task.vocabulary + 1,
+        d_model=task.units,
+        encoder_layers=task.layers,
+        decoder_layers=task.layers,
+        encoder_attention_heads=task.heads,
+        decoder_attention_heads=task.heads,
+        encoder_ffn_dim=task.hidden,
+        decoder_ffn_dim=task.hidden,
+        max_position_embeddings=128,
+        activation_function="relu",
+        scale_embedding=True,
+        dropout=0.1,
+        pad_token_id=PAD,
+        eos_token_id=END,
+        decoder_start_token_id=START,
+        forced_eos_token_id=None,
+    )
+    model = MarianMTModel(config).eval()
+    with np.load(path) as arrays, torch.no_grad():
+        _load(model, {name: torch.from_numpy(arrays[name]) for name in arrays.files})
+    return model
+
+
+def _load(model, arrays):
+    for name, parameter in model.named_parameters():
+        if name.endswith("_proj.bias"):
+            parameter.zero_()
+    table = arrays["decoder/embedding/table"]
+    model.model.shared.weight[: len(table)] = table
+    model.model.shared.weight[len(table) :] = 0
+    model.final_logits_bias.zero_()
+    model.final_logits_bias[:, len(table) :] = -1e9
+    for stack, ours in ((model.model.encoder, "encoder"), (model.model.decoder, "decoder")):
+        positions = stack.embed_positions.weight
+        positions.copy_(torch.from_numpy(sinusoids(*positions.shape)))
+        for n, layer in enumerate(stack.layers):
+            _load_layer(layer, arrays, f"{ours}/block_{n}")
+
+
+def _load_layer(layer, arrays, prefix):
+    attentions = {"attention": "self_attn", "cross_attention": "encoder_attn"}
+    norms = {f"{one}_residual": f"{theirs}_layer_norm" for one, theirs in attentions.items()}
+    for one, theirs in attentions.items():
+        if hasattr(layer, theirs):
+            for kernel, name in KERNELS.items():
+                weight = arrays[f"{prefix}/{one}/{kernel}_kernel"]
+                getattr(getattr(layer, theirs), name).weight.copy_(weight.T)
+    for one, theirs in {**norms, "feed_forward_residual": "final_layer_norm"}.items():
+        if hasattr(layer, theirs):
+            getattr(layer, theirs).weight.copy_(arrays[f"{prefix}/{one}/normalization/gamma"])
+            getattr(layer, theirs).bias.copy_(arrays[f"{prefix}/{one}/normalization/beta"])
+    for one, theirs in (("hidden", layer.fc1), ("output", layer.fc2)):
+        theirs.weight.copy_(arrays[f"{prefix}/feed_forward/{one}_kernel"].T)
+        theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{one}_bias"])
+
+
+def make(settings):
+    """The works."""
+    task = Task(**settings["task"])
+    torch.set_num_threads(task.cores)
+    torch.manual_seed(0)
+    model = marian(task, settings["weights"])
+    low = torch.autocast("cpu", torch.bfloat16, enabled=settings["policy"] != "float32")
+    if settings.get("training"):
+        return {TRAIN: trainer(model, task, low)}
+    source = torch.from_numpy(task.sources()).long()
+
+    def tokens(rows, beams):
+        given = source[:rows]
+        with torch.inference_mode(), low:
+            found = model.generate(
+                given,
+                attention_mask=torch.ones_like(given),
+                num_beams=beams,
+                do_sample=False,
+                max_new_tokens=task.target,
+            )
+        return found[:, 1:].tolist()
+
+    return {
+        GREEDY: lambda: len(tokens(task.batch, 1)[0]),
+        BEAM: lambda: len(tokens(task.batch, 4)[0]),
+        SINGLE: lambda: len(tokens(1, 1)[0]),
+        SHOW: lambda: {GREEDY: tokens(task.batch, 1), BEAM: tokens(task.batch, 4)},
+    }
+
+
+def trainer(model, task, low):
+    """A function that does one training step."""
+    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
+    source, target = (torch.from_numpy(one).long() for one in task.pairs_of_tokens())
+    assert int(source.min()) >= SPECIAL
+
+    def step():
+        with low:
+            loss = model(input_ids=source, labels=target).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.item()
+
+    return step
+
+
+if __name__ == "__main__":
+    serve(make)

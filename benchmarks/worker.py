@@ -1,0 +1,97 @@
+"""A process that does named works on request, for measuring other software in turns.
+
+It needs Python alone, so that a peer's process can import it wherever the peer is installed. The
+first line of standard input is a JSON object, its settings; each further line is the name of a
+work, which is answered with one line of JSON: the seconds of processor time that it took, of all
+threads, and what it returned. Whatever else is printed goes to standard error.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+MEMORY = "memory"
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def serve(make):
+    """Answers standard input until it ends.
+
+    Args:
+        make: function of the settings to a dict of functions by name; what they return is JSON.
+    """
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    works = make(json.loads(sys.stdin.readline()))
+    _answer(answers, sorted(works))
+    for line in sys.stdin:
+        name, begin = line.strip(), time.process_time()
+        found = peak() if name == MEMORY else works[name]()
+        _answer(answers, (time.process_time() - begin, found))
+
+
+def _answer(answers, found):
+    answers.write(json.dumps(found) + "\n")
+    answers.flush()
+
+
+def peak() -> float:
+    """MiB that this process has held at most."""
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 2**20
+
+
+class Worker:
+    """A process that serves, to be used as a context.
+
+    Args:
+        python: path of the interpreter.
+        module: name of a module of this repository that calls `serve`.
+        settings: JSON object.
+        log: path of the file for its standard error.
+
+    Raises:
+        RuntimeError: the process ended, with the end of its standard error.
+    """
+
+    def __init__(self, python, module, settings, log):
+        self.log = Path(log)
+        with self.log.open("w") as errors:
+            self.process = subprocess.Popen(
+                [python, "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=ROOT,
+            )
+        self.works = self._ask(json.dumps(settings))
+
+    def do(self, work):
+        """Seconds of processor time that a work took, and what it returned."""
+        return self._ask(work)
+
+    def _ask(self, line):
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
+        if not answer:
+            self.process.wait()
+            end = self.log.read_text()[-2000:]
+            raise RuntimeError(f"Expected an answer to {line[:40]!r}. Received: {end}")
+        return json.loads(answer)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()

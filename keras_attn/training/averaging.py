@@ -1,0 +1,218 @@
+"""Averaged weights: the mean of a model's weights at several moments of its training."""
+
+import contextlib
+import shutil
+import zipfile
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_attn.training.callbacks import better_direction
+from keras_attn.whole_file import made_folder, whole_file
+
+VALUE = "value"
+
+
+class AverageModel(keras.callbacks.Callback):
+    """Keeps the model whose weights are the mean of those of the last, or the best, n moments.
+
+    Moments are the ends of epochs or, with `every`, each so many steps; the model's own weights
+    stay as they are. At the end of each epoch the mean replaces the file in one move. What it is
+    the mean of lies in the folder `snapshots` beside it, a whole file each, named by the step: a
+    training that goes on from an earlier step drops the later ones and takes them again, so that
+    a stopped training ends with the mean of one that was not.
+
+    Stands before `Checkpoint`, after callbacks whose metrics it monitors, and only where a call of
+    `fit` ends with an epoch; with `every`, in all calls of `fit`. `clear` drops the snapshots.
+
+    Args:
+        path: of the `.keras` file.
+        count: int ≥ 1. n.
+        every: int ≥ 1 or None, in optimizer steps.
+        monitor: key of the logs by which the n best epochs are chosen; None for the last n.
+
+    Raises:
+        ValueError: a number < 1; `every` together with `monitor`; while training, a monitor that is
+            not in the logs, a snapshot that is damaged or of another model.
+        OSError: a file cannot be written; what was there is untouched.
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 6.1 (the last 5 for base, the last 20 for big,
+    taken every ten minutes).
+    """
+
+    def __init__(self, path, count=5, every=None, monitor=None):
+        super().__init__()
+        if count < 1 or (every is not None and every < 1):
+            raise ValueError(
+                f"Expected count >= 1 and every >= 1 or None. Received: count={count}, "
+                f"every={every}"
+            )
+        if every is not None and monitor is not None:
+            raise ValueError(
+                "Expected every or monitor, which has values at the ends of epochs. "
+                f"Received: every={every}, monitor={monitor!r}"
+            )
+        self.path, self.count, self.every, self.monitor = Path(path), count, every, monitor
+        self.folder = self.path.with_name(f"{self.path.stem}-snapshots")
+
+    def on_train_begin(self, logs=None):
+        for step, path in self._snapshots():
+            if step > self._step():
+                path.unlink()
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self.every is not None and self._step() % self.every == 0:
+            self._take(0.0)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.every is None:
+            self._take(self._value(logs or {}))
+        self.write(self.model)
+
+    def write(self, model):
+        """Writes the file, if there are snapshots."""
+        paths = [path for _, path in self._snapshots()]
+        if not paths:
+            return
+        shapes = [tuple(variable.shape) for variable in model.weights]
+        mean = average_weights(_read(path, shapes) for path in paths)
+        with _weights_set(model, mean), whole_file(self.path) as partial:
+            model.save(partial)
+
+    def clear(self):
+        """Drops the snapshots, once training has ended."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _step(self):
+        return int(keras.ops.convert_to_numpy(self.model.optimizer.iterations))
+
+    def _snapshots(self):
+        """(step, path) of all, the oldest first."""
+        return sorted((int(path.stem), path) for path in self.folder.glob("[0-9]*.npz"))
+
+    def _value(self, logs):
+        """How good an epoch is: more is better."""
+        if self.monitor is None:
+            return 0.0
+        if self.monitor not in logs:
+            raise ValueError(
+                f"Expected a monitor of {sorted(logs)}. Received: monitor={self.monitor!r}"
+            )
+        value = float(logs[self.monitor])
+        value = value if better_direction(self.monitor) == "max" else -value
+        return -np.inf if np.isnan(value) else value
+
+    def _take(self, value):
+        """Writes a snapshot; where there are too many, drops the worst, of equals the oldest."""
+        made_folder(self.folder)
+        arrays = {f"{n}": one for n, one in enumerate(_arrays(self.model))}
+        with whole_file(self.folder / f"{self._step():09}.npz") as partial:
+            np.savez(partial, **arrays, **{VALUE: value})
+        ranked = sorted((_read_value(path), step, path) for step, path in self._snapshots())
+        for *_, path in ranked[: -self.count]:
+            path.unlink()
+
+
+def average_weights(weights):
+    """The mean of several models' weights, summed in float32.
+
+    Args:
+        weights: iterable of lists of arrays, of one model each.
+
+    Returns:
+        list of arrays: float32 means; where they are no floats, those of the last model.
+
+    Raises:
+        ValueError: no models, or models of different shapes.
+
+    Example:
+        >>> average_weights([[np.float32([2, 4])], [np.float32([4, 8])]])[0].tolist()
+        [3.0, 6.0]
+    """
+    total, count = None, 0
+    for arrays in weights:
+        shapes = [np.shape(one) for one in arrays]
+        if total is not None and shapes != [np.shape(one) for one in total]:
+            raise ValueError(f"Expected models of one shape. Received: model {count} with {shapes}")
+        if total is None:
+            total = [np.array(one, "float32") if _is_float(one) else one for one in arrays]
+        else:
+            total = [one + new if _is_float(one) else new for one, new in zip(total, arrays)]
+        count += 1
+    if total is None:
+        raise ValueError("Expected one model or more. Received: none")
+    return [one / np.float32(count) if _is_float(one) else one for one in total]
+
+
+def average_models(paths, path):
+    """Writes a model whose weights are the mean of those of saved models.
+
+    Args:
+        paths: of the `.keras` files, one or more of one architecture.
+        path: of the `.keras` file to write; the last model's in all else.
+
+    Returns:
+        the `keras.Model`.
+
+    Raises:
+        ValueError: no models, or models of different shapes.
+        OSError: the file cannot be written.
+    """
+    loaded = []
+
+    def weights():
+        for one in paths:
+            loaded[:] = [keras.saving.load_model(one, compile=False)]
+            yield _arrays(loaded[0])
+
+    mean = average_weights(weights())
+    _assign(loaded[0], mean)
+    with whole_file(path) as partial:
+        loaded[0].save(partial)
+    return loaded[0]
+
+
+def _arrays(model):
+    """The model's weights; floats as float32, which every file can hold."""
+    arrays = [keras.ops.convert_to_numpy(variable) for variable in model.weights]
+    return [one.astype("float32") if _is_float(one) else one for one in arrays]
+
+
+def _is_float(array):
+    return keras.backend.is_float_dtype(str(array.dtype))
+
+
+def _assign(model, arrays):
+    for variable, array in zip(model.weights, arrays):
+        variable.assign(array)
+
+
+@contextlib.contextmanager
+def _weights_set(model, arrays):
+    """The model with other weights for a while."""
+    before = [keras.ops.convert_to_numpy(variable).copy() for variable in model.weights]
+    try:
+        _assign(model, arrays)
+        yield
+    finally:
+        _assign(model, before)
+
+
+def _read(path, shapes):
+    """A snapshot's arrays, of the shapes that the model's weights have."""
+    try:
+        with np.load(path) as saved:
+            arrays = [saved[name] for name in saved.files if name != VALUE]
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"Expected a snapshot at {path}. Received: a damaged file ({error})"
+        ) from error
+    if [array.shape for array in arrays] != shapes:
+        raise ValueError(f"Expected a snapshot of this model at {path}. Received: another's")
+    return arrays
+
+
+def _read_value(path):
+    with np.load(path) as saved:
+        return float(saved[VALUE])

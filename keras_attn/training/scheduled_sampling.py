@@ -1,0 +1,132 @@
+"""Scheduled sampling: training on the model's own words, more and more of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import PAD_ID, TOKENS
+from keras_attn.decoding import Candidates, Greedy, Sampling
+from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.replicas import first_row
+from keras_attn.ops.scan import scan
+
+
+@dataclass(frozen=True)
+class ScheduledSampling:
+    """Decoder inputs of which a share is gold and the rest are the model's own words.
+
+    From left to right, each token after the first is the gold one with probability ε_i, else what
+    the model, without dropout, predicts after the mixed tokens before it. Then comes an ordinary
+    training step on these inputs; no gradient flows through the choice. Padding stays padding, and
+    the targets stay as they are. ε = 1 is teacher forcing, ε = 0 free running.
+
+    The choice is a function of the seed, the updates done and the example's place in the global
+    batch: a resumed training makes the same, and two devices make those of one.
+
+    Args:
+        share: function of the updates done, i, to ε_i, such as `InverseSigmoidShare(1000)`.
+        strategy: how the model chooses: `Sampling(...)`, whose own seed and n do not count, or
+            `Greedy()`.
+        seed: int.
+
+    Raises:
+        ValueError: another strategy.
+
+    Example:
+        >>> from keras_attn.training.gold_shares import LinearShare
+        >>> sampling = ScheduledSampling(LinearShare(slope=1e-4, floor=0.2))
+
+    `sampling.attach(model)`, before `model.fit`, is all there is to do.
+
+    Source: Bengio et al. 2015, arXiv:1506.03099.
+    """
+
+    share: Callable[[Any], Any]
+    strategy: Greedy | Sampling = field(default_factory=Sampling)
+    seed: int = 0
+
+    def __post_init__(self):
+        if not isinstance(self.strategy, Greedy | Sampling):
+            raise ValueError(f"Expected Greedy or Sampling. Received: strategy={self.strategy!r}")
+
+    def attach(self, model):
+        """Lets `model.fit` train on mixed inputs from now on; nothing of it is saved.
+
+        Args:
+            model: `keras.Model` that is a `Stepper` whose `start` takes a batch, such as
+                `Captioner` or `Transformer`.
+        """
+        kind = type(model)
+
+        def train_step(data):
+            batch, *rest = keras.utils.unpack_x_y_sample_weight(data)
+            mixed = self.mixed(model, batch, model.optimizer.iterations)
+            return kind.train_step(model, ({**batch, TOKENS: mixed}, *rest))
+
+        model.train_step = train_step
+        model.train_function = None
+
+    def mixed(self, stepper, batch, step):
+        """The decoder's inputs for one training step.
+
+        Args:
+            stepper: `Stepper` whose `start` takes the batch.
+            batch: dict with TOKENS int32 (B, T) or (B, C, T), and what `start` reads.
+            step: int scalar. Updates done.
+
+        Returns:
+            int32, shape of TOKENS.
+        """
+        gold = ops.cast(batch[TOKENS], "int32")
+        if gold.shape[-1] == 1:
+            return gold
+        length = ops.shape(gold)[-1]
+        memory, state = stepper.start(batch, length)
+        if len(gold.shape) == 3:
+            state = stepper.widen(state, gold.shape[1])
+        rows = ops.transpose(ops.reshape(gold, (-1, length)))
+        own = self._own_tokens(stepper, memory, ops.shape(rows), step)
+        coins = self._coins(ops.shape(rows), step) < self.share(step)
+        coins = ops.logical_or(coins, ops.equal(rows, PAD_ID))
+
+        def advance(carry, inputs):
+            tokens, state = carry
+            time, word, is_gold = inputs
+            predicted, state = own(time, tokens, state)
+            tokens = ops.where(is_gold, word, predicted)
+            return (tokens, state), (tokens,)
+
+        times = ops.arange(length - 1, dtype="int32")
+        _, (chosen,) = scan(advance, (rows[0], state), (times, rows[1:], coins[1:]))
+        chosen = ops.concatenate([rows[:1], chosen], axis=0)
+        return ops.reshape(ops.transpose(chosen), ops.shape(gold))
+
+    def _own_tokens(self, stepper, memory, shape, step):
+        """Function (time, tokens (N,), state) to the model's next tokens (N,) and state."""
+        length, rows = shape
+        strategy = self.strategy
+        if isinstance(strategy, Sampling):
+            strategy = replace(strategy, seed=self._seeds(rows, step), n=1)
+        beginning = strategy.begin(rows, 1, length)  # At every step, so that none has ended.
+
+        def own(time, tokens, state):
+            result = stepper.step(tokens, memory, state)
+            scores = ops.log_softmax(ops.cast(result.logits, "float32"), axis=-1)
+            _, selection = strategy.advance(beginning, Candidates(scores), time, length)
+            return selection.tokens[:, 0], result.state
+
+        return own
+
+    def _coins(self, shape, step):
+        """float32 (T, N) in [0, 1); `Sampling` draws from the same seeds by another counter."""
+        length, rows = shape
+        times = ops.arange(length, dtype="int32")[:, None]
+        return counter_uniform(self._seeds(rows, step), times, 1)
+
+    def _seeds(self, rows, step):
+        """uint32 (N,), one for each row of the global batch."""
+        places = first_row(rows) + ops.arange(rows, dtype="int32")
+        return derived_seed(derived_seed(self.seed, ops.cast(step, "int32")), places)

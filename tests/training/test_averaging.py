@@ -1,0 +1,156 @@
+"""Averages of weights: those of a plain mean, also where training was killed."""
+
+import signal
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from keras_attn.training.averaging import AverageModel, average_models, average_weights
+from tests.training import interrupted_averaging
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+def compiled():
+    keras.utils.set_random_seed(5)
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    model.compile(keras.optimizers.Adam(0.1), "mse")
+    return model
+
+
+class Recorder(keras.callbacks.Callback):
+    """The weights at the end of each step, and logs of one's own for each epoch."""
+
+    def __init__(self, values=None):
+        super().__init__()
+        self.steps, self.values = [], values
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.steps.append(self.model.get_weights())
+
+    def on_epoch_end(self, epoch, logs=None):
+        if self.values:
+            logs["val_score"] = self.values[epoch]
+
+
+def train(path, epochs=4, values=None, **options):
+    """Trains epochs of 3 steps; returns the model and its weights after each step."""
+    recorder, model = Recorder(values), compiled()
+    random = np.random.default_rng(1)
+    data = random.normal(size=(3, 3)), random.normal(size=(3, 2))
+    average = AverageModel(path, **options)
+    model.fit(*data, batch_size=1, epochs=epochs, verbose=0, callbacks=[recorder, average])
+    return model, recorder.steps
+
+
+def saved(path):
+    return keras.saving.load_model(path, compile=False).get_weights()
+
+
+def check_mean(found, steps, chosen):
+    for place, array in enumerate(found):
+        expected = np.mean([np.float64(steps[step - 1][place]) for step in chosen], axis=0)
+        np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen"),
+    [
+        ({"count": 3}, (6, 9, 12)),
+        ({"count": 7}, (3, 6, 9, 12)),
+        ({"count": 2, "every": 5}, (5, 10)),
+        ({"count": 2, "monitor": "val_score", "values": (0.5, 0.9, float("nan"), 0.7)}, (6, 12)),
+        ({"count": 1, "monitor": "val_score", "values": (0.5, 0.5, 0.2, 0.3)}, (6,)),
+    ],
+)
+def test_the_file_holds_the_mean(options, chosen, tmp_path):
+    model, steps = train(tmp_path / "average.keras", **options)
+    check_mean(saved(tmp_path / "average.keras"), steps, chosen)
+    for found, last in zip(model.get_weights(), steps[-1]):
+        np.testing.assert_array_equal(found, last)
+    names = sorted(path.name for path in (tmp_path / "average-snapshots").iterdir())
+    assert names == [f"{step:09}.npz" for step in chosen]
+
+
+def test_a_loss_is_best_where_it_is_least(tmp_path):
+    callback = AverageModel(tmp_path / "average.keras", 1, monitor="val_loss")
+    callback.set_model(compiled())
+    for epoch, loss in enumerate((3.0, 2.0, 4.0)):
+        callback.model.optimizer.iterations.assign(epoch)
+        callback.model.layers[0].bias.assign([epoch, epoch])
+        callback.on_epoch_end(epoch, {"val_loss": loss})
+    assert saved(tmp_path / "average.keras")[1].tolist() == [1, 1]
+    with pytest.raises(ValueError, match=r"monitor of \['loss'\].*monitor='val_loss'"):
+        callback.on_epoch_end(3, {"loss": 1.0})
+
+
+@pytest.mark.parametrize("every", [0, 4])
+def test_killed_training_has_the_same_average(every, tmp_path):
+    step = int(np.random.default_rng().integers(6, 20))
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for folder in (whole, killed):
+        folder.mkdir()
+    interrupted_averaging.main(whole, 0, every)
+    for kill in (step, 0):
+        program = [sys.executable, "-m", "tests.training.interrupted_averaging"]
+        command = [*program, str(killed), str(kill), str(every)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == (-signal.SIGKILL if kill else 0), done.stderr[-2000:]
+    found, expected = (saved(folder / "average.keras") for folder in (killed, whole))
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other, rtol=1e-5, err_msg=f"killed at step {step}")
+
+
+def test_later_snapshots_are_dropped_and_cleared(tmp_path):
+    train(tmp_path / "average.keras", epochs=3, count=3)
+    callback = AverageModel(tmp_path / "average.keras")
+    callback.set_model(compiled())
+    callback.model.optimizer.iterations.assign(6)
+    callback.on_train_begin()
+    assert len(list(callback.folder.iterdir())) == 2
+    callback.clear()
+    assert not callback.folder.exists()
+
+
+def test_a_damaged_or_foreign_snapshot_is_named(tmp_path):
+    train(tmp_path / "average.keras", epochs=1)
+    callback = AverageModel(tmp_path / "average.keras")
+    other = keras.Sequential([keras.Input((3,)), keras.layers.Dense(7)])
+    with pytest.raises(ValueError, match=r"snapshot of this model at .*000000003.npz"):
+        callback.write(other)
+    (callback.folder / "000000003.npz").write_bytes(b"PK but no archive")
+    with pytest.raises(ValueError, match=r"Expected a snapshot at .*damaged"):
+        callback.write(compiled())
+
+
+def test_average_models(tmp_path):
+    models, paths = [compiled() for _ in range(3)], []
+    for place, model in enumerate(models):
+        model.set_weights([one + place**2 for one in model.get_weights()])
+        paths.append(tmp_path / f"{place}.keras")
+        model.save(paths[-1])
+    made = average_models(paths, tmp_path / "mean.keras")
+    check_mean(saved(tmp_path / "mean.keras"), [one.get_weights() for one in models], (1, 2, 3))
+    check_mean(made.get_weights(), [one.get_weights() for one in models], (1, 2, 3))
+
+
+def test_sums_are_float32():
+    found = average_weights([[np.float16([60000])]] * 3)
+    assert found[0].dtype == np.float32 and found[0] == 60000
+
+
+def test_bad_arguments(tmp_path):
+    with pytest.raises(ValueError, match="Received: count=0"):
+        AverageModel(tmp_path, 0)
+    with pytest.raises(ValueError, match="every=0"):
+        AverageModel(tmp_path, every=0)
+    with pytest.raises(ValueError, match="every=5, monitor='val_loss'"):
+        AverageModel(tmp_path, every=5, monitor="val_loss")
+    with pytest.raises(ValueError, match=r"one model or more\. Received: none"):
+        average_weights([])
+    with pytest.raises(ValueError, match=r"models of one shape\. Received: model 1"):
+        average_weights([[np.zeros(3)], [np.zeros(5)]])
