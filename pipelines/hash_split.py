@@ -13,12 +13,17 @@ def place_of(content: bytes) -> float:
 
 
 def split_by_place(
-    records: Sequence[T], places: Sequence[float], dev_share: float, test_share: float
+    records: Sequence[T],
+    places: Sequence[float],
+    dev_share: float,
+    test_share: float,
+    need_dev: bool = True,
 ) -> dict[str, list[T]]:
     """Splits records into "train", "dev" and "test" by their places.
 
-    Places below `dev_share` go to dev, those of the next `test_share` to test. Where dev would be
-    empty, the record of the lowest place in train, with those of the same place, is dev.
+    Places below `dev_share` go to dev, those of the next `test_share` to test. Where `need_dev` and
+    dev would be empty, the record of the lowest place in train, with those of the same place, is
+    dev.
 
     Raises:
         ValueError: shares below 0 or with a sum of 1 or more.
@@ -29,7 +34,7 @@ def split_by_place(
             f"Received: dev_share={dev_share}, test_share={test_share}"
         )
     sides = [_side(place, dev_share, test_share) for place in places]
-    if "dev" not in sides and "train" in sides:
+    if need_dev and "dev" not in sides and "train" in sides:
         lowest = min(place for place, side in zip(places, sides) if side == "train")
         sides = [
             "dev" if side == "train" and place == lowest else side
