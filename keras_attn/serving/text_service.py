@@ -120,6 +120,7 @@ class TextService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "Expected as many targets as sources."
         )
+        (source, count), (target, _) = at_least_one(source), at_least_one(target)
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         unreadable = text_reasons(target)
         target = tf.where(unreadable == "", target, "")
@@ -127,7 +128,8 @@ class TextService(tf.Module):
         logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
         unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
         long = too_long("a target", counts, self.max_length)
-        return scores_of(logits, targets, first_reason(reasons, unreadable, long))
+        answer = scores_of(logits, targets, first_reason(reasons, unreadable, long))
+        return {key: value[:count] for key, value in answer.items()}
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""

@@ -116,8 +116,8 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     axes[0].imshow(image)
     for axis, word, weights in zip(axes[1:], explanation.words, explanation.weights):
         axis.imshow(_overlay(image, weights))
-        axis.set_title(_drawable(word), fontsize=13, pad=3)
-    figure.suptitle(_drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
+        axis.set_title(drawable(word), fontsize=13, pad=3)
+    figure.suptitle(drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
     figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
     return figure
 
@@ -129,7 +129,7 @@ def _as_the_model_sees_it(picture):
     return Image.alpha_composite(sheet, image).convert("RGB")
 
 
-def _drawable(text):
+def drawable(text):
     """The text with □ for what matplotlib's font cannot show; $ is no mathematics."""
     known = get_font(findfont(FontProperties())).get_charmap()
     shown = "".join(one if ord(one) in known else "□" for one in text)

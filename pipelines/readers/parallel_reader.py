@@ -35,19 +35,18 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
 
 def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
     """Pairs of files stem.source and stem.target, plain or .gz, by their stems; in order."""
+    source, target = source.lower(), target.lower()
     found: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir(), reverse=True):  # The plain one counts, where both are.
         suffix = suffix_of(path).removeprefix(".")
-        if suffix in (source.lower(), target.lower()) and path.is_file():
+        if suffix in (source, target) and path.is_file():
             found.setdefault(stem_of(path), {})[suffix] = path
-    pairs = {
-        stem: (own.get(source.lower()), own.get(target.lower())) for stem, own in found.items()
-    }
-    return {stem: (one, two) for stem, (one, two) in sorted(pairs.items()) if one and two}
+    both = {stem: own for stem, own in sorted(found.items()) if {source, target} <= set(own)}
+    return {stem: (own[source], own[target]) for stem, own in both.items()}
 
 
 def languages(folder: Path) -> list[str]:
-    """Suffixes that look like languages' and that two or more of a folder's files share a stem by."""
+    """Suffixes like languages' of files in a folder that differ in nothing else of their names."""
     stems: dict[str, set[str]] = {}
     for path in folder.iterdir():
         if path.is_file() and LANGUAGE.fullmatch(suffix_of(path)):

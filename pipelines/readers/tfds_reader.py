@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import tensorflow as tf
 from tqdm import tqdm
 
 from pipelines.readers.record import CAPTION_COLUMNS, IMAGE_COLUMNS
@@ -112,9 +113,7 @@ def _write_texts(wanted, folder):
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
             for one in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
-                values = {
-                    key: value.numpy() for key, value in one.items() if hasattr(value, "numpy")
-                }
+                values = {key: own.numpy() for key, own in one.items() if tf.is_tensor(own)}
                 texts = {key: own for key, own in values.items() if isinstance(own, bytes)}
                 decoded = {key: _decoded(own) for key, own in texts.items()}
                 file.write(json.dumps(decoded) + "\n")
