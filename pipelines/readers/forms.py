@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from pipelines.readers.csv_reader import header_of, read_csv
-from pipelines.readers.json_reader import is_coco, load_json, read_json, read_jsonl
+from pipelines.readers.json_reader import is_coco, load_json, members_of, read_json, read_jsonl
 from pipelines.readers.record import Columns, Record, bytes_of, suffix_of, text_of
 from pipelines.readers.text_reader import is_token_file, read_tokens
 
@@ -46,7 +46,7 @@ def shows_records(path: Path, columns: Columns) -> bool:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and not columns.missing_of(list(value)):
+        if isinstance(value, dict) and not columns.missing_of(list(members_of(value, columns))):
             return True
     return False
 

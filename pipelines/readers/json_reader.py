@@ -25,6 +25,12 @@ def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
         yield from _records(value, line, columns, "")
 
 
+def members_of(value: dict, columns: Columns) -> dict:
+    """The object with both things of a record: itself, or what it has under "translation"."""
+    inner = value.get("translation")
+    return inner if isinstance(inner, dict) and columns.missing_of(list(value)) else value
+
+
 def load_json(path: Path) -> Any:
     """A JSON file's value.
 
@@ -57,8 +63,7 @@ def _records(value, line, columns, place):
     if not isinstance(value, dict):
         yield Record(line, reason=f"{place}expected an object, received {value!r:.40}")
         return
-    if columns.missing_of(list(value)) and isinstance(value.get("translation"), dict):
-        value = value["translation"]
+    value = members_of(value, columns)
     words = columns.known.words
     first = value.get(columns.first_of(list(value)))
     texts = value.get(columns.second_of(list(value)))
