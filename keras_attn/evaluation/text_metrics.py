@@ -40,8 +40,8 @@ def text_signatures() -> dict[str, str]:
     """sacreBLEU's signature of each of its metrics, for one reference a text."""
     found = {}
     for name, metric in _metrics().items():
-        metric.corpus_score(["a"], [["a"]])
-        found[name] = f"{metric.name}|{metric.get_signature()}"
+        score = metric.corpus_score(["a"], [["a"]])
+        found[name] = f"{score.name}|{metric.get_signature()}"
     return found
 
 

@@ -101,7 +101,7 @@ def test_score_equals_the_model_step_by_step(service, saved):
 
 
 def test_bad_pairs_to_score(saved):
-    targets = [b"eins", b"eins", b"\xff", b"eins", b"eins", b"eins", b"eins", b"eins " * 30]
+    targets = [b"eins", b"eins", b"\xff", b"eins", b"eins", b"eins", b"eins", b"zwei " * 30]
     found = saved.score(TEXTS, targets)
     target_reason = f"a target of 31 pieces, its end included (expected at most {LENGTH})"
     expected = ["", EMPTY, f"the target: {NOT_UTF8}", *REASONS[3:7], target_reason]
