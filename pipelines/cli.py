@@ -210,7 +210,7 @@ def _predict(arguments):
     for asked, answer in zip(found, saved.answers(found)):
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
-            failed.append(f"{shown:.80}: {error}")
+            failed.append(f"{shown or repr(shown):.80}: {error}")
             continue
         for text, score in zip(answer[TEXT], answer[SCORE]):
             print(f"{shown}\t{score:.2f}\t{text.decode()}")

@@ -115,7 +115,7 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     assert main(["predict", str(model), "--file", str(path)]) == 2
     printed = capsys.readouterr()
     assert printed.out == direct
-    assert "an empty text" in printed.err and "�: not UTF-8" in printed.err
+    assert "'': an empty text" in printed.err and "�: not UTF-8" in printed.err
     assert main(["predict", str(model)]) == 2
     assert "Expected something to ask" in capsys.readouterr().err
 
