@@ -42,7 +42,8 @@ def untrained(recipe) -> CaptionService:
     kernel, bias = model.decoder.logits.get_weights()
     bias[END_ID] = -1e3
     model.decoder.logits.set_weights([kernel, bias])
-    return CaptionService(model, tokenizer, recipe.strategy(), recipe.lengths[-1], recipe.fit)
+    strategy = Beam(recipe.beam_width, recipe.length_alpha)
+    return CaptionService(model, tokenizer, strategy, recipe.lengths[-1], recipe.fit)
 
 
 def compare(service: CaptionService, pictures, batches, width: int, repeats: int) -> str:

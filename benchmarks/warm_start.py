@@ -39,7 +39,11 @@ def compare(data, out, subject, count, cache=None) -> str:
             warm.recipe(OwnPictures, {}), own, Path(out) / "warm", "own_pictures", cache, warm
         ),
         f"{count} pictures, from scratch": _trained(
-            Flickr8k(epochs=30), own, Path(out) / "scratch", "flickr8k", cache
+            Flickr8k(epochs=30, patience=30, warmup_steps=20),
+            own,
+            Path(out) / "scratch",
+            "flickr8k",
+            cache,
         ),
     }
     lines = ["| captioner | BLEU-1 | BLEU-4 | CIDEr-D |", "| --- | --- | --- | --- |"]

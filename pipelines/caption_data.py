@@ -1,22 +1,29 @@
 """Everything that `fit` wants of a data folder: tokenizer, batches, features."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.batches import CaptionBatches
-from pipelines.captioning import CaptioningRecipe
 from pipelines.features import cached_features
-from pipelines.records import CaptionedPicture
+from pipelines.picture_check import naming_pictures
+from pipelines.recipe import TARGET_TOKENIZER, TrainingData
+from pipelines.records import CaptionedPicture, data_folder
 from pipelines.user_cache import user_cache
+
+if TYPE_CHECKING:
+    from pipelines.captioning import CaptioningRecipe
 
 
 @dataclass(frozen=True)
-class CaptionData:
+class CaptionData(TrainingData):
     """Everything that `fit` wants of a data folder.
 
     Attributes:
+        folder: path of the data folder.
         tokenizer: `Tokenizer`, learned from the training captions.
         batches: `CaptionBatches`.
         splits: dict of lists of records.
@@ -27,6 +34,7 @@ class CaptionData:
         steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
     """
 
+    folder: Path
     tokenizer: Tokenizer
     batches: CaptionBatches
     splits: dict[str, list[CaptionedPicture]]
@@ -37,7 +45,7 @@ class CaptionData:
 
     @classmethod
     def load(
-        cls, recipe: CaptioningRecipe, folder, cache=None, tokenizer=None, encoder=None
+        cls, recipe: "CaptioningRecipe", folder, cache=None, tokenizer=None, encoder=None
     ) -> "CaptionData":
         """Reads a folder, learns the tokenizer and makes the data sets.
 
@@ -69,12 +77,33 @@ class CaptionData:
             features = _features(recipe, splits, encoder, cache)
         of = features or {"train": None, "dev": None}
         dev = batches.dataset(splits["dev"], of["dev"])
-        return cls(tokenizer, batches, splits, skipped, features, dev, steps)
+        folder = data_folder(folder)
+        return cls(folder, tokenizer, batches, splits, skipped, features, dev, steps)
 
     @property
     def train(self) -> tf.data.Dataset:
         """Training data set, shuffled anew in each epoch and without end."""
         return self.training(0)
+
+    @property
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """See `TrainingData`."""
+        return {TARGET_TOKENIZER: self.tokenizer}
+
+    def report(self) -> list[str]:
+        """See `TrainingData`."""
+        cut = self.batches.longer(self.splits["train"])
+        longest = self.batches.lengths[-1]
+        return [f"{cut} training captions are longer than {longest} pieces: cut"] if cut else []
+
+    def naming_faults(self):
+        """See `TrainingData`."""
+        paths = [one.path for records in self.splits.values() for one in records]
+        return naming_pictures(paths, self.folder)
+
+    def frozen(self) -> bool:
+        """Whether features of a resting encoder are read."""
+        return self.features is not None
 
     def thawed(self) -> "CaptionData":
         """The same data as pictures, for an encoder that trains."""

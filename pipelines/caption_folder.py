@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pipelines.skipped import Skipped, check_share
+
 
 @dataclass(frozen=True)
 class CaptionedPicture:
@@ -11,27 +13,6 @@ class CaptionedPicture:
     name: str
     path: Path
     captions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A record that could not be used: where it stands and why.
-
-    Attributes:
-        file: that holds it.
-        line: from 1; 0 where no line is known.
-        reason: why it could not be used.
-        name: of its picture, empty where it is not known.
-    """
-
-    file: Path
-    line: int
-    reason: str
-    name: str = ""
-
-    def __str__(self):
-        place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return f"{place}: {self.reason}"
 
 
 @dataclass
@@ -61,15 +42,4 @@ class CaptionFolder:
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
-        if len(self.skipped) > tolerance * self.records:
-            raise ValueError(
-                f"Expected at most {tolerance:.1%} unusable records. "
-                f"Received: {len(self.skipped)} of {self.records}:{listing(self.skipped)}"
-            )
-
-
-def listing(skipped: list[Skipped], most: int = 20) -> str:
-    """The first few skipped records, one a line, and how many more there are."""
-    lines = "".join(f"\n  {one}" for one in skipped[:most])
-    more = len(skipped) - most
-    return lines + (f"\n  … and {more} more" if more > 0 else "")
+        check_share(self.skipped, self.records, tolerance)

@@ -1,6 +1,8 @@
 """The captioning recipe: what can be chosen, and the data, model and optimizer made from it."""
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
 
 import keras
 
@@ -11,13 +13,16 @@ from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.serving.pictures import FITS, PictureFormat
+from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
-from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
-from keras_attn.training.schedules import warmup_cosine
 from pipelines.batches import CaptionBatches
-from pipelines.choices import check_choices
+from pipelines.caption_callbacks import caption_pictures, caption_scoring
+from pipelines.caption_data import CaptionData
+from pipelines.caption_evaluation import CaptionEvaluation
+from pipelines.choices import monitors_of
+from pipelines.recipe import TARGET_TOKENIZER, Recipe, option
 from pipelines.records import (
     data_folder,
     listed_pictures,
@@ -25,57 +30,61 @@ from pipelines.records import (
     split_pictures,
 )
 
-
-def option(default, text):
-    """A field of a recipe with its line of help; the command line makes a flag of it."""
-    return field(default=default, metadata={"help": text})
+GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
+MONITORS = monitors_of(GENERATION_METRICS)
+CONTEXTS = ("soft", "hard", "mean", "bottleneck")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptioningRecipe:
+class CaptioningRecipe(Recipe):
     """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts.
 
     Raises:
         ValueError: a choice out of its range, when the recipe is made.
     """
 
+    kind = "captioning"
+    unit = "pictures"
+    monitors = MONITORS
+    chosen = {"context": CONTEXTS, "fit": FITS}
+    settled = (
+        "image_size",
+        "fit",
+        "vocabulary_size",
+        "lowercase",
+        "embedding_units",
+        "hidden_units",
+        "context",
+        "attention_units",
+        "feature_units",
+    )
+
     captions_file: str = option("auto", "file of captions; auto takes the one there is")
     image_column: str = option("auto", "column or key with the picture's name")
     caption_column: str = option("auto", "column or key with the caption")
     image_folder: str = option("images", "folder of the pictures, inside the data folder")
-    tolerance: float = option(0.01, "share of unusable records above which training does not start")
-    dev_share: float = option(0.1, "share of pictures for dev where no split files exist")
-    test_share: float = option(0.1, "share of pictures for test where no split files exist")
     image_size: int = option(224, "height and width of the picture in pixels")
     fit: str = option("squash", "squash (change the aspect ratio) or crop (cut the center)")
-    vocabulary_size: int = option(4000, "most pieces that the tokenizer learns")
-    lowercase: bool = option(True, "put captions in lower case")
     batch_size: int = option(16, "pictures in a batch, over all devices")
     captions_per_picture: int = option(5, "captions of one picture in a batch row")
-    lengths: tuple[int, ...] = option((16, 24, 40), "bucket lengths in pieces")
     embedding_units: int = option(256, "width of embeddings and deep output")
     hidden_units: int = option(512, "width of the LSTM")
     context: str = option("soft", "soft or hard attention, or none: mean (feature) or bottleneck")
     attention_units: int = option(256, "width of the attention's hidden layer")
     feature_units: int = option(0, "width to which features are projected first; 0: as they are")
-    dropout: float = option(0.3, "dropout probability")
     attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
     fine_tune: bool = option(False, "train the encoder too, without a feature cache")
     fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
     encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
-    epochs: int = option(10, "passes over the training pictures")
-    learning_rate: float = option(1e-3, "peak learning rate")
-    warmup_steps: int = option(200, "optimizer steps of warm-up")
-    label_smoothing: float = option(0.1, "probability spread over the vocabulary")
-    clip_norm: float = option(5.0, "largest norm of the global gradient")
     monitor: str = option("val_cider_d", "metric that picks the best epoch")
-    patience: int = option(3, "epochs without a better metric before training stops")
-    seed: int = option(0, "seed of weights, dropout and shuffling")
-    beam_width: int = option(4, "beam width in evaluation and export")
-    length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
 
     def __post_init__(self):
-        check_choices(self.values())
+        super().__post_init__()
+        if self.fine_tune_from and not self.fine_tune:
+            raise ValueError(
+                "Expected fine_tune with fine_tune_from. Received: "
+                f"fine_tune={self.fine_tune}, fine_tune_from={self.fine_tune_from}"
+            )
 
     def encoder(self):
         """The picture encoder, untrained or pretrained."""
@@ -113,24 +122,37 @@ class CaptioningRecipe:
         return model
 
     def optimizer(self, model, steps):
-        """The optimizer for a training of `steps` steps."""
-        warmup = min(self.warmup_steps, steps // 3)
-        schedule = warmup_cosine(self.learning_rate, warmup, steps)
+        """See `Recipe`."""
         slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
-        return ClippedAdam(schedule, self.clip_norm, slow_layer=model.encoder.name, **slow)
+        slow["slow_layer"] = model.encoder.name
+        return ClippedAdam(self.schedule(steps), self.clip_norm, **slow)
 
-    def compile(self, model, steps, **options):
-        """Compiles a model with the recipe's optimizer, loss and metrics."""
-        model.compile(
-            optimizer=self.optimizer(model, steps),
-            loss=TokenCrossEntropy(self.label_smoothing),
-            weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
-            **options,
-        )
+    def thaw_step(self):
+        """See `Recipe`."""
+        return self.fine_tune_from if self.fine_tune else 0
 
-    def strategy(self):
-        """The decoding strategy of evaluation and export."""
-        return Beam(self.beam_width, self.length_alpha)
+    def load(self, data, cache=None, source=None, replicas=1):
+        """See `Recipe`."""
+        given = (source.tokenizers[TARGET_TOKENIZER], source.model.encoder) if source else ()
+        return CaptionData.load(self, data, cache, *given)
+
+    def vocabulary_sizes(self, model):
+        """See `Recipe`."""
+        return {TARGET_TOKENIZER: model.decoder.config.vocabulary_size}
+
+    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width, n_best=1):
+        """See `Recipe`."""
+        strategy = Beam(beam_width, self.length_alpha, n_best)
+        tokenizer = tokenizers[TARGET_TOKENIZER]
+        return CaptionService(model, tokenizer, strategy, self.lengths[-1], self.fit)
+
+    def scoring(self, model, data):
+        """See `Recipe`."""
+        return [caption_scoring(model, data, self.lengths[-1])]
+
+    def pictures(self, model, data, log):
+        """See `Recipe`."""
+        return [caption_pictures(model, data, self.lengths[-1], self.fit, log)]
 
     def read(self, folder):
         """Reads and splits a data folder, or whatever else `read_captions` reads.
@@ -190,6 +212,25 @@ class CaptioningRecipe:
             seed=self.seed,
         )
 
-    def values(self):
-        """The choices as a dict that JSON can hold."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+    def asked(self, record):
+        """See `Recipe`."""
+        return str(record.path), record.path.read_bytes()
+
+    def evaluation(self, records, texts, scores, service, **facts):
+        """See `Recipe`."""
+        return CaptionEvaluation.of(records, texts, scores, service, **facts)
+
+    def card(self, service):
+        """See `Recipe`."""
+        pictures = service.picture_format
+        return {
+            "What it does": "Describes a picture in a sentence (Show, Attend and Tell): "
+            f"{type(service.model.encoder).__name__}, {service.model.count_params():,} parameters, "
+            f"exported {date.today().isoformat()}.",
+            "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
+            "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
+            "caption to score (log-probability in nats), token_scores, error. Pictures are fitted "
+            f"to {pictures.height}×{pictures.width} by {pictures.fit}.",
+            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
+            "trained on, and of the pretrained encoder where there is one.",
+        }

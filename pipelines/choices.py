@@ -1,14 +1,10 @@
-"""Which values the choices of a captioning recipe may have."""
+"""Which values the choices of recipes may have."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from keras_attn.serving.pictures import FITS
-
 METRICS = ("loss", "token_accuracy")
-GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
-MONITORS = (*METRICS, *(f"val_{name}" for name in (*METRICS, *GENERATION_METRICS)))
 
 AT_LEAST_ONE = (
     "image_size",
@@ -17,6 +13,10 @@ AT_LEAST_ONE = (
     "embedding_units",
     "hidden_units",
     "attention_units",
+    "batch_tokens",
+    "layers",
+    "model_units",
+    "heads",
     "epochs",
     "beam_width",
     "patience",
@@ -31,14 +31,22 @@ AT_LEAST_ZERO = (
     "tolerance",
     "fine_tune_from",
 )
-BELOW_ONE = ("dropout", "label_smoothing")
+BELOW_ONE = ("dropout", "weight_dropout", "label_smoothing")
 ABOVE_ZERO = ("learning_rate", "encoder_rate", "clip_norm")
-CONTEXTS = ("soft", "hard", "mean", "bottleneck")
-CHOSEN = {"context": CONTEXTS, "fit": FITS, "monitor": MONITORS}
 
 
-def check_choices(values: Mapping[str, Any]) -> None:
-    """Raises ValueError that names the first choice out of its range; NaN is out of every range."""
+def monitors_of(metrics: Iterable[str]) -> tuple[str, ...]:
+    """What may pick the best epoch: losses, accuracies, and metrics of free-running answers."""
+    return (*METRICS, *(f"val_{name}" for name in (*METRICS, *metrics)))
+
+
+def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> None:
+    """Raises ValueError that names the first choice out of its range; NaN is out of every range.
+
+    Args:
+        values: choices by name, those of any recipe.
+        chosen: known values of choices that are names.
+    """
     for name in AT_LEAST_ONE:
         _check(values, name, ">= 1", lambda value: value >= 1)
     for name in AT_LEAST_ZERO:
@@ -49,13 +57,8 @@ def check_choices(values: Mapping[str, Any]) -> None:
         _check(values, name, "> 0 and finite", lambda value: 0 < value < math.inf)
     _check(values, "length_alpha", "finite", math.isfinite)
     _check(values, "lengths", "increasing and >= 1", increasing)
-    for name, known in CHOSEN.items():
+    for name, known in chosen.items():
         _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)
-    if values["fine_tune_from"] and not values["fine_tune"]:
-        raise ValueError(
-            "Expected fine_tune with fine_tune_from. Received: "
-            f"fine_tune={values['fine_tune']}, fine_tune_from={values['fine_tune_from']}"
-        )
     if values["dev_share"] + values["test_share"] >= 1:
         raise ValueError(
             "Expected dev_share + test_share < 1. Received: "
@@ -64,7 +67,7 @@ def check_choices(values: Mapping[str, Any]) -> None:
 
 
 def _check(values, name, expected, holds):
-    if not holds(values[name]):
+    if name in values and not holds(values[name]):
         raise ValueError(f"Expected {name} {expected}. Received: {name}={values[name]!r}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.whole_file import whole_file
-from pipelines.recipes import load_recipe, recipe_names, recipe_summary
+from pipelines.recipes import load_recipe, recipe_name, recipe_names, recipe_summary
 
 
 def main(arguments=None) -> int:
@@ -71,10 +71,10 @@ def _parser():
 
     command("recipes", _recipes, "what can be trained")
 
-    one = command("train", _train, "train a recipe on a data folder")
+    one = command("train", _train, "train a recipe on a data folder, a file or tfds:NAME")
     one.add_argument("recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file")
     one.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
-    one.add_argument("--data", required=True, help="data folder")
+    one.add_argument("--data", required=True, help="data folder, file or tfds:NAME")
     one.add_argument("--out", required=True, help="run directory, new or to be resumed")
     one.add_argument(
         "--from", dest="source", metavar="RUN|SAVED_MODEL", help="begin with its weights"
@@ -83,13 +83,13 @@ def _parser():
     one.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
     one.add_argument("--cache", help="folder of the feature cache")
 
-    one = command("evaluate", _evaluate, "score free-running captions of a run")
+    one = command("evaluate", _evaluate, "score free-running answers of a run")
     one.add_argument("run", metavar="RUN")
     one.add_argument("--data", required=True, help="data folder")
-    one.add_argument("--split", default="dev", help="train, dev, test or a split file's name")
+    one.add_argument("--split", default="dev", help="train, dev, test or another of the data")
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
     one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
-    one.add_argument("--json", help="also write everything, captions included, to this file")
+    one.add_argument("--json", help="also write everything, answers included, to this file")
 
     one = command("export", _export, "write the next version of a SavedModel")
     one.add_argument("run", metavar="RUN")
@@ -97,22 +97,25 @@ def _parser():
     one.add_argument("--data", help="data folder: evaluate first, and put the table on the card")
     one.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
-    one.add_argument("--n-best", type=int, default=1, help="captions answered (default: 1)")
+    one.add_argument("--n-best", type=int, default=1, help="texts answered (default: 1)")
     one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
 
-    one = command("predict", _predict, "captions of pictures, by a SavedModel")
+    one = command("predict", _predict, "answers of a SavedModel to pictures or texts")
     one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("pictures", nargs="+", metavar="PICTURE")
+    one.add_argument("inputs", nargs="*", metavar="PICTURE|TEXT", help="'-': lines of the input")
+    one.add_argument("--file", help="one path or text a line; '-' is standard input")
 
-    one = command("score", _score, "how probable a caption is, given a picture")
+    one = command("score", _score, "how probable a text is, given a picture or another text")
     one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("--image", required=True, metavar="PICTURE")
-    one.add_argument("--caption", required=True, metavar="TEXT")
+    one.add_argument("--image", metavar="PICTURE", help="with --caption, of a captioner")
+    one.add_argument("--caption", metavar="TEXT")
+    one.add_argument("--source", metavar="TEXT", help="with --target, of a model of texts")
+    one.add_argument("--target", metavar="TEXT")
 
     one = command("explain", _explain, "a picture of where each word looked")
     one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("picture", metavar="PICTURE")
-    one.add_argument("--out", required=True, help="PNG to write")
+    one.add_argument("asked", metavar="PICTURE|TEXT")
+    one.add_argument("--out", required=True, help="PNG to write; of a model of texts, also SVG")
     return parser
 
 
@@ -152,7 +155,7 @@ def _train(arguments):
         source.recipe(recipe, choices) if source else recipe(**choices),
         data=arguments.data,
         out=arguments.out,
-        name=arguments.recipe,
+        name=recipe_name(arguments.recipe),
         strategy=arguments.strategy,
         precision=arguments.precision,
         cache=arguments.cache,
@@ -196,34 +199,52 @@ def _export(arguments):
 
 def _predict(arguments):
     from keras_attn.contracts import ERROR, SCORE, TEXT
-    from pipelines.predict import SavedCaptioner
+    from pipelines.predict import saved_model
 
-    captioner = SavedCaptioner(arguments.folder)
-    found = [path for path in arguments.pictures if Path(path).is_file()]
-    failed = [f"{path}: no such file" for path in arguments.pictures if path not in found]
-    for path, answer in zip(found, captioner.caption_files(found)):
+    named = [line for one in arguments.inputs for line in (_lines("-") if one == "-" else [one])]
+    named += _lines(arguments.file) if arguments.file else []
+    if not named:
+        raise ValueError("Expected something to ask, or --file FILE. Received: nothing")
+    saved = saved_model(arguments.folder)
+    found, failed = saved.requested(named)
+    for asked, answer in zip(found, saved.answers(found)):
+        shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
-            failed.append(f"{path}: {error}")
+            failed.append(f"{shown or repr(shown):.80}: {error}")
             continue
         for text, score in zip(answer[TEXT], answer[SCORE]):
-            print(f"{path}\t{score:.2f}\t{text.decode()}")
+            print(f"{shown}\t{score:.2f}\t{text.decode()}")
     if failed:
         raise ValueError("\n".join(failed))
 
 
+def _lines(file):
+    """The lines of a file, or of standard input; bytes that are not UTF-8 stay marked."""
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
+    lines = lines if lines[-1] else lines[:-1]
+    return [line.removesuffix("\r") for line in lines]
+
+
 def _score(arguments):
     from keras_attn.contracts import ERROR, SCORE
-    from pipelines.predict import SavedCaptioner
+    from pipelines.predict import saved_model
 
-    picture = Path(arguments.image).read_bytes()
-    answer = SavedCaptioner(arguments.folder).score([picture], [arguments.caption])[0]
+    saved = saved_model(arguments.folder)
+    given = {key: getattr(arguments, key) for key in ("image", "caption", "source", "target")}
+    if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
+        wanted = " and ".join(f"--{key}" for key in saved.scored)
+        received = [f"--{key}" for key, value in given.items() if value is not None]
+        raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
+    first, second = (given[key] for key in saved.scored)
+    answer = saved.score_pair(first, second)
     if error := answer[ERROR].decode():
-        raise ValueError(f"{arguments.image}: {error}")
-    print(f"{arguments.image}\t{answer[SCORE]:.2f}\t{arguments.caption}")
+        raise ValueError(f"{first:.80}: {error}")
+    print(f"{first}\t{answer[SCORE]:.2f}\t{second}")
 
 
 def _explain(arguments):
-    from pipelines.predict import SavedCaptioner
+    from pipelines.predict import saved_model
 
-    explanation = SavedCaptioner(arguments.folder).explain_file(arguments.picture, arguments.out)
+    explanation = saved_model(arguments.folder).explained(arguments.asked, arguments.out)
     print(f"{explanation.text}\nwritten: {arguments.out}")

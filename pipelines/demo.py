@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.evaluation.pointing import pointing_accuracy
-from pipelines.evaluate import Evaluation, evaluate
+from pipelines.caption_evaluation import CaptionEvaluation
+from pipelines.evaluate import evaluate
 from pipelines.export import export
 from pipelines.predict import SavedCaptioner, explanation_of
 from pipelines.recipes.scenes import Scenes
@@ -45,7 +46,7 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     run = train(recipe, data, out / "run", name="scenes")
     minutes = (time.monotonic() - begin) / 60
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
-    found = {split: evaluate(run, data, split) for split in SPLITS}
+    found: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
     version = export(run, out / "saved_models" / "scenes", list(found.values()))
     scores = {
         split: {**one.scores, "pointing": pointing(one, data, version)}
@@ -62,7 +63,7 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     return scores
 
 
-def pointing(found: Evaluation, data, version) -> float:
+def pointing(found: CaptionEvaluation, data, version) -> float:
     """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, found.split)

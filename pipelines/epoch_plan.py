@@ -8,7 +8,7 @@ FILLING = -1
 
 
 class EpochPlan:
-    """Batches of rows of one length, all of one size, in an order that the step determines.
+    """Batches of rows of one length, in an order that the step determines.
 
     Step g belongs to epoch g // steps. Each epoch has every row once, in batches of rows of the
     same length; with a seed, the rows of a length and the batches are shuffled anew in each epoch
@@ -16,7 +16,8 @@ class EpochPlan:
 
     Args:
         lengths: int (R,). Length of each row.
-        size: int. Rows in a batch; a length's last batch is filled up with FILLING.
+        size: int, or a dict with one for each length. Rows in a batch; a length's last batch is
+            filled up with FILLING.
         seed: int, or None for the order of the rows.
 
     Attributes:
@@ -24,24 +25,28 @@ class EpochPlan:
     """
 
     def __init__(self, lengths, size, seed=None):
-        self.size, self.seed = size, seed
-        groups = [np.flatnonzero(lengths == one) for one in np.unique(lengths)]
+        self.seed = seed
+        known = np.unique(lengths)
+        groups = [np.flatnonzero(lengths == one) for one in known]
         counts = [len(group) for group in groups]
-        batches = [-(-count // size) for count in counts]
+        sizes = [size[one] if isinstance(size, dict) else size for one in known.tolist()]
+        batches = [-(-count // own) for count, own in zip(counts, sizes)]
         self.steps = sum(batches)
         self._rows = np.concatenate(groups).astype("int64")
         self._counts, self._batches = np.array(counts, "int64"), np.array(batches, "int64")
+        self._sizes = np.array(sizes, "int64")
 
     def batch(self, step):
-        """Row numbers int32 (size,) of a step, an int64 scalar tensor."""
+        """Row numbers int32 (size of their length,) of a step, an int64 scalar tensor."""
         epoch, place = step // self.steps, step % self.steps
         if self.seed is not None:
             place = self._shuffled(place, epoch, len(self._counts), self.steps)
         ends = tf.constant(np.cumsum(self._batches))
         group = tf.searchsorted(ends, place[None], side="right", out_type=tf.int64)[0]
         count = tf.gather(self._counts, group)
-        first = (place - (ends[group] - tf.gather(self._batches, group))) * self.size
-        place = first + tf.range(self.size, dtype=tf.int64)
+        size = tf.gather(self._sizes, group)
+        first = (place - (ends[group] - tf.gather(self._batches, group))) * size
+        place = first + tf.range(size, dtype=tf.int64)
         inside = tf.minimum(place, count - 1)
         if self.seed is not None:
             inside = self._shuffled(inside, epoch, group, count)

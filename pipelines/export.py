@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 
 from keras_attn.serving.export import (
@@ -13,7 +12,7 @@ from keras_attn.serving.export import (
 )
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
-from pipelines.evaluate import Evaluation
+from pipelines.evaluation import Evaluation
 from pipelines.run import Run
 
 _PRECISION = {
@@ -37,7 +36,7 @@ def export(
         folder: path of the model's folder.
         evaluations: each `Evaluation` whose table goes on the model card.
         beam_width: int, or None for the recipe's.
-        n_best: int. Captions answered for each picture.
+        n_best: int. Texts answered for each request.
         precision: "float32" or "bfloat16", what the SavedModel computes in.
 
     Returns:
@@ -49,8 +48,9 @@ def export(
     metrics = metrics or "Not measured at export."
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
-    card = _card(title, description, metrics, service)
-    notes = {key: description[key] for key in ("recipe", "values")}
+    recipe = run.recipe()
+    card = _card(title, recipe, description, metrics, service)
+    notes = {**{key: description[key] for key in ("recipe", "values")}, "kind": recipe.kind}
     return export_service(service, folder, card, notes)
 
 
@@ -60,31 +60,29 @@ def _measured(run, evaluation, precision):
     return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
 
 
-def _card(title, description, metrics, service):
-    counts = ", ".join(f"{count} {split}" for split, count in description["pictures"].items())
+def _card(title, recipe, description, metrics, service):
+    words = recipe.card(service)
     choices = json.dumps(description["values"], indent=2)
-    service_text = (
-        f"Signature `serving_default`: image (encoded bytes) to text, score (nats), error. "
-        f"`explain`: also tokens, pieces, token_scores, weights. `score`: image and caption to "
-        f"score (log-probability in nats), token_scores, error. Beam "
-        f"{service.strategy.width}, length penalty α {service.strategy.alpha}, at most "
-        f"{service.max_length} pieces; pictures are fitted to "
-        f"{service.picture_format.height}×{service.picture_format.width} by "
-        f"{service.picture_format.fit}. Precision: {_PRECISION[precision_of(service.model)]}. "
-        f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
+    strategy = service.strategy
+    search = (
+        f" Beam {strategy.width}, length penalty α {strategy.alpha}, at most {service.max_length} "
+        f"pieces. Precision: {_PRECISION[precision_of(service.model)]}. Warm-up requests: every "
+        f"signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     return model_card(
         title,
         {
-            "What it does": "Describes a picture in a sentence (Show, Attend and Tell): "
-            f"{type(service.model.encoder).__name__}, {service.model.count_params():,} parameters, "
-            f"exported {date.today().isoformat()}.",
-            "Service": service_text,
-            "Data": f"{Path(description['data']).name}: pictures {counts}.",
+            "What it does": words["What it does"],
+            "Service": words["Service"] + search,
+            "Data": f"{Path(description['data']).name}: {_counts(recipe, description)}.",
             "Metrics": metrics,
             "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
             f"{description['strategy']}\n\n```json\n{choices}\n```",
-            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on, and of the pretrained encoder where there is one.",
+            "License": words["License"],
         },
     )
+
+
+def _counts(recipe, description):
+    counts = description[recipe.unit].items()
+    return f"{recipe.unit} {', '.join(f'{count} {split}' for split, count in counts)}"

@@ -1,21 +1,27 @@
 """Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
 
+import abc
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import ERROR
-from keras_attn.serving.requests import CaptionRequests
+from keras_attn.contracts import CAPTION, ERROR, IMAGE, SOURCE, TARGET
+from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
+from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.attention import Explanation, explanation_figure
 from keras_attn.whole_file import whole_file
 
 
-class SavedCaptioner(CaptionRequests):
-    """An exported captioner: `caption`, `explain` and `score` ask its signatures.
+class Saved(Requests):
+    """Abstract: an exported model, asked by its signatures; see `saved_model`.
+
+    `scored` are the names of what `score` is asked about.
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
@@ -24,13 +30,65 @@ class SavedCaptioner(CaptionRequests):
         ValueError: no SavedModel there.
     """
 
+    scored: ClassVar[tuple[str, str]]
+
     def __init__(self, folder):
         self.folder = version_folder(folder)
         self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
+    @abc.abstractmethod
+    def requested(self, inputs: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Of what a user names, what can be asked, and why the rest cannot."""
+
+    @abc.abstractmethod
+    def answers(self, inputs: Sequence[str]) -> Iterable[dict]:
+        """Answers of `serving_default` for what a user names."""
+
+    @abc.abstractmethod
+    def score_pair(self, first: str, second: str) -> dict:
+        """Answer of `score` for two things that a user names; `scored` says what they are."""
+
+    @abc.abstractmethod
+    def explained(self, asked: str, out) -> Any:
+        """Writes a picture of where each word of the answer looked; the explanation, with `text`.
+
+        Raises:
+            ValueError: what is asked cannot be read, or `out` is no file of a known kind.
+            OSError: `out` cannot be written; what was there is untouched.
+        """
+
+    def _answer(self, signature, chunk):
+        if signature not in self._signatures:
+            raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
+        tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
+        return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+
+
+class SavedCaptioner(CaptionRequests, Saved):
+    """An exported captioner: `caption`, `explain` and `score` ask its signatures."""
+
+    scored = (IMAGE, CAPTION)
+
+    def requested(self, inputs):
+        """See `Saved`: paths of pictures."""
+        found = [path for path in inputs if Path(path).is_file()]
+        return found, [f"{path}: no such file" for path in inputs if path not in found]
+
+    def answers(self, inputs):
+        """See `Saved`: paths of pictures."""
+        return self.caption_files(inputs)
+
     def caption_files(self, paths: Sequence) -> list[dict]:
         """As `caption`, for files."""
         return self.caption([Path(path).read_bytes() for path in paths])
+
+    def score_pair(self, first, second):
+        """See `Saved`: path of a picture, and a caption."""
+        return self.score([Path(first).read_bytes()], [second])[0]
+
+    def explained(self, asked, out):
+        """See `Saved`: path of a picture."""
+        return self.explain_file(asked, out)
 
     def explain_file(self, path, out) -> Explanation:
         """Writes the attention picture of a file as PNG.
@@ -39,24 +97,83 @@ class SavedCaptioner(CaptionRequests):
             ValueError: the file is not a picture that can be read, or `out` no .png.
             OSError: `out` cannot be written; what was there is untouched.
         """
-        if Path(out).suffix.lower() != ".png":
-            raise ValueError(f"Expected a .png file to write. Received: {out}")
+        check_kind(out, (".png",))
         picture = Path(path).read_bytes()
         answer = self.explain([picture])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{path}: {error}")
         explanation = explanation_of(answer)
-        image = io.BytesIO()
-        explanation_figure(picture, explanation).savefig(image, format="png", dpi=110)
-        with whole_file(out) as partial:
-            partial.write_bytes(image.getvalue())
+        write_figure(explanation_figure(picture, explanation), out)
         return explanation
 
-    def _answer(self, signature, chunk):
-        if signature not in self._signatures:
-            raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
-        tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
-        return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+
+class SavedTextModel(TextRequests, Saved):
+    """An exported model from text to text: `answer`, `explain` and `score` ask its signatures."""
+
+    scored = (SOURCE, TARGET)
+
+    def requested(self, inputs):
+        """See `Saved`: texts."""
+        return list(inputs), []
+
+    def answers(self, inputs):
+        """See `Saved`: texts."""
+        return self.answer([_encoded(one) for one in inputs])
+
+    def score_pair(self, first, second):
+        """See `Saved`: texts."""
+        return self.score([_encoded(first)], [_encoded(second)])[0]
+
+    def explained(self, asked, out) -> Alignment:
+        """See `Saved`: a text; PNG or SVG."""
+        check_kind(out, (".png", ".svg"))
+        answer = self.explain([_encoded(asked)])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{asked!r:.80}: {error}")
+        alignment = Alignment.of(answer)
+        write_figure(alignment_figure(alignment), out)
+        return alignment
+
+
+def saved_model(folder) -> SavedCaptioner | SavedTextModel:
+    """The SavedModel in a folder, of whichever kind it is.
+
+    Raises:
+        ValueError: no SavedModel there, or one that asks for neither image nor source.
+    """
+    inputs = _inputs(version_folder(folder))
+    if IMAGE in inputs:
+        return SavedCaptioner(folder)
+    if SOURCE in inputs:
+        return SavedTextModel(folder)
+    raise ValueError(f"Expected a SavedModel that asks for {IMAGE} or {SOURCE}. Received: {folder}")
+
+
+def _inputs(version):
+    """Names of what `serving_default` of a SavedModel asks for, read without loading it."""
+    proto = saved_model_pb2.SavedModel()
+    proto.ParseFromString((version / "saved_model.pb").read_bytes())
+    signatures = (graph.signature_def for graph in proto.meta_graphs)
+    return {key for own in signatures for key in own["serving_default"].inputs}
+
+
+def _encoded(text):
+    """What a user named, as bytes; those that were not UTF-8 as they were."""
+    return text.encode(errors="surrogateescape")
+
+
+def check_kind(out, kinds: Sequence[str]) -> None:
+    """Raises ValueError if a file's suffix is none of `kinds`."""
+    if Path(out).suffix.lower() not in kinds:
+        raise ValueError(f"Expected a {' or '.join(kinds)} file to write. Received: {out}")
+
+
+def write_figure(figure, out) -> None:
+    """Writes a matplotlib figure in one move, in the format of the file's suffix."""
+    image = io.BytesIO()
+    figure.savefig(image, format=Path(out).suffix[1:].lower(), dpi=110)
+    with whole_file(out) as partial:
+        partial.write_bytes(image.getvalue())
 
 
 def version_folder(folder) -> Path:

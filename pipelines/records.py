@@ -1,12 +1,13 @@
 """Records: captioned pictures as they are read, and their split."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines.caption_folder import CaptionedPicture, CaptionFolder, Skipped, listing
+from pipelines.caption_folder import CaptionedPicture, CaptionFolder
+from pipelines.hash_split import place_of, split_by_place
 from pipelines.readers.folder_reader import data_folder, read_captions
 from pipelines.readers.record import text_of
+from pipelines.skipped import Skipped, listing
 
 __all__ = [
     "CaptionFolder",
@@ -123,26 +124,5 @@ def _split_by_lists(listed, pictures, unusable):
 
 
 def _split_by_bytes(pictures, dev_share, test_share):
-    if dev_share < 0 or test_share < 0 or dev_share + test_share >= 1:
-        raise ValueError(
-            "Expected shares >= 0 with a sum < 1. "
-            f"Received: dev_share={dev_share}, test_share={test_share}"
-        )
-    split = {name: [] for name in SPLITS}
-    places = {picture.path: _place(picture.path) for picture in pictures}
-    for picture in pictures:
-        place = places[picture.path]
-        dev = place < dev_share
-        test = dev_share <= place < dev_share + test_share
-        split["dev" if dev else "test" if test else "train"].append(picture)
-    if not split["dev"] and split["train"]:
-        lowest = min(places[picture.path] for picture in split["train"])
-        split["dev"] = [one for one in split["train"] if places[one.path] == lowest]
-        split["train"] = [one for one in split["train"] if places[one.path] != lowest]
-    return split
-
-
-def _place(path):
-    """A number in [0, 1) from the bytes of a file."""
-    digest = hashlib.sha256(path.read_bytes()).digest()
-    return int.from_bytes(digest[:8], "big") / 2**64
+    places = {path: place_of(path.read_bytes()) for path in {one.path for one in pictures}}
+    return split_by_place(pictures, [places[one.path] for one in pictures], dev_share, test_share)

@@ -8,15 +8,16 @@ from typing import Any
 
 import keras
 
-from keras_attn.decoding import Beam
 from keras_attn.serving.precision import set_precision
-from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
+from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
+from pipelines.text_to_text import TextToTextRecipe
 
 DESCRIPTION_FILE = "recipe.json"
+KINDS = {one.kind: one for one in (CaptioningRecipe, TextToTextRecipe)}
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 
 
@@ -25,7 +26,8 @@ class Run:
     """A run directory.
 
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
-    tokenizer/, model.keras (the best epoch), model.best.json, history.csv, skipped.txt,
+    tokenizer/, source_tokenizer/ (where sources have their own), model.keras (the best epoch),
+    model.best.json, history.csv, skipped.txt,
     tensorboard/, checkpoint.npz (until training ends).
 
     Attributes:
@@ -65,20 +67,27 @@ class Run:
         with whole_file(made_folder(self.folder) / DESCRIPTION_FILE) as partial:
             partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
-    def recipe(self) -> CaptioningRecipe:
-        """The choices that every captioning recipe has."""
+    def recipe(self) -> Recipe:
+        """The choices that every recipe of its kind has.
+
+        Raises:
+            ValueError: a kind that is not known.
+        """
+        kind = self.description.get("kind", CaptioningRecipe.kind)
+        if kind not in KINDS:
+            raise ValueError(f"Expected a run of {', '.join(KINDS)}. Received: {kind!r}")
         values: dict[str, Any] = self.description["values"]
-        known = {one.name for one in fields(CaptioningRecipe)}
+        known = {one.name for one in fields(KINDS[kind])}
         choices: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in values.items()
             if key in known
         }
-        return CaptioningRecipe(**choices)
+        return KINDS[kind](**choices)
 
-    def tokenizer(self) -> Tokenizer:
-        """The tokenizer that trained the model."""
-        return Tokenizer.load(self.folder / "tokenizer")
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """The tokenizers that trained the model, by their names."""
+        return load_tokenizers(self.folder)
 
     def model(self, precision="float32"):
         """The model of the best epoch, in a precision of choice whatever it was trained in.
@@ -97,19 +106,29 @@ class Run:
         set_precision(model, precision)
         return model
 
-    def service(self, beam_width=None, n_best=1, precision="float32") -> CaptionService:
-        """The model as a service, with the recipe's beam unless told otherwise."""
-        recipe, model, tokenizer = self.recipe(), self.model(precision), self.tokenizer()
+    def service(self, beam_width=None, n_best=1, precision="float32") -> Any:
+        """The model as a service, with the recipe's beam unless told otherwise.
+
+        Raises:
+            ValueError: as `model` and `tokenizers`, or tokenizers of another model.
+        """
+        recipe, model, tokenizers = self.recipe(), self.model(precision), self.tokenizers()
+        for name, size in recipe.vocabulary_sizes(model).items():
+            found = tokenizers.get(name, tokenizers[TARGET_TOKENIZER]).vocabulary_size
+            if found != size:
+                raise ValueError(
+                    f"Expected a {name} of {size} pieces in {self.folder}. Received: {found}"
+                )
         width = recipe.beam_width if beam_width is None else beam_width
-        if tokenizer.vocabulary_size != model.decoder.config.vocabulary_size:
-            raise ValueError(
-                f"Expected a tokenizer of {model.decoder.config.vocabulary_size} pieces in "
-                f"{self.folder}. Received: {tokenizer.vocabulary_size}"
-            )
-        return CaptionService(
-            model=model,
-            tokenizer=tokenizer,
-            strategy=Beam(width, recipe.length_alpha, n_best),
-            max_length=recipe.lengths[-1],
-            fit=recipe.fit,
-        )
+        return recipe.service(model, tokenizers, width, n_best)
+
+
+def load_tokenizers(folder: Path) -> dict[str, Tokenizer]:
+    """The tokenizers in a folder, by their names; the source's where it has its own.
+
+    Raises:
+        ValueError: none, or a damaged one.
+    """
+    names = [TARGET_TOKENIZER]
+    names += [SOURCE_TOKENIZER] if (folder / SOURCE_TOKENIZER).is_dir() else []
+    return {name: Tokenizer.load(folder / name) for name in names}

@@ -2,37 +2,23 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import keras
-import numpy as np
-import tensorflow as tf
 
-from keras_attn.decoding import Greedy
-from keras_attn.serving.service import CaptionService
-from keras_attn.training.callbacks import (
-    AttentionImages,
-    BestModel,
-    FiniteLoss,
-    GenerationMetrics,
-    TimeLeft,
-)
+from keras_attn.training.callbacks import BestModel, FiniteLoss, TimeLeft
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
-from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
-from pipelines.caption_data import CaptionData
-from pipelines.captioning import CaptioningRecipe
-from pipelines.picture_check import naming_pictures
-from pipelines.records import data_folder
+from pipelines.recipe import Recipe
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 from pipelines.stretches import stretches
 from pipelines.warm_start import WarmStart
 
 HISTORY_FILE = "history.csv"
-PICTURED = 3
 
 
 def train(
-    recipe: CaptioningRecipe,
+    recipe: Recipe,
     data,
     out,
     name: str = "",
@@ -43,13 +29,13 @@ def train(
     verbose: int | str = "auto",
     checkpoint_seconds: float = 60.0,
 ) -> Run:
-    """Trains a captioner and leaves a run directory; started again, goes on where it was.
+    """Trains a model and leaves a run directory; started again, goes on where it was.
 
     The last checkpoint holds everything that training depends on, so that a run that was stopped
     anywhere ends with the weights of one that was not (to rounding).
 
     Args:
-        recipe: `CaptioningRecipe`.
+        recipe: `Recipe`.
         data: path of the data folder.
         out: path of the run directory, new or of the same recipe and choices.
         name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
@@ -65,40 +51,41 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data (see `CaptioningRecipe.read`), a picture that has become unreadable,
+        ValueError: bad data (see `Recipe.load`), a record that has become unreadable,
             `out` holds something else, the recipe makes another model than `source` holds, or the
             loss is no longer finite.
     """
     run = Run(out)
     policy = precision_policy(precision, strategy)
-    description = {"recipe": name, "values": recipe.values(), "data": str(Path(data).resolve())}
+    description: dict[str, Any] = {"recipe": name, "kind": recipe.kind, "values": recipe.values()}
+    description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
     _check_folder(run, description)
     device = strategy_named(strategy)
-    given = (source.tokenizer, source.model.encoder) if source else (None, None)
-    loaded = CaptionData.load(recipe, data, cache, *given)
+    loaded = recipe.load(data, cache, source, device.num_replicas_in_sync)
     counts = {split: len(records) for split, records in loaded.splits.items()}
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
-            model = recipe.model(loaded.tokenizer.vocabulary_size)
+            model = recipe.model(*(one.vocabulary_size for one in loaded.tokenizers.values()))
             if source:
                 source.start(recipe, model)
             steps = loaded.steps * recipe.epochs
             recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
-        run.describe({**description, "precision": policy, "strategy": strategy, "pictures": counts})
-        loaded.tokenizer.save(run.folder / "tokenizer")
+        facts = {"precision": policy, "strategy": strategy, recipe.unit: counts}
+        run.describe({**description, **facts})
+        for key, tokenizer in loaded.tokenizers.items():
+            tokenizer.save(run.folder / key)
         if name.endswith(".py"):
             shutil.copyfile(name, run.folder / RECIPE_FILE)
-        _report(run, loaded)
+        _report(recipe, run, loaded)
         checkpoint = Checkpoint(run.folder / CHECKPOINT_FILE, checkpoint_seconds)
         with device.scope():
             start = checkpoint.restore(model)
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
-        paths = [one.path for records in loaded.splits.values() for one in records]
-        with naming_pictures(paths, data_folder(data)):
+        with loaded.naming_faults():
             _fit(recipe, run, model, loaded, checkpoint, start, verbose)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
@@ -109,7 +96,7 @@ def train(
 
 def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
     """Trains from step `start` on."""
-    thaw = recipe.fine_tune_from if recipe.fine_tune else 0
+    thaw = recipe.thaw_step()
     plan = stretches(start, loaded.steps, recipe.epochs, thaw)
     _keep_history(run.folder / HISTORY_FILE, start // loaded.steps)
     history = keras.callbacks.CSVLogger(str(run.folder / HISTORY_FILE), append=True)
@@ -117,7 +104,7 @@ def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
     callbacks, model.stop_training = None, False
     try:
         for stretch in plan:
-            if not stretch.frozen and loaded.features and recipe.fine_tune:
+            if thaw and not stretch.frozen and loaded.frozen():
                 loaded, callbacks = loaded.thawed(), None
                 print(f"the encoder trains from here, step {stretch.start + 1}, on")
             callbacks = callbacks or _callbacks(recipe, run, model, loaded)
@@ -180,13 +167,15 @@ def _difference(before, after):
     return ", ".join(f"{key}={before.get(key)!r} instead of {after[key]!r}" for key in changed)
 
 
-def _report(run, loaded):
+def _report(recipe, run, loaded):
     """Says what was read, and lists what was left out."""
     counts = ", ".join(f"{len(records)} {split}" for split, records in loaded.splits.items())
-    cut = loaded.batches.longer(loaded.splits["train"])
-    print(f"pictures: {counts}; tokenizer: {loaded.tokenizer.vocabulary_size} pieces")
-    if cut:
-        print(f"{cut} training captions are longer than {loaded.batches.lengths[-1]} pieces: cut")
+    sizes = ", ".join(
+        f"{name}: {one.vocabulary_size} pieces" for name, one in loaded.tokenizers.items()
+    )
+    print(f"{recipe.unit}: {counts}; {sizes}")
+    for line in loaded.report():
+        print(line)
     if loaded.skipped:
         path = run.folder / "skipped.txt"
         path.write_text("".join(f"{one}\n" for one in loaded.skipped), encoding="utf-8")
@@ -194,33 +183,11 @@ def _report(run, loaded):
 
 
 def _callbacks(recipe, run, model, loaded):
-    monitor, length = recipe.monitor, recipe.lengths[-1]
-    dev, log = loaded.splits["dev"], run.folder / "tensorboard"
-    features = loaded.features["dev"] if loaded.features else None
-    stepper = model if features is None else model.decoder
-    contexts = loaded.batches.contexts(dev, features)
-    references = [record.captions for record in dev]
-    draw = _painter(CaptionService(model, loaded.tokenizer, Greedy(), length, recipe.fit), dev)
+    log = run.folder / "tensorboard"
     return [
-        GenerationMetrics(stepper, contexts, loaded.tokenizer, references, length),
+        *recipe.scoring(model, loaded),
         FiniteLoss(),
-        BestModel(run.folder / MODEL_FILE, monitor, recipe.patience),
-        AttentionImages(draw, log / "attention"),
+        BestModel(run.folder / MODEL_FILE, recipe.monitor, recipe.patience),
+        *recipe.pictures(model, loaded, log / "attention"),
         keras.callbacks.TensorBoard(log, profile_batch=0),
     ]
-
-
-def _painter(service, records):
-    """A function that draws where the words of the first few records' captions look."""
-    explain = tf.function(service.explain, autograph=False)
-    data = [record.path.read_bytes() for record in records[:PICTURED]]
-
-    def draw():
-        answer = {key: value.numpy() for key, value in explain(tf.constant(data)).items()}
-        figures = [
-            figure_pixels(explanation_figure(one, Explanation.of(answer, row)), size=(900, 900))
-            for row, one in enumerate(data)
-        ]
-        return np.stack(figures)
-
-    return draw

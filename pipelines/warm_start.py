@@ -10,25 +10,13 @@ import keras
 import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
-from keras_attn.serving.export import MODEL_KEY, TOKENIZER_FOLDER, read_metadata
+from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
 from keras_attn.serving.precision import set_precision
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
 from pipelines.predict import version_folder
-from pipelines.run import DESCRIPTION_FILE, Run
-
-SHAPES = (
-    "image_size",
-    "fit",
-    "vocabulary_size",
-    "lowercase",
-    "embedding_units",
-    "hidden_units",
-    "context",
-    "attention_units",
-    "feature_units",
-)
-"""Choices that the weights and the tokenizer have settled."""
+from pipelines.recipe import Recipe
+from pipelines.run import DESCRIPTION_FILE, Run, load_tokenizers
 
 
 @dataclass(frozen=True)
@@ -38,14 +26,16 @@ class WarmStart:
     Attributes:
         path: of the run directory or the SavedModel's version.
         values: choices of the recipe it was trained with.
-        tokenizer: `Tokenizer`.
-        model: built `Captioner` in float32.
+        tokenizers: dict from name to `Tokenizer`.
+        model: built model in float32.
+        kind: of the recipe it was trained with.
     """
 
     path: Path
     values: Mapping[str, Any]
-    tokenizer: Tokenizer
+    tokenizers: Mapping[str, Tokenizer]
     model: Any
+    kind: str = CaptioningRecipe.kind
 
     @classmethod
     def read(cls, path) -> "WarmStart":
@@ -59,7 +49,9 @@ class WarmStart:
         path = Path(path)
         if (path / DESCRIPTION_FILE).is_file():
             run = Run(path)
-            return cls(path, run.description["values"], run.tokenizer(), run.model())
+            found = run.description
+            kind = found.get("kind", CaptioningRecipe.kind)
+            return cls(path, found["values"], run.tokenizers(), run.model(), kind)
         version = version_folder(path)
         metadata = read_metadata(version)
         if missing := [key for key in ("values", MODEL_KEY) if key not in metadata]:
@@ -67,33 +59,41 @@ class WarmStart:
                 "Expected a run directory or a SavedModel exported from one. "
                 f"Received: {version} without {missing} in its metadata"
             )
-        tokenizer = Tokenizer.load(version / TOKENIZER_FOLDER)
+        tokenizers = load_tokenizers(version / TOKENIZERS_FOLDER)
         model = _restored(version, metadata[MODEL_KEY])
-        return cls(version, metadata["values"], tokenizer, model)
+        kind = metadata.get("kind", CaptioningRecipe.kind)
+        return cls(version, metadata["values"], tokenizers, model, kind)
 
-    def recipe(self, recipe: type, choices: Mapping[str, Any]) -> CaptioningRecipe:
+    def recipe(self, recipe: type[Recipe], choices: Mapping[str, Any]) -> Recipe:
         """A recipe whose shapes are those of the model.
 
         Args:
-            recipe: subclass of `CaptioningRecipe`.
+            recipe: subclass of `Recipe`.
             choices: what is to differ from the recipe's defaults.
 
         Raises:
-            ValueError: a choice that the model has settled otherwise.
+            ValueError: a recipe of another kind, or a choice that the model has settled otherwise.
         """
+        if recipe.kind != self.kind:
+            raise ValueError(
+                f"Expected a recipe of {self.kind}, as in {self.path}. "
+                f"Received: one of {recipe.kind}"
+            )
         known = {one.name for one in fields(recipe)}
-        given = {key: self._settled(key) for key in SHAPES if key in known & set(self.values)}
+        given = {
+            key: self._settled(key) for key in recipe.settled if key in known & set(self.values)
+        }
         made = recipe(**{**choices, **given})
-        self._check({**made.values(), **choices})
+        self._check(recipe.settled, {**made.values(), **choices})
         return made
 
-    def start(self, recipe: CaptioningRecipe, model) -> None:
+    def start(self, recipe: Recipe, model) -> None:
         """Gives a new model the weights.
 
         Raises:
             ValueError: the recipe makes a model of other shapes.
         """
-        self._check(recipe.values())
+        self._check(recipe.settled, recipe.values())
         pairs = list(zip(model.weights, self.model.weights))
         wrong = [own.path for own, other in pairs if own.shape != other.shape]
         if wrong or len(model.weights) != len(self.model.weights):
@@ -109,13 +109,13 @@ class WarmStart:
         value = self.values[key]
         return tuple(value) if isinstance(value, list) else value
 
-    def _check(self, values):
-        known = [key for key in SHAPES if key in self.values and key in values]
+    def _check(self, settled, values):
+        known = [key for key in settled if key in self.values and key in values]
         wrong = [key for key in known if values[key] != self._settled(key)]
         if wrong:
-            settled = ", ".join(f"{key}={self._settled(key)!r}" for key in wrong)
+            expected = ", ".join(f"{key}={self._settled(key)!r}" for key in wrong)
             found = ", ".join(f"{key}={values[key]!r}" for key in wrong)
-            raise ValueError(f"Expected {settled}, as in {self.path}. Received: {found}")
+            raise ValueError(f"Expected {expected}, as in {self.path}. Received: {found}")
 
 
 def _restored(version, config):

@@ -1,6 +1,6 @@
-"""Asking a served captioner over gRPC or REST: deadlines, retries, clear errors.
+"""Asking a served model over gRPC or REST: deadlines, retries, clear errors.
 
-`RestClient` needs NumPy only; `GrpcClient` needs `pip install 'keras-attn[client]'`.
+Those for REST need NumPy only; those for gRPC need `pip install 'keras-attn[client]'`.
 """
 
 import abc
@@ -15,10 +15,10 @@ import urllib.request
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ERROR, IMAGE, TEXT
-from keras_attn.serving.requests import CaptionRequests
+from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ERROR, SOURCE_PIECES, TEXT
+from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
 
-STRINGS = (TEXT, ERROR, ANSWER_PIECES)
+STRINGS = (TEXT, ERROR, ANSWER_PIECES, SOURCE_PIECES)
 _PIECE_OF_ANSWER = 1 << 16
 
 
@@ -30,12 +30,12 @@ class _Transient(Exception):
         self.final = final
 
 
-class _Client(CaptionRequests):
+class _Client(Requests):
     """Abstract: deadlines, retries and clear errors; a subclass asks once.
 
-    `caption`, `explain` and `score` answer as `SavedCaptioner`'s do, and raise TimeoutError (no
-    answer within the deadline, in any attempt), ConnectionError (the server could not be reached,
-    in the last attempt) or ValueError (no such model there, or a request that it refused).
+    All requests are answered as a SavedModel's are, and raise TimeoutError (no answer within the
+    deadline, in any attempt), ConnectionError (the server could not be reached, in the last
+    attempt) or ValueError (no such model there, or a request that it refused).
 
     Args:
         model: name of the model.
@@ -81,8 +81,8 @@ class _Client(CaptionRequests):
         return ValueError(f"Expected {wanted}. Received: {reason}")
 
 
-class GrpcClient(_Client):
-    """Asks over gRPC.
+class _Grpc(_Client):
+    """Abstract: asks over gRPC.
 
     Args:
         address: "host:port" of the server's gRPC port.
@@ -139,8 +139,8 @@ class GrpcClient(_Client):
         return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
 
 
-class RestClient(_Client):
-    """Asks over HTTP with JSON; with the standard library alone.
+class _Rest(_Client):
+    """Abstract: asks over HTTP with JSON; with the standard library alone.
 
     Args:
         url: of the server's REST port, as "http://host:8501".
@@ -156,8 +156,8 @@ class RestClient(_Client):
         self._endpoint = f"{self.url}/v1/models/{urllib.parse.quote(model, safe='')}:predict"
 
     def _attempt(self, signature, inputs):
-        images = [{"b64": base64.b64encode(picture).decode()} for picture in inputs[IMAGE]]
-        body = {"signature_name": signature, "inputs": {**inputs, IMAGE: images}}
+        values = {key: [_as_json(one) for one in own] for key, own in inputs.items()}
+        body = {"signature_name": signature, "inputs": values}
         content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
         request = urllib.request.Request(self._endpoint, content, headers)
         try:
@@ -185,6 +185,41 @@ class RestClient(_Client):
                 if time.monotonic() > end:
                     raise TimeoutError("timed out while reading the answer")
         return body
+
+
+class GrpcClient(CaptionRequests, _Grpc):
+    """Asks a captioner over gRPC; arguments as of `GrpcTextClient`."""
+
+
+class GrpcTextClient(TextRequests, _Grpc):
+    """Asks a model from text to text over gRPC.
+
+    Args:
+        address: "host:port" of the server's gRPC port.
+        model: name of the model.
+        deadline, retries, backoff: seconds of an attempt, attempts after the first, seconds before
+            the second.
+    """
+
+
+class RestClient(CaptionRequests, _Rest):
+    """Asks a captioner over HTTP; arguments as of `RestTextClient`."""
+
+
+class RestTextClient(TextRequests, _Rest):
+    """Asks a model from text to text over HTTP.
+
+    Args:
+        url: of the server's REST port, as "http://host:8501".
+        model: name of the model.
+        deadline, retries, backoff: seconds of an attempt, attempts after the first, seconds before
+            the second.
+    """
+
+
+def _as_json(value):
+    """Text as it is, bytes as TF Serving wants them."""
+    return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
 
 
 def _array(key, value):

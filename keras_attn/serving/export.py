@@ -14,13 +14,12 @@ import keras
 import tensorflow as tf
 
 from keras_attn import __version__
-from keras_attn.contracts import CAPTION, IMAGE
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
-TOKENIZER_FOLDER = Path("assets.extra", "tokenizer")
+TOKENIZERS_FOLDER = Path("assets.extra")
 CARD_FILE = "README.md"
 MODEL_KEY = "model"
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -35,18 +34,19 @@ def next_version(folder) -> int:
 
 
 def export_service(service, folder, card: str, notes: Mapping[str, Any] | None = None) -> Path:
-    """Exports a caption service as the next version of a model.
+    """Exports a service as the next version of a model.
 
-    Signatures: `serving_default` (image: string (B,) -> text (B, n), score (B, n), error (B,)),
-    `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height, grid width)) and
-    `score` (image and caption: string (B,) -> score (B,), token_scores (B, T), error (B,)).
+    Signatures: `serving_default` (image or source: string (B,) -> text (B, n), score (B, n),
+    error (B,)), `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height,
+    grid width), or (B, n, T, S) with source_pieces (B, S)) and `score` (image and caption, or
+    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)).
     The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
-    Beside it, in assets.extra, lie requests that warm TF Serving up, the tokenizer, and metadata:
+    Beside it, in assets.extra, lie requests that warm TF Serving up, the tokenizers, and metadata:
     what the service is, and the Keras config of its model, whose weights the graph holds. The
     version appears under its final name only when all of it is written.
 
     Args:
-        service: `CaptionService`.
+        service: `CaptionService` or `TextService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and beside
             the versions for the newest of them.
@@ -105,8 +105,9 @@ def _write_version(service, folder, card, notes):
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
     try:
         _write_graph(service, partial)
-        write_warm_up(partial, folder.name)
-        service.tokenizer.save(partial / TOKENIZER_FOLDER)
+        write_warm_up(partial, folder.name, service)
+        for name, tokenizer in service.tokenizers().items():
+            tokenizer.save(partial / TOKENIZERS_FOLDER / name)
         content = json.dumps({**_metadata(service), **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(card, encoding="utf-8")
@@ -153,12 +154,10 @@ def read_metadata(version) -> dict:
 def _write_graph(service, folder):
     archive = keras.export.ExportArchive()
     archive.track(service.model)
-    archive.track(service.tokenizer)
-    image = tf.TensorSpec((None,), tf.string, name=IMAGE)
-    caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
-    archive.add_endpoint("serving_default", service.caption, input_signature=[image])
-    archive.add_endpoint("explain", service.explain, input_signature=[image])
-    archive.add_endpoint("score", service.score, input_signature=[image, caption])
+    for tokenizer in service.tokenizers().values():
+        archive.track(tokenizer)
+    for name, (function, inputs) in service.signatures().items():
+        archive.add_endpoint(name, function, input_signature=inputs)
     archive.write_out(str(folder), verbose=False)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")
@@ -172,9 +171,7 @@ def _metadata(service):
         "beam_width": strategy.width,
         "length_alpha": getattr(strategy, "alpha", 0.0),
         "n_best": getattr(strategy, "n_best", 1),
-        "max_length": service.max_length,
-        "image_size": list(service.model.image_size),
-        "fit": service.picture_format.fit,
+        **service.metadata(),
         "warm_up_batches": list(WARM_UP_BATCHES),
         MODEL_KEY: keras.saving.serialize_keras_object(service.model),
     }

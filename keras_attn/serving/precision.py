@@ -1,4 +1,4 @@
-"""In what precision a captioner computes, and casting its weights once instead of at every use."""
+"""In what precision a model computes, and casting its weights once instead of at every use."""
 
 import contextlib
 
@@ -10,12 +10,12 @@ PRECISIONS = ("float32", "bfloat16")
 
 
 def set_precision(model, precision: str) -> None:
-    """Makes a captioner compute in float32, or in bfloat16 as in mixed-precision training.
+    """Makes a model compute in float32, or in bfloat16 as in mixed-precision training.
 
     Variables, logits, cell states, attention weights and scores are float32 either way.
 
     Args:
-        model: `Captioner`.
+        model: `Captioner` or `Transformer`.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -26,11 +26,12 @@ def set_precision(model, precision: str) -> None:
     policy = "mixed_bfloat16" if precision == "bfloat16" else "float32"
     for layer in model._flatten_layers():
         layer.dtype_policy = policy
-    model.decoder.logits.dtype_policy = "float32"
+    if isinstance(logits := getattr(model.decoder, "logits", None), keras.layers.Layer):
+        logits.dtype_policy = "float32"
 
 
 def precision_of(model) -> str:
-    """What the decoder of a captioner computes in: "float32" or "bfloat16"."""
+    """What the decoder of a model computes in: "float32" or "bfloat16"."""
     return model.decoder.compute_dtype
 
 

@@ -3,23 +3,27 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_PIECES,
-    ANSWER_TOKENS,
     ANSWER_WEIGHTS,
-    END_ID,
+    CAPTION,
     ERROR,
     IMAGE,
     LOGITS,
-    PAD_ID,
     SCORE,
-    START_ID,
     TEXT,
-    TOKEN_SCORES,
     TOKENS,
 )
 from keras_attn.decoding import decode
+from keras_attn.serving.answers import (
+    answer_of,
+    at_least_one,
+    first_reason,
+    scores_of,
+    targets_of,
+    too_long,
+)
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.precision import cast_once
+from keras_attn.serving.warm_up import warm_up_picture
 
 
 class CaptionService(tf.Module):
@@ -64,9 +68,7 @@ class CaptionService(tf.Module):
             dict as of `caption`, with ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES, ANSWER_WEIGHTS;
             see `contracts`.
         """
-        count = tf.shape(image)[0]
-        # The search wants a row: an empty batch is searched with one that is cut off again.
-        image = tf.concat([image, tf.fill([tf.cast(count == 0, tf.int32)], "")], axis=0)
+        image, count = at_least_one(image)
         answer = self._answer(image, with_weights)
         return {key: value[:count] for key, value in answer.items()}
 
@@ -74,18 +76,9 @@ class CaptionService(tf.Module):
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         with cast_once(self.model.decoder):
             result = decode(self.model, pictures, self.strategy, self.max_length, with_weights)
-        valid = readable[:, None]
-        tokens = tf.where(valid[..., None], result.tokens, 0)
-        answer = {
-            TEXT: self.tokenizer.decode(tokens),
-            SCORE: tf.where(valid, result.scores, 0.0),
-            ERROR: reasons,
-            ANSWER_TOKENS: tokens,
-            ANSWER_PIECES: self.tokenizer.pieces(tokens),
-            TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),
-        }
+        answer = answer_of(result, self.tokenizer, reasons)
         if with_weights:
-            weights = tf.where(valid[..., None, None], result.weights, 0.0)
+            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
             shape = tf.concat([tf.shape(weights)[:3], self.model.grid], axis=0)
             answer[ANSWER_WEIGHTS] = tf.reshape(weights, shape)
         return answer
@@ -112,33 +105,38 @@ class CaptionService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(image), tf.shape(caption), "Expected as many captions as pictures."
         )
-        pictures, readable, reasons = self.picture_format.decode_batch(image)
-        targets, counts = self._targets(caption)
-        starts = tf.fill((tf.shape(targets)[0], 1), START_ID)
-        inputs = tf.concat([starts, targets[:, :-1]], axis=1)
+        pictures, _, reasons = self.picture_format.decode_batch(image)
+        inputs, targets, counts = targets_of(caption, self.tokenizer, self.max_length)
         with cast_once(self.model.decoder):
             batch = {IMAGE: pictures, TOKENS: inputs[:, None]}
             logits = self.model(batch, training=False)[LOGITS][:, 0]
-        scores = tf.gather(tf.nn.log_softmax(logits), targets, batch_dims=2)
-        fits = counts <= self.max_length
-        real = (targets != PAD_ID) & (readable & fits)[:, None]
-        scores = tf.where(real, scores, 0.0)
-        error = tf.where(fits, "", self._too_long(counts))
+        long = too_long("a caption", counts, self.max_length)
+        return scores_of(logits, targets, first_reason(reasons, long))
+
+    def signatures(self):
+        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        image = tf.TensorSpec((None,), tf.string, name=IMAGE)
+        caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
         return {
-            SCORE: tf.reduce_sum(scores, axis=1),
-            TOKEN_SCORES: scores,
-            ERROR: tf.where(readable, error, reasons),
+            "serving_default": (self.caption, [image]),
+            "explain": (self.explain, [image]),
+            "score": (self.score, [image, caption]),
         }
 
-    def _targets(self, caption):
-        """Pieces and end of each caption, int32 (B, T), cut at T; how many there were, (B,)."""
-        pieces = self.tokenizer.encode(caption)
-        ends = tf.fill((pieces.nrows(tf.int32), 1), END_ID)
-        targets = tf.concat([pieces[:, : self.max_length - 1], ends], axis=1)
-        targets = targets.to_tensor(PAD_ID, shape=(None, self.max_length))
-        return targets, tf.cast(pieces.row_lengths(), tf.int32) + 1
+    def requests(self, count):
+        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        image = {IMAGE: [warm_up_picture()] * count}
+        score = {**image, CAPTION: [b"a"] * count}
+        return {"serving_default": image, "explain": image, "score": score}
 
-    def _too_long(self, counts):
-        found = tf.strings.as_string(counts)
-        limit = f" pieces, its end included (expected at most {self.max_length})"
-        return tf.strings.join(["a caption of ", found, limit])
+    def tokenizers(self):
+        """dict from the name of its folder to each tokenizer."""
+        return {"tokenizer": self.tokenizer}
+
+    def metadata(self):
+        """What the service is, beside model and search, of types that JSON has."""
+        return {
+            "max_length": self.max_length,
+            "image_size": list(self.model.image_size),
+            "fit": self.picture_format.fit,
+        }

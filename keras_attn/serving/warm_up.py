@@ -9,29 +9,25 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from keras_attn.contracts import CAPTION, IMAGE
-
 WARM_UP_FILE = Path("assets.extra", "tf_serving_warmup_requests")
 WARM_UP_BATCHES = (1, 8)
 _SIDE = 32
 
 
-def write_warm_up(version, model: str) -> None:
-    """Writes requests for every signature, with 1 and with 8 generated pictures.
+def write_warm_up(version, model: str, service) -> None:
+    """Writes requests for every signature of a service, of 1 and of 8 items.
 
     Args:
         version: path of a version's folder.
         model: name that clients will ask for.
+        service: `CaptionService` or `TextService`.
     """
     path = Path(version) / WARM_UP_FILE
     path.parent.mkdir(exist_ok=True)
     with tf.io.TFRecordWriter(str(path)) as writer:
         for count in WARM_UP_BATCHES:
-            images = {IMAGE: [warm_up_picture()] * count}
-            captions = {CAPTION: [b"a"] * count}
-            writer.write(prediction_log(model, "serving_default", images))
-            writer.write(prediction_log(model, "explain", images))
-            writer.write(prediction_log(model, "score", {**images, **captions}))
+            for signature, inputs in service.requests(count).items():
+                writer.write(prediction_log(model, signature, inputs))
 
 
 def warm_up_picture() -> bytes:

@@ -183,11 +183,14 @@ def _keep_resource(tokenizer, model):
     """Gives the model's resource a name of its own, so that it lives as long as the process.
 
     The one that tensorflow-text makes belongs to a cached kernel and is gone when TensorFlow clears
-    that cache, which `tf.random.set_seed` does.
+    that cache, which `tf.random.set_seed` does. Without a name of their own, two tokenizers in one
+    SavedModel, or in two that one process loads, would both be the one that was loaded first.
     """
-    create = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
-    handle = create(model=model, shared_name=f"keras_attn_tokenizer_{uuid.uuid4().hex}")
-    tokenizer._model_resource._resource_handle = handle
+    name = f"keras_attn_tokenizer_{uuid.uuid4().hex}"
+    make = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+    resource = tokenizer._model_resource
+    resource._create_resource = lambda: make(model=model, shared_name=name)
+    resource._resource_handle = resource._create_resource()
 
 
 def _normalize(texts, lowercase):

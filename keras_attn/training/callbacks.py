@@ -1,4 +1,4 @@
-"""Callbacks: captions scored while training, the best model, attention in TensorBoard, time."""
+"""Callbacks: free-running answers scored, the best model, attention in TensorBoard, time left."""
 
 import json
 import time
@@ -19,39 +19,44 @@ def better_direction(monitor):
 
 
 class GenerationMetrics(keras.callbacks.Callback):
-    """Scores free-running greedy captions after each epoch; adds `val_…` to the logs.
+    """Scores free-running greedy answers after each epoch; adds `val_…` to the logs.
 
-    Keys: those of `caption_metrics` (METEOR left out) and val_exact, the share of captions equal
-    to a reference. Stands before callbacks that monitor them.
+    Keys: those of `metrics`. By default the answers are captions, and the keys those of
+    `caption_metrics` (METEOR left out) and val_exact, the share of captions equal to a reference.
+    Stands before callbacks that monitor them.
 
     Args:
         stepper: `Stepper` whose `start` takes what `contexts` yields.
-        contexts: iterable of tensors (B, ...), all of one shape; rows past the references are
-            padding.
+        contexts: iterable of tensors (B, ...), or structures of them, of few shapes; rows past the
+            references are padding.
         tokenizer: `Tokenizer`.
-        references: for each row, its reference captions.
+        references: for each row, its reference captions, or what `metrics` takes.
         max_length: int, tokens.
+        metrics: function (texts, references) -> dict, or None for captions.
     """
 
-    def __init__(self, stepper, contexts, tokenizer, references, max_length):
+    def __init__(self, stepper, contexts, tokenizer, references, max_length, metrics=None):
         super().__init__()
         self.contexts, self.references = contexts, references
-        self.tokenizer = tokenizer
+        self.tokenizer, self.metrics = tokenizer, metrics or self._caption_metrics
 
         def generate(context):
             result = decode(stepper, context, Greedy(), max_length, with_weights=False)
             return tokenizer.decode(result.tokens[:, 0])
 
-        self.generate = tf.function(generate, autograph=False)
+        self.generate = tf.function(generate, autograph=False, reduce_retracing=True)
 
     def on_epoch_end(self, epoch, logs=None):
         texts = [text.decode() for rows in self.contexts for text in self.generate(rows).numpy()]
         texts = texts[: len(self.references)]
-        scores = caption_metrics(texts, self.references, meteor=False)
-        references = [self.tokenizer.normalize(list(own)).numpy() for own in self.references]
-        exact = [text.encode() in own for text, own in zip(texts, references)]
-        scores["exact"] = float(np.mean(exact))
+        scores = self.metrics(texts, self.references)
         logs.update({f"val_{key}": value for key, value in scores.items()})
+
+    def _caption_metrics(self, texts, references):
+        scores = caption_metrics(texts, references, meteor=False)
+        own = [self.tokenizer.normalize(list(one)).numpy() for one in references]
+        exact = [text.encode() in one for text, one in zip(texts, own)]
+        return {**scores, "exact": float(np.mean(exact))}
 
 
 class BestModel(keras.callbacks.Callback):

@@ -1,11 +1,11 @@
-"""CSV and TSV with a header row; one row a caption."""
+"""CSV and TSV with a header row; one row a record."""
 
 import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.readers.record import Columns, Record, is_text, text_of
+from pipelines.readers.record import Columns, Record, bytes_of, is_text, text_of
 
 NEVER_CLOSED = "unexpected end of data"
 """What csv says where a quoted value runs to the end of the file."""
@@ -29,13 +29,13 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
     Raises:
         ValueError: a column is missing, or a quote is open at the end, which may hold many rows.
     """
-    lines = list(io.StringIO(text_of(path.read_bytes()), newline=""))
+    lines = list(io.StringIO(text_of(bytes_of(path)), newline=""))
     rows = _rows(lines, delimiter, path)
     names: list[str] = next((row for _, row, _ in rows), [])
     if missing := columns.missing_of(names):
         raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
-    image, caption = columns.image_of(names), columns.caption_of(names)
-    places = (names.index(image or ""), names.index(caption or ""))
+    first, second = columns.first_of(names), columns.second_of(names)
+    places = (names.index(first or ""), names.index(second or ""))
     for line, row, reason in rows:
         if not reason and len(row) > len(names):
             reason = f"{len(row)} values for {len(names)} columns; {delimiter!r} without quotes?"

@@ -5,12 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.caption_folder import CaptionedPicture, CaptionFolder, Skipped, listing
+from pipelines.caption_folder import CaptionedPicture, CaptionFolder
 from pipelines.picture_check import check_pictures
-from pipelines.readers.forms import SUFFIXES, TEXTS, form_of, shows_captions
+from pipelines.readers.forms import SUFFIXES, TEXTS, form_of, shows_records
 from pipelines.readers.record import AUTO, Columns, Record
 from pipelines.readers.text_reader import PICTURE_SUFFIXES, read_sidecar, sidecars
 from pipelines.readers.tfds_reader import is_tfds, materialized
+from pipelines.skipped import Skipped, listing
 
 SIDECARS = "a text file beside each picture"
 
@@ -87,7 +88,7 @@ def _caption_file(folder, images, columns):
         except ValueError as error:
             refused += [] if text else [str(error)]
             continue
-        if shows_captions(path, columns):
+        if shows_records(path, columns):
             found.append((path, form, read))
         else:
             refused.append(f"no line of {path} holds a picture and a caption")
@@ -131,22 +132,22 @@ def _collect(folder, images, records, source, form, cache) -> CaptionFolder:
     locate = functools.cache(functools.partial(_located, folder, images, _roots(folder, images)))
     rows = []
     for file, record in records:
-        path, problem = locate(record.name.strip())
-        reason = record.reason or ("" if record.caption.split() else "empty caption") or problem
+        path, problem = locate(record.first.strip())
+        reason = record.reason or ("" if record.second.split() else "empty caption") or problem
         rows.append((file, record, path, reason))
     usable = (path for _, _, path, reason in rows if not reason)
     verdicts = check_pictures(usable, folder, cache)
     captions: dict[str, list[str]] = defaultdict(list)
     paths, skipped = {}, []
     for file, record, path, reason in rows:
-        name = record.name.strip()
+        name = record.first.strip()
         if not reason and path in verdicts:
             reason = f"the picture {path} is unusable: {verdicts[path]}"
         if reason:
             skipped.append(Skipped(file, record.line, reason, name))
             continue
         paths[name] = path
-        captions[name].append(" ".join(record.caption.split()))
+        captions[name].append(" ".join(record.second.split()))
     if not captions:
         raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
     pictures = [CaptionedPicture(name, paths[name], tuple(own)) for name, own in captions.items()]

@@ -1,4 +1,4 @@
-"""Which form a caption file has, by its name and content."""
+"""Which form a file of records has, by its name and content."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from pipelines.readers.csv_reader import header_of, read_csv
-from pipelines.readers.json_reader import is_coco, load_json, read_json, read_jsonl
-from pipelines.readers.record import Columns, Record, text_of
+from pipelines.readers.json_reader import is_coco, load_json, members_of, read_json, read_jsonl
+from pipelines.readers.record import Columns, Record, bytes_of, suffix_of, text_of
 from pipelines.readers.text_reader import is_token_file, read_tokens
 
 DELIMITERS = {".csv": (",", "CSV"), ".tsv": ("\t", "TSV")}
@@ -25,7 +25,7 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     Raises:
         ValueError: it is no caption file.
     """
-    suffix = path.suffix.lower()
+    suffix = suffix_of(path)
     if suffix in DELIMITERS:
         delimiter, name = DELIMITERS[suffix]
         _check(columns, header_of(_start(path), delimiter), path)
@@ -37,16 +37,16 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     return _text_form(path, columns)
 
 
-def shows_captions(path: Path, columns: Columns) -> bool:
+def shows_records(path: Path, columns: Columns) -> bool:
     """Whether some line near the start of a JSON lines file is a record; others need no look."""
-    if path.suffix.lower() not in LINES:
+    if suffix_of(path) not in LINES:
         return True
     for line in _start(path).split("\n"):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and not columns.missing_of(list(value)):
+        if isinstance(value, dict) and not columns.missing_of(list(members_of(value, columns))):
             return True
     return False
 
@@ -83,5 +83,4 @@ def _check(columns, names, path):
 
 
 def _start(path):
-    with path.open("rb") as file:
-        return text_of(file.read(SNIFFED))
+    return text_of(bytes_of(path, SNIFFED))

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.readers.record import Columns, Record, is_text, text_of
+from pipelines.readers.record import Columns, Record, bytes_of, is_text, text_of
 
 
 def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
     """Yields the records of a file with a JSON object a line; a blank line is none."""
-    for line, data in enumerate(path.read_bytes().split(b"\n"), 1):
+    for line, data in enumerate(bytes_of(path).split(b"\n"), 1):
         text = text_of(data).strip() if line == 1 else data.decode("utf-8", "surrogateescape")
         if not text.strip():
             continue
@@ -25,6 +25,12 @@ def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
         yield from _records(value, line, columns, "")
 
 
+def members_of(value: dict, columns: Columns) -> dict:
+    """The object with both things of a record: itself, or what it has under "translation"."""
+    inner = value.get("translation")
+    return inner if isinstance(inner, dict) and columns.missing_of(list(value)) else value
+
+
 def load_json(path: Path) -> Any:
     """A JSON file's value.
 
@@ -32,7 +38,7 @@ def load_json(path: Path) -> Any:
         ValueError: it is malformed.
     """
     try:
-        return json.loads(text_of(path.read_bytes()))
+        return json.loads(text_of(bytes_of(path)))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
 
@@ -53,16 +59,18 @@ def read_json(value: Any, columns: Columns) -> Iterator[Record]:
 
 
 def _records(value, line, columns, place):
-    """The captions in one JSON object."""
+    """The records in one JSON object: the second thing may be a list."""
     if not isinstance(value, dict):
         yield Record(line, reason=f"{place}expected an object, received {value!r:.40}")
         return
-    image, caption = columns.image_of(list(value)), columns.caption_of(list(value))
-    name, captions = value.get(image), value.get(caption)
-    reason = "" if isinstance(name, str) else f"{place}no picture named"
-    captions = captions if isinstance(captions, list) else [captions]
-    for text in captions or [None]:
-        yield _checked(line, name, text, reason, place)
+    value = members_of(value, columns)
+    words = columns.known.words
+    first = value.get(columns.first_of(list(value)))
+    texts = value.get(columns.second_of(list(value)))
+    reason = "" if isinstance(first, str) else f"{place}no {words[0]}"
+    texts = texts if isinstance(texts, list) else [texts]
+    for text in texts or [None]:
+        yield _checked(line, first, text, reason, place, words[1])
 
 
 def _coco(value, columns):
@@ -79,8 +87,8 @@ def _coco(value, columns):
         described.add(key)
         known = isinstance(names.get(key), str)
         reason = "" if known else f"{place}no image with the id {one.get('image_id')!r:.40}"
-        caption = one.get(columns.caption_of(list(one)))
-        yield _checked(0, names.get(key), caption, reason, place)
+        caption = one.get(columns.second_of(list(one)))
+        yield _checked(0, names.get(key), caption, reason, place, columns.known.words[1])
     for index, image in enumerate(value["images"]):
         if not isinstance(image, dict):
             yield Record(0, reason=f"image {index}: expected an object, received {image!r:.40}")
@@ -93,11 +101,11 @@ def _key(value):
     return json.dumps(value)
 
 
-def _checked(line, name, text, reason, place):
+def _checked(line, first, text, reason, place, word):
     if not reason and text is None:
-        reason = f"{place}no caption"
+        reason = f"{place}no {word}"
     elif not reason and not isinstance(text, str):
-        reason = f"{place}the caption is no text: {text!r:.40}"
-    elif not reason and not (is_text(name) and is_text(text)):
+        reason = f"{place}the {word} is no text: {text!r:.40}"
+    elif not reason and not (is_text(first) and is_text(text)):
         reason = f"{place}not UTF-8"
-    return Record(line, reason=reason) if reason else Record(line, name, text)
+    return Record(line, reason=reason) if reason else Record(line, first, text)

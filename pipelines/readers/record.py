@@ -1,9 +1,14 @@
-"""What every reader yields: one caption of one picture, with its place; and names of columns."""
+"""What every reader yields: a record of two things, with its place; and names of columns."""
 
+import gzip
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 AUTO = "auto"
+GZIP = ".gz"
 IMAGE_COLUMNS = (
     "image",
     "file_name",
@@ -18,50 +23,113 @@ IMAGE_COLUMNS = (
 CAPTION_COLUMNS = ("caption", "captions", "text", "description", "sentence")
 
 
+SOURCE_COLUMNS = (
+    "source",
+    "src",
+    "input",
+    "question",
+    "prompt",
+    "article",
+    "document",
+    "text",
+)
+TARGET_COLUMNS = (
+    "target",
+    "tgt",
+    "output",
+    "answer",
+    "response",
+    "summary",
+    "highlights",
+    "translation",
+    "paraphrase",
+)
+
+
+class Known(NamedTuple):
+    """Two things that belong together in a record.
+
+    Attributes:
+        first: usual column names of the first.
+        second: usual column names of the second.
+        words: what messages call the two.
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    words: tuple[str, str]
+
+
+CAPTIONS = Known(IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"))
+PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"))
+
+
 @dataclass(frozen=True)
 class Record:
-    """One caption as it stands in a file.
+    """Two things that belong together, as they stand in a file.
 
     Attributes:
         line: where, from 1; 0 where no line is known.
-        name: of the picture.
-        caption: text.
+        first: name of the picture, or source text.
+        second: caption, or target text.
         reason: why it cannot be used; empty where nothing speaks against it yet.
     """
 
     line: int
-    name: str = ""
-    caption: str = ""
+    first: str = ""
+    second: str = ""
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns or keys hold the picture's name and the caption; "auto" knows several.
+    """Which columns or keys hold the two things of a record; "auto" knows several names.
 
-    Where a file has more than one of the known names, the first in IMAGE_COLUMNS or
-    CAPTION_COLUMNS counts.
+    Where a file has more than one of the known names, the first of them in `known` counts.
     """
 
-    image: str = AUTO
-    caption: str = AUTO
+    first: str = AUTO
+    second: str = AUTO
+    known: Known = CAPTIONS
 
-    def image_of(self, columns: Sequence[str]) -> str | None:
-        """The column with the picture's name, or None."""
-        return _chosen(self.image, IMAGE_COLUMNS, columns)
+    def first_of(self, columns: Sequence[str]) -> str | None:
+        """The column with the first thing, or None."""
+        return _chosen(self.first, self.known.first, columns)
 
-    def caption_of(self, columns: Sequence[str]) -> str | None:
-        """The column with the caption, or None."""
-        return _chosen(self.caption, CAPTION_COLUMNS, columns)
+    def second_of(self, columns: Sequence[str]) -> str | None:
+        """The column with the second thing, or None."""
+        return _chosen(self.second, self.known.second, columns)
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
         """What is looked for and not there, in words."""
         missing = []
-        if self.image_of(columns) is None:
-            missing.append(_wanted(self.image, IMAGE_COLUMNS))
-        if self.caption_of(columns) is None:
-            missing.append(_wanted(self.caption, CAPTION_COLUMNS))
+        if self.first_of(columns) is None:
+            missing.append(_wanted(self.first, self.known.first))
+        if self.second_of(columns) is None:
+            missing.append(_wanted(self.second, self.known.second))
         return missing
+
+
+def bytes_of(path: Path, most: int = -1) -> bytes:
+    """A file's bytes, or the first few; a .gz file's are unpacked.
+
+    Raises:
+        ValueError: a .gz file that is none, or is cut off.
+    """
+    if path.suffix.lower() != GZIP:
+        with path.open("rb") as file:
+            return file.read(most)
+    try:
+        with gzip.open(path) as file:
+            return file.read(most)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+
+
+def suffix_of(path: Path) -> str:
+    """A file's suffix in lower case, that before .gz where there is one."""
+    plain = path.with_suffix("") if path.suffix.lower() == GZIP else path
+    return plain.suffix.lower()
 
 
 def text_of(data: bytes) -> str:

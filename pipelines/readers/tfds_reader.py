@@ -1,4 +1,4 @@
-"""Captioned pictures of tensorflow-datasets, laid out once as an ordinary data folder."""
+"""Data sets of tensorflow-datasets, laid out once as an ordinary data folder."""
 
 import json
 import re
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import tensorflow as tf
 from tqdm import tqdm
 
 from pipelines.readers.record import CAPTION_COLUMNS, IMAGE_COLUMNS
@@ -37,14 +38,33 @@ def materialized(name: str, cache=None) -> Path:
         ImportError: tensorflow-datasets is not installed.
         ValueError: the data set has no pictures with captions.
     """
+    return _laid_out(name, _write, user_cache() / "tfds" if cache is None else Path(cache))
+
+
+def materialized_texts(name: str, cache=None) -> Path:
+    """The folder of a data set of texts: for each of its splits, `split.jsonl` with every text
+    feature; on first use it is prepared and written.
+
+    Args:
+        name: "tfds:NAME" or "tfds:NAME/CONFIG".
+        cache: path of the folder for data folders; in the user's cache if None.
+
+    Raises:
+        ImportError: tensorflow-datasets is not installed.
+    """
+    cache = user_cache() / "tfds-texts" if cache is None else Path(cache)
+    return _laid_out(name, _write_texts, cache)
+
+
+def _laid_out(name, write, cache):
+    """The folder of a data set, which appears in one move."""
     wanted = name.removeprefix(PREFIX)
-    cache = user_cache() / "tfds" if cache is None else Path(cache)
     folder = cache / re.sub(r"[^\w.-]+", "-", wanted)
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix="partial-", dir=cache))
         try:
-            _write(wanted, partial)
+            write(wanted, partial)
             partial.chmod(0o755)
             partial.rename(folder)
         finally:
@@ -86,6 +106,23 @@ def _write(wanted, folder):
             (folder / f"{split}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
 
 
+def _write_texts(wanted, folder):
+    builder = _import(wanted).builder(wanted)
+    builder.download_and_prepare()
+    for split in builder.info.splits:
+        dataset = builder.as_dataset(split=split, shuffle_files=False)
+        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
+            for one in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
+                values = {key: own.numpy() for key, own in one.items() if tf.is_tensor(own)}
+                texts = {key: own for key, own in values.items() if isinstance(own, bytes)}
+                decoded = {key: _decoded(own) for key, own in texts.items()}
+                file.write(json.dumps(decoded) + "\n")
+
+
+def _decoded(text):
+    return text.decode("utf-8", "surrogateescape")
+
+
 def _features(features, wanted):
     """The keys of the picture and of the captions."""
     keys = list(features)
@@ -106,4 +143,4 @@ def _texts(value) -> Iterator[str]:
         return
     array = value.numpy()
     for one in [array] if isinstance(array, bytes) else array.ravel().tolist():
-        yield one.decode("utf-8", "surrogateescape")
+        yield _decoded(one)

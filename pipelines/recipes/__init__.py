@@ -15,12 +15,17 @@ def recipe_names() -> list[str]:
     return sorted(one.name for one in pkgutil.iter_modules(__path__))
 
 
+def recipe_name(name: str) -> str:
+    """The name of a recipe, which may be given with hyphens; a path as it is."""
+    return name if name.endswith(".py") else name.replace("-", "_")
+
+
 def load_recipe(name: str) -> type:
     """The recipe class of a name or of a user's file.
 
     Args:
         name: one of `recipe_names`, or the path of a Python file that sets RECIPE to a subclass of
-            `CaptioningRecipe`.
+            `CaptioningRecipe` or `TextToTextRecipe`.
 
     Returns:
         the class.
@@ -37,8 +42,8 @@ def load_recipe(name: str) -> type:
         module.__file__ = str(path)
         sys.modules[module.__name__] = module
         _execute(path, module)
-    elif name in recipe_names():
-        module = importlib.import_module(f"{__name__}.{name}")
+    elif recipe_name(name) in recipe_names():
+        module = importlib.import_module(f"{__name__}.{recipe_name(name)}")
     else:
         near = difflib.get_close_matches(name, recipe_names(), 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -48,7 +53,7 @@ def load_recipe(name: str) -> type:
     recipe = getattr(module, "RECIPE", None)
     if not (isinstance(recipe, type) and is_dataclass(recipe) and hasattr(recipe, "model")):
         raise ValueError(
-            f"Expected RECIPE = <a subclass of CaptioningRecipe> in {name}. Received: {recipe!r}"
+            f"Expected RECIPE = <a subclass of Recipe> in {name}. Received: {recipe!r}"
         )
     return recipe
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.choices import MONITORS
+from pipelines.captioning import MONITORS
 from pipelines.cli import main
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
@@ -176,7 +176,7 @@ def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):
     [
         ("RECIPE = (", "Expected a recipe file that runs. Received: .*mine.py with SyntaxError"),
         ("RECIPE = 1 / 0", "ZeroDivisionError: division by zero"),
-        ("RECIPE = int", "Expected RECIPE = <a subclass of CaptioningRecipe> in .*mine.py"),
+        ("RECIPE = int", "Expected RECIPE = <a subclass of Recipe> in .*mine.py"),
         ("", "Received: None"),
     ],
 )
@@ -219,7 +219,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipelines.train.AttentionImages.on_epoch_end", press)
+        patch.setattr("pipelines.caption_callbacks.AttentionImages.on_epoch_end", press)
         assert main(command) == 130
     assert "goes on from the last checkpoint" in capsys.readouterr().err
     assert main(command) == 0
@@ -230,7 +230,7 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     out = tmp_path / "run"
     command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.captioning.warmup_cosine", lambda *_: float("nan"))
+        patch.setattr("pipelines.recipe.warmup_cosine", lambda *_: float("nan"))
         assert main(command) == 2
     message = capsys.readouterr().err
     assert "Expected a finite loss. Received: loss=nan at step 2, in epoch 1" in message

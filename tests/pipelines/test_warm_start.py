@@ -57,8 +57,8 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
         for one, other in zip(weights(source.model), weights(run.model()), strict=True):
             np.testing.assert_array_equal(one, other)
         text = ["a large red circle"]
-        expected = run.tokenizer().encode(text).to_list()
-        assert source.tokenizer.encode(text).to_list() == expected
+        expected = run.tokenizers()["tokenizer"].encode(text).to_list()
+        assert source.tokenizers["tokenizer"].encode(text).to_list() == expected
         made = source.recipe(Scenes, CHOICES)
         assert {key: getattr(made, key) for key in SIZES} == SIZES
 

@@ -1,0 +1,107 @@
+"""What services of every kind have in common: answers from hypotheses, scores of given texts."""
+
+import tensorflow as tf
+
+from keras_attn.contracts import (
+    ANSWER_PIECES,
+    ANSWER_TOKENS,
+    END_ID,
+    ERROR,
+    PAD_ID,
+    SCORE,
+    START_ID,
+    TEXT,
+    TOKEN_SCORES,
+)
+
+
+def at_least_one(items):
+    """String (B,) as it is, or one empty string where there is none; and B.
+
+    The search wants a row: an empty batch is searched with one that is cut off again.
+    """
+    count = tf.shape(items)[0]
+    return tf.concat([items, tf.fill([tf.cast(count == 0, tf.int32)], "")], axis=0), count
+
+
+def answer_of(result, tokenizer, reasons):
+    """A `DecodeResult` as an answer without weights.
+
+    Args:
+        result: `DecodeResult` of B examples.
+        tokenizer: `Tokenizer` of the texts.
+        reasons: string (B,), why an example could not be read; its texts are then empty and its
+            scores 0.
+
+    Returns:
+        dict with TEXT, SCORE, ERROR, ANSWER_TOKENS, ANSWER_PIECES and TOKEN_SCORES.
+    """
+    valid = (reasons == "")[:, None]
+    tokens = tf.where(valid[..., None], result.tokens, PAD_ID)
+    return {
+        TEXT: tokenizer.decode(tokens),
+        SCORE: tf.where(valid, result.scores, 0.0),
+        ERROR: reasons,
+        ANSWER_TOKENS: tokens,
+        ANSWER_PIECES: tokenizer.pieces(tokens),
+        TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),
+    }
+
+
+def targets_of(texts, tokenizer, max_length):
+    """Given texts as what a decoder is to say.
+
+    Args:
+        texts: string (B,).
+        tokenizer: `Tokenizer`.
+        max_length: int. T, at which longer texts are cut, end included.
+
+    Returns:
+        inputs: int32 (B, T), START_ID first.
+        targets: int32 (B, T), END_ID last.
+        counts: int32 (B,), pieces there were, end included.
+    """
+    pieces = tokenizer.encode(texts)
+    rows = pieces.nrows(tf.int32)
+    targets = tf.concat([pieces[:, : max_length - 1], tf.fill((rows, 1), END_ID)], axis=1)
+    targets = targets.to_tensor(PAD_ID, shape=(None, max_length))
+    inputs = tf.concat([tf.fill((rows, 1), START_ID), targets[:, :-1]], axis=1)
+    return inputs, targets, tf.cast(pieces.row_lengths(), tf.int32) + 1
+
+
+def scores_of(logits, targets, reasons):
+    """Log-probabilities of targets.
+
+    Args:
+        logits: float32 (B, T, V).
+        targets: int32 (B, T), PAD_ID after the end.
+        reasons: string (B,), why an example could not be read; its scores are then 0.
+
+    Returns:
+        dict with SCORE float32 (B,), TOKEN_SCORES float32 (B, T) and ERROR.
+    """
+    scores = tf.gather(tf.nn.log_softmax(logits), targets, batch_dims=2)
+    real = (targets != PAD_ID) & (reasons == "")[:, None]
+    scores = tf.where(real, scores, 0.0)
+    return {SCORE: tf.reduce_sum(scores, axis=1), TOKEN_SCORES: scores, ERROR: reasons}
+
+
+def too_long(name, counts, most):
+    """string (B,): why texts of so many pieces, int32 (B,), cannot be read; '' for those that can.
+
+    Args:
+        name: what they are called, as "a caption".
+        counts: int32 (B,), end included.
+        most: int.
+    """
+    limit = f" pieces, its end included (expected at most {most})"
+    reasons = tf.strings.join([f"{name} of ", tf.strings.as_string(counts), limit])
+    return tf.where(counts <= most, "", reasons)
+
+
+def first_reason(*reasons):
+    """string (B,): of several such tensors, the first that is not empty."""
+    found = reasons[-1]
+    for one in reversed(reasons[:-1]):
+        found = tf.where(one != "", one, found)
+    return found

@@ -1,0 +1,164 @@
+"""The text service: source texts in, target texts out. Exporting writes exactly this."""
+
+import tensorflow as tf
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    END_ID,
+    ERROR,
+    LOGITS,
+    PAD_ID,
+    SCORE,
+    SOURCE,
+    SOURCE_PIECES,
+    TARGET,
+    TEXT,
+    TOKENS,
+)
+from keras_attn.decoding import decode
+from keras_attn.decoding.maximum_length import MaximumLength
+from keras_attn.serving.answers import (
+    answer_of,
+    at_least_one,
+    first_reason,
+    scores_of,
+    targets_of,
+    too_long,
+)
+from keras_attn.serving.sources import read_sources, text_reasons
+
+LENGTH_FACTOR, LENGTH_EXTRA = 2, 16
+"""An answer has at most LENGTH_FACTOR times the source's pieces and LENGTH_EXTRA more."""
+END_PIECE = "</s>"
+
+
+class TextService(tf.Module):
+    """A model from text to text with everything around it: tokenizers and search.
+
+    An answer has at most 2 S + 16 pieces, S being the source's with its end, and never more than
+    `max_length`: what does not come to an end by itself is ended there.
+
+    Args:
+        model: `Transformer`, or any `Stepper` that takes a dict with SOURCE and, called, one with
+            TOKENS too.
+        tokenizer: `Tokenizer` of the targets.
+        strategy: `Greedy()` or `Beam(...)`; its n best are answered.
+        max_length: int. Longest target in pieces, end included.
+        max_source: int. Longest source in pieces, end included.
+        source_tokenizer: `Tokenizer` of the sources; None where it is the same.
+    """
+
+    def __init__(self, model, tokenizer, strategy, max_length, max_source, source_tokenizer=None):
+        super().__init__()
+        self.model, self.tokenizer, self.strategy = model, tokenizer, strategy
+        self.source_tokenizer = source_tokenizer or tokenizer
+        self.max_length, self.max_source = max_length, max_source
+
+    def answer(self, source):
+        """Answers with text.
+
+        Args:
+            source: string (B,), UTF-8.
+
+        Returns:
+            dict: TEXT string (B, n), SCORE float32 (B, n), ERROR string (B,). A source that is
+            empty, not UTF-8 or too long has empty texts, scores of 0 and its own reason under
+            ERROR; the others are unaffected. An empty batch is answered with empty arrays.
+        """
+        answer = self.explain(source, with_weights=False)
+        return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
+
+    def explain(self, source, with_weights=True):
+        """Answers with text and with what the decoder looked at for each token.
+
+        Args:
+            source: string (B,), UTF-8.
+            with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
+
+        Returns:
+            dict as of `answer`, with SOURCE_PIECES, ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and
+            ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
+        """
+        source, count = at_least_one(source)
+        tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
+        result = decode(
+            self.model,
+            {SOURCE: tokens},
+            self.strategy,
+            self.max_length,
+            with_weights,
+            [MaximumLength(self._room(tokens, reasons))],
+        )
+        answer = answer_of(result, self.tokenizer, reasons)
+        readable = reasons == ""
+        pieces = tf.where(tokens == END_ID, END_PIECE, self.source_tokenizer.pieces(tokens))
+        answer[SOURCE_PIECES] = tf.where(readable[:, None], pieces, "")
+        if with_weights:
+            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
+            answer[ANSWER_WEIGHTS] = weights
+        return {key: value[:count] for key, value in answer.items()}
+
+    def score(self, source, target):
+        """Log-probability of given targets, each with its end, given the sources.
+
+            score_b = Σ_t log p(y_t | y_1 … y_{t−1}, source_b), the end token included
+
+        The target counts in the tokenizer's own pieces; nothing is divided by its length. An empty
+        target is its end alone.
+
+        Args:
+            source: string (B,).
+            target: string (B,), one target a source; it is normalized as in training.
+
+        Returns:
+            dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A source or
+            target that cannot be read has scores of 0 and its error; the others are unaffected.
+
+        Raises:
+            InvalidArgumentError: not as many targets as sources.
+        """
+        tf.debugging.assert_equal(
+            tf.shape(source), tf.shape(target), "Expected as many targets as sources."
+        )
+        (source, count), (target, _) = at_least_one(source), at_least_one(target)
+        tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
+        unreadable = text_reasons(target)
+        target = tf.where(unreadable == "", target, "")
+        inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
+        logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
+        unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
+        long = too_long("a target", counts, self.max_length)
+        answer = scores_of(logits, targets, first_reason(reasons, unreadable, long))
+        return {key: value[:count] for key, value in answer.items()}
+
+    def signatures(self):
+        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        source = tf.TensorSpec((None,), tf.string, name=SOURCE)
+        target = tf.TensorSpec((None,), tf.string, name=TARGET)
+        return {
+            "serving_default": (self.answer, [source]),
+            "explain": (self.explain, [source]),
+            "score": (self.score, [source, target]),
+        }
+
+    def requests(self, count):
+        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        source = {SOURCE: [b"a"] * count}
+        score = {**source, TARGET: [b"a"] * count}
+        return {"serving_default": source, "explain": source, "score": score}
+
+    def tokenizers(self):
+        """dict from the name of its folder to each tokenizer."""
+        if self.source_tokenizer is self.tokenizer:
+            return {"tokenizer": self.tokenizer}
+        return {"tokenizer": self.tokenizer, "source_tokenizer": self.source_tokenizer}
+
+    def metadata(self):
+        """What the service is, beside model and search, of types that JSON has."""
+        return {"max_length": self.max_length, "max_source": self.max_source}
+
+    def _room(self, tokens, reasons):
+        """Most pieces of each answer, int32 (B,); 1 where there is nothing to answer."""
+        counts = tf.reduce_sum(tf.cast(tokens != PAD_ID, tf.int32), axis=1)
+        most = tf.minimum(LENGTH_FACTOR * counts + LENGTH_EXTRA, self.max_length)
+        return tf.where(reasons == "", most, 1)

@@ -1,0 +1,190 @@
+"""What every recipe has: choices, and what training, evaluation and export ask it for."""
+
+import abc
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import keras
+import tensorflow as tf
+
+from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.schedules import warmup_cosine
+from pipelines.choices import check_choices
+from pipelines.evaluation import Evaluation
+
+TARGET_TOKENIZER, SOURCE_TOKENIZER = "tokenizer", "source_tokenizer"
+"""Names of tokenizers, and of the folders they are in."""
+
+
+def option(default, text):
+    """A field of a recipe with its line of help; the command line makes a flag of it."""
+    return field(default=default, metadata={"help": text})
+
+
+class TrainingData(abc.ABC):
+    """Abstract: everything that `fit` wants of a data folder.
+
+    Attributes:
+        splits: dict of sequences of records, "train" and "dev" at least.
+        skipped: sequence of `Skipped`.
+        tokenizers: dict from name to `Tokenizer`; the decoder's is TARGET_TOKENIZER.
+        dev: validation data set.
+        steps: batches in one epoch of `training`: the `steps_per_epoch` of `fit`.
+    """
+
+    splits: Mapping[str, Sequence]
+    skipped: Sequence
+    dev: tf.data.Dataset
+    steps: int
+
+    @property
+    @abc.abstractmethod
+    def tokenizers(self) -> dict[str, Tokenizer]:
+        """See the class."""
+
+    @abc.abstractmethod
+    def training(self, start: int) -> tf.data.Dataset:
+        """Training data set from step `start` on, shuffled anew in each epoch and without end; a
+        batch is a function of the seed and of its step alone."""
+
+    @abc.abstractmethod
+    def report(self) -> list[str]:
+        """Lines that say what was read, beside counts and tokenizers."""
+
+    @abc.abstractmethod
+    def frozen(self) -> bool:
+        """Whether part of the model still rests and its output is read instead."""
+
+    @abc.abstractmethod
+    def thawed(self) -> "TrainingData":
+        """The same data for a model all of which trains."""
+
+    @abc.abstractmethod
+    def naming_faults(self) -> contextlib.AbstractContextManager:
+        """Inside, errors while data are read name the records that they come from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(abc.ABC):
+    """Abstract: the choices of an experiment, and data, model and optimizer made from them.
+
+    Raises:
+        ValueError: a choice out of its range, when the recipe is made.
+    """
+
+    kind: ClassVar[str]
+    """Of the recipe, as run directories and SavedModels have it."""
+    unit: ClassVar[str]
+    """What its records are, in the plural."""
+    monitors: ClassVar[Sequence[str]]
+    """Metrics that may pick the best epoch."""
+    chosen: ClassVar[Mapping[str, Sequence[str]]]
+    """Known values of choices that are names."""
+    settled: ClassVar[Sequence[str]]
+    """Choices that trained weights and tokenizers have settled."""
+
+    tolerance: float = option(0.01, "share of unusable records above which training does not start")
+    dev_share: float = option(0.1, "share of records for dev where no split files exist")
+    test_share: float = option(0.1, "share of records for test where no split files exist")
+    vocabulary_size: int = option(4000, "most pieces that the tokenizer learns")
+    lowercase: bool = option(True, "put texts in lower case")
+    lengths: tuple[int, ...] = option((16, 24, 40), "bucket lengths in pieces")
+    dropout: float = option(0.3, "dropout probability")
+    epochs: int = option(10, "passes over the training records")
+    learning_rate: float = option(1e-3, "peak learning rate")
+    warmup_steps: int = option(200, "optimizer steps of warm-up")
+    label_smoothing: float = option(0.1, "probability spread over the vocabulary")
+    clip_norm: float = option(5.0, "largest norm of the global gradient")
+    monitor: str = option("val_loss", "metric that picks the best epoch")
+    patience: int = option(3, "epochs without a better metric before training stops")
+    seed: int = option(0, "seed of weights, dropout and shuffling")
+    beam_width: int = option(4, "beam width in evaluation and export")
+    length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
+
+    def __post_init__(self):
+        check_choices(self.values(), {"monitor": self.monitors, **self.chosen})
+
+    def values(self) -> dict[str, Any]:
+        """The choices as a dict that JSON can hold."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def schedule(self, steps: int):
+        """The learning rate of a training of `steps` steps."""
+        return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
+
+    def compile(self, model, steps: int, **options) -> None:
+        """Compiles a model with the recipe's optimizer, loss and metrics."""
+        model.compile(
+            optimizer=self.optimizer(model, steps),
+            loss=TokenCrossEntropy(self.label_smoothing),
+            weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
+            **options,
+        )
+
+    @abc.abstractmethod
+    def load(self, data, cache=None, source=None, replicas: int = 1) -> TrainingData:
+        """Reads data, learns tokenizers and makes the data sets.
+
+        Args:
+            data: path of the data folder.
+            cache: path of a cache; the user's cache folder if None.
+            source: `WarmStart` whose tokenizers are taken, or None.
+            replicas: int. Batches can be divided by it.
+
+        Raises:
+            ValueError: bad data.
+        """
+
+    @abc.abstractmethod
+    def model(self, *vocabulary_sizes: int):
+        """A built model for the tokenizers' vocabularies, in the order of `vocabulary_sizes`."""
+
+    @abc.abstractmethod
+    def optimizer(self, model, steps: int):
+        """The optimizer for a training of `steps` steps."""
+
+    @abc.abstractmethod
+    def thaw_step(self) -> int:
+        """The step from which all of the model trains."""
+
+    @abc.abstractmethod
+    def vocabulary_sizes(self, model) -> dict[str, int]:
+        """dict from the name of each tokenizer to the size that a model wants of it."""
+
+    @abc.abstractmethod
+    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width: int, n_best=1) -> Any:
+        """The model as a service."""
+
+    @abc.abstractmethod
+    def scoring(self, model, data) -> list[keras.callbacks.Callback]:
+        """Callbacks that add metrics of free-running answers to the logs of an epoch."""
+
+    @abc.abstractmethod
+    def pictures(self, model, data, log: Path) -> list[keras.callbacks.Callback]:
+        """Callbacks that show something of each epoch in TensorBoard's folder `log`."""
+
+    @abc.abstractmethod
+    def records(self, data, split: str) -> Sequence:
+        """The records of one split: "train", "dev", "test" or one of the data's own.
+
+        Raises:
+            ValueError: no such split, or an empty one.
+        """
+
+    @abc.abstractmethod
+    def asked(self, record) -> tuple[str, bytes]:
+        """What a record is called in messages, and what the service is asked about it."""
+
+    @abc.abstractmethod
+    def evaluation(
+        self, records: Sequence, texts: list[str], scores: list[float], service, **facts
+    ) -> Evaluation:
+        """The `Evaluation` of answers and their scores, in nats; `facts` are its other fields."""
+
+    @abc.abstractmethod
+    def card(self, service) -> dict[str, str]:
+        """Words of the model card: "What it does", "Service" and "License"."""

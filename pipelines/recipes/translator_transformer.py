@@ -1,0 +1,26 @@
+"""The Transformer on pairs of texts: translation, summaries, paraphrases, answers.
+
+Command, English to German on Multi30k:
+    keras-attn train translator_transformer --data multi30k --out runs/en-de \\
+        --source-column en --target-column de
+"""
+
+from dataclasses import dataclass
+
+from pipelines.text_to_text import TextToTextRecipe, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslatorTransformer(TextToTextRecipe):
+    """A small Transformer, one shared vocabulary and one table of embeddings."""
+
+    layers: int = option(4, "layers of the encoder, and of the decoder")
+    model_units: int = option(128, "width of the model")
+    hidden_units: int = option(256, "width of the feed-forward layers")
+    learning_rate: float = option(3e-3, "peak learning rate")
+    epochs: int = option(15, "passes over the training pairs")
+    patience: int = option(5, "epochs without a better metric before training stops")
+    warmup_steps: int = option(400, "optimizer steps of warm-up")
+
+
+RECIPE = TranslatorTransformer

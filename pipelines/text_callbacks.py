@@ -1,0 +1,54 @@
+"""What a training from text to text shows after each epoch: metrics of its texts, alignments."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import SOURCE
+from keras_attn.evaluation.text_metrics import text_metrics
+from keras_attn.serving.sources import read_sources
+from keras_attn.serving.text_service import TextService
+from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
+from keras_attn.viz.alignment import Alignment, alignment_figure
+from keras_attn.viz.attention import figure_pixels
+from pipelines.recipe import TARGET_TOKENIZER
+from pipelines.text_data import TextData
+
+PICTURED = 3
+SIZE = (600, 600)
+
+
+def text_scoring(model, data: TextData, batch: int = 64) -> GenerationMetrics:
+    """The callback that scores greedy answers to dev's sources, those of like length together.
+
+    A source that is too long for the model counts as one that is only its end.
+    """
+    batches = data.batches
+    pairs = sorted(data.splits["dev"], key=lambda pair: len(pair.source))
+    longest = batches.source_lengths[-1]
+    contexts = [
+        {SOURCE: _padded(pairs[start : start + batch], batches.source_tokenizer, longest, batch)}
+        for start in range(0, len(pairs), batch)
+    ]
+    references = [pair.target for pair in pairs]
+    length, tokenizer = batches.target_lengths[-1], data.tokenizers[TARGET_TOKENIZER]
+    return GenerationMetrics(model, contexts, tokenizer, references, length, text_metrics)
+
+
+def alignment_pictures(model, data: TextData, service: TextService, log) -> AttentionImages:
+    """The callback that draws the alignments of a few dev answers."""
+    sources = [pair.source for pair in data.splits["dev"][:PICTURED]]
+    explain = tf.function(service.explain, autograph=False)
+
+    def draw():
+        answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
+        rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
+        figures = [alignment_figure(Alignment.of(row)) for row in rows]
+        return np.stack([figure_pixels(one, size=SIZE) for one in figures])
+
+    return AttentionImages(draw, log)
+
+
+def _padded(pairs, tokenizer, longest, batch):
+    """Source tokens int32 (batch, S) of a few pairs; rows of their own end after the last."""
+    texts = [pair.source for pair in pairs] + [""] * (batch - len(pairs))
+    return read_sources(tf.constant(texts), tokenizer, longest)[0]

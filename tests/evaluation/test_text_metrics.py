@@ -1,0 +1,52 @@
+import builtins
+
+import pytest
+
+from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
+
+sacrebleu = pytest.importorskip("sacrebleu", reason="needs pip install 'keras-attn[evaluation]'")
+REFERENCES = ["Two dogs run over the green hill.", "A cat sleeps under an old tree, I think."]
+TEXTS = ["two dogs run over the green hill .", "A cat sleeps under an old tree."]
+
+
+def test_equal_to_sacrebleus_functions():
+    found = text_metrics(TEXTS, REFERENCES)
+    assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [REFERENCES]).score)
+    assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [REFERENCES]).score)
+    lower = sacrebleu.corpus_bleu(TEXTS, [REFERENCES], lowercase=True).score
+    assert found["bleu_lowercase"] == pytest.approx(lower)
+    assert 0 < found["bleu"] < lower < 100 and found["exact"] == 0
+
+
+def test_perfect_and_empty_texts():
+    perfect = text_metrics(REFERENCES, REFERENCES)
+    expected = {"bleu": 100, "chrf": 100, "bleu_lowercase": 100, "exact": 1}
+    assert perfect == pytest.approx(expected)
+    empty = text_metrics(["", ""], REFERENCES)
+    assert empty == pytest.approx(dict.fromkeys(perfect, 0.0), abs=1e-6)
+
+
+def test_signatures_say_case_and_tokenizer():
+    found = text_signatures()
+    assert "case:mixed|eff:no|tok:13a" in found["bleu"]
+    assert "case:lc|eff:no|tok:13a" in found["bleu_lowercase"]
+    assert found["chrf"].startswith("chrF2|")
+
+
+@pytest.mark.parametrize(("texts", "references"), [([], []), (["a"], []), (["a"], ["b", "c"])])
+def test_wrong_input_is_named(texts, references):
+    with pytest.raises(ValueError, match="Expected as many references as texts, and at least one"):
+        text_metrics(texts, references)
+
+
+def test_without_sacrebleu_the_error_says_what_to_install(monkeypatch):
+    original = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("sacrebleu"):
+            raise ImportError(name)
+        return original(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ImportError, match=r"pip install .*keras-attn\[evaluation\]"):
+        text_metrics(["a"], ["a"])

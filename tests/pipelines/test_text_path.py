@@ -1,0 +1,234 @@
+"""The whole path from text to text by the command line, on a toy language."""
+
+import io
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from keras_attn.serving.export import read_metadata
+from pipelines.cli import main
+from pipelines.recipes.translator_transformer import TranslatorTransformer
+from pipelines.run import Run
+from pipelines.text_to_text import MONITORS
+from pipelines.train import train
+from pipelines.warm_start import WarmStart
+from tests.pipelines.toy_language import write_folder
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+LANGUAGES = ["--source-column", "en", "--target-column", "de"]
+CHOICES = ["--model-units", "14", "--hidden-units", "11", "--heads", "2", "--layers", "1"]
+CHOICES += ["--vocabulary-size", "310", "--vocabulary", "separate", "--lengths", "7", "13", "23"]
+CHOICES += ["--batch-tokens", "230", "--epochs", "2", "--beam-width", "2", "--monitor", "val_loss"]
+NEW = ["train", "translator-transformer", "--data"]
+
+
+def command(data, out, *more):
+    return [*NEW, str(data), "--out", str(out), *LANGUAGES, *CHOICES, *more]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = write_folder(tmp_path_factory.mktemp("data") / "toy", train=61)
+    with (folder / "train.en").open("a") as english, (folder / "train.de").open("a") as german:
+        english.write("one " * 30 + "\n")
+        german.write("eins\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert main(command(data, out)) == 0
+    return Run(out)
+
+
+@pytest.fixture(scope="module")
+def model(run, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved_models") / "toy"
+    arguments = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
+    assert main(arguments) == 0
+    return folder
+
+
+def test_train_leaves_a_run_directory(run):
+    description = run.description
+    assert description["recipe"] == "translator_transformer"
+    assert description["kind"] == "text_to_text"
+    assert description["pairs"] == {"train": 62, "dev": 7}
+    assert run.recipe().layers == 1 and sorted(run.tokenizers()) == [
+        "source_tokenizer",
+        "tokenizer",
+    ]
+    lines = (run.folder / "history.csv").read_text().splitlines()
+    assert len(lines) == 3 and set(MONITORS) <= set(lines[0].split(","))
+    assert list((run.folder / "tensorboard" / "attention").glob("events*"))
+    (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
+    assert "train.en: pair of 31 and 2 pieces in train, too long for a batch" in skipped
+
+
+def test_evaluate(run, data, tmp_path, capsys):
+    out = tmp_path / "scores.json"
+    ask = ["evaluate", str(run.folder), "--data", str(data), "--split", "test_toy"]
+    assert main([*ask, "--json", str(out)]) == 0
+    table = capsys.readouterr().out
+    assert "| BLEU | chrF | BLEU, lower case | exact match |" in table
+    assert "5 pairs of test_toy, beam 2" in table and "case:lc|eff:no|tok:13a" in table
+    found = json.loads(out.read_text())
+    assert len(found["texts"]) == 5 and 0 <= found["scores"]["bleu"] <= 100
+    assert found["signatures"]["chrf"].startswith("chrF2|nrefs:1")
+    assert main([*ask[:-1], "train"]) == 0
+    printed = capsys.readouterr()
+    assert "62 pairs of train" in printed.out
+    assert "a source of 31 pieces, its end included (expected at most 23)" in printed.err
+
+
+def test_card_and_metadata(model, run, data):
+    card = (model / "README.md").read_text()
+    assert card.startswith("# toy, version 1\n") and "Transformer of 1 + 1 layers" in card
+    assert "toy: pairs 62 train, 7 dev." in card and "| BLEU |" in card
+    assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
+    metadata = read_metadata(model / "1")
+    assert metadata["kind"] == "text_to_text" and metadata["max_source"] == 23
+
+
+def test_predict(model, tmp_path, capsys, monkeypatch):
+    assert main(["predict", str(model), "one two", "seven"]) == 0
+    direct = capsys.readouterr().out
+    rows = [line.split("\t") for line in direct.splitlines()]
+    assert [row[0] for row in rows] == ["one two", "one two", "seven", "seven"]
+    assert all(len(row) == 3 and float(row[1]) < 0 for row in rows)
+    path = tmp_path / "sentences.txt"
+    path.write_bytes(b"\xef\xbb\xbfone two\r\nseven\n")
+    assert main(["predict", str(model), "--file", str(path)]) == 0
+    assert capsys.readouterr().out == direct
+    stream = types.SimpleNamespace(buffer=io.BytesIO(b"one two\nseven\n"))
+    monkeypatch.setattr(sys, "stdin", stream)
+    assert main(["predict", str(model), "-"]) == 0
+    assert capsys.readouterr().out == direct
+    path.write_bytes(b"one two\n\n\xff\nseven")
+    assert main(["predict", str(model), "--file", str(path)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == direct
+    assert "'': an empty text" in printed.err and "�: not UTF-8" in printed.err
+    assert main(["predict", str(model)]) == 2
+    assert "Expected something to ask" in capsys.readouterr().err
+
+
+def test_score(model, capsys):
+    ask = ["score", str(model), "--source", "one two", "--target"]
+    assert main([*ask, "zwei eins"]) == 0
+    source, score, target = capsys.readouterr().out.rstrip("\n").split("\t")
+    assert (source, target) == ("one two", "zwei eins") and float(score) < 0
+    assert main([*ask, "eins " * 40]) == 2
+    assert "a target of 41 pieces" in capsys.readouterr().err
+    assert main(["score", str(model), "--image", "x.png", "--caption", "a"]) == 2
+    message = "Expected --source and --target. Received: --image and --caption"
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["where.png", "where.svg"])
+def test_explain(model, tmp_path, name, capsys):
+    out = tmp_path / name
+    assert main(["explain", str(model), "one $ two ☂", "--out", str(out)]) == 0
+    if name.endswith("png"):
+        with Image.open(out) as image:
+            assert image.format == "PNG" and image.width > 200
+    else:
+        assert "<svg" in out.read_text()
+    assert main(["explain", str(model), " ", "--out", str(out)]) == 2
+    assert "an empty text" in capsys.readouterr().err
+    assert main(["explain", str(model), "one", "--out", str(tmp_path / "x.jpg")]) == 2
+    assert "Expected a .png or .svg file" in capsys.readouterr().err
+
+
+def weights(model):
+    return [np.array(one) for one in model.get_weights()]
+
+
+def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, tmp_path, capsys):
+    source = WarmStart.read(model)
+    for one, other in zip(weights(source.model), weights(run.model()), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert sorted(source.tokenizers) == ["source_tokenizer", "tokenizer"]
+    made = source.recipe(TranslatorTransformer, {"epochs": 1})
+    assert made.vocabulary == "separate" and made.model_units == 14
+    out = ["--data", str(data), "--out", str(tmp_path / "out")]
+    assert main(["train", "scenes", "--from", str(model), *out]) == 2
+    assert "Expected a recipe of text_to_text, as in" in capsys.readouterr().err
+
+
+class Stop(Exception):
+    """Ends a training in the middle of an epoch."""
+
+
+def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
+    recipe = TranslatorTransformer(
+        source_column="en",
+        target_column="de",
+        model_units=14,
+        hidden_units=11,
+        heads=2,
+        layers=1,
+        vocabulary_size=310,
+        lengths=(7, 13, 23),
+        batch_tokens=230,
+        epochs=2,
+        monitor="val_loss",
+    )
+    monkeypatch.setattr(TranslatorTransformer, "scoring", lambda *given: [])
+    monkeypatch.setattr(TranslatorTransformer, "pictures", lambda *given: [])
+    whole = train(recipe, data, tmp_path / "whole", verbose=0)
+
+    def stop(callback, batch, logs=None):
+        save(callback, batch, logs)
+        if callback.model.optimizer.iterations == 5:
+            raise Stop
+
+    from keras_attn.training.resume import Checkpoint
+
+    save = Checkpoint.on_train_batch_end
+    options = {"verbose": 0, "checkpoint_seconds": 0.0}
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "on_train_batch_end", stop)
+        with pytest.raises(Stop):
+            train(recipe, data, tmp_path / "stopped", **options)
+    stopped = train(recipe, data, tmp_path / "stopped", **options)
+    assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3
+    for one, other in zip(weights(whole.model()), weights(stopped.model()), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (["--heads", "3"], "Expected model_units that heads divide. Received: model_units=14"),
+        (["--source-lengths", "7", "13"], "Expected source_lengths increasing and >= 1, as many"),
+        (["--vocabulary", "none"], "vocabulary one of shared, separate. Received: vocabulary="),
+        (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),
+        (["--batch-tokens", "0"], "batch_tokens >= 1. Received: batch_tokens=0"),
+        (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),
+        (["--lengths", "1"], "Expected a pair of at most 1 and 1 pieces. Received: none of"),
+        (["--target-column", "fr"], "such as train.en and train.fr. Received: "),
+    ],
+)
+def test_bad_choices(data, choices, message, tmp_path, capsys):
+    assert main(command(data, tmp_path / "run", *choices)) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_too_many_bad_records(tmp_path, capsys):
+    folder = write_folder(tmp_path / "data", train=50)
+    text = (folder / "train.de").read_text(encoding="utf-8").splitlines()
+    text[3] = ""
+    (folder / "train.de").write_text("\n".join(text), encoding="utf-8")
+    assert main(command(folder, tmp_path / "run")) == 2
+    message = capsys.readouterr().err
+    assert "Expected at most 1.0% unusable records. Received: 1 of 50:" in message
+    assert "train.en:4: empty target" in message and not (tmp_path / "run").exists()

@@ -1,0 +1,30 @@
+"""A toy language: numbers spelled in two ways, the second backwards; and folders of it."""
+
+import numpy as np
+
+from pipelines.pairs import TextPair
+
+NAMES = ("one", "two", "three", "five", "seven")
+OTHERS = ("eins", "zwei", "drei", "fünf", "sieben")
+
+
+def pairs(count, seed=0, longest=6):
+    """Pairs such as "one three" and "drei eins"."""
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        digits = random.integers(0, len(NAMES), random.integers(1, longest + 1))
+        source = " ".join(NAMES[one] for one in digits)
+        found.append(TextPair(source, " ".join(OTHERS[one] for one in digits[::-1])))
+    return found
+
+
+def write_folder(folder, train=61, val=7, test=5):
+    """Parallel files train, val and test_toy with suffixes .en and .de."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for seed, (stem, count) in enumerate((("train", train), ("val", val), ("test_toy", test))):
+        own = pairs(count, seed)
+        for language, texts in zip(("en", "de"), zip(*own)):
+            text = "".join(f"{one}\n" for one in texts)
+            (folder / f"{stem}.{language}").write_text(text, encoding="utf-8")
+    return folder

@@ -1,0 +1,185 @@
+"""The text service and its export: texts in, texts out, bad items apart, no XLA."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import END_ID, ERROR, SCORE, TEXT, TOKEN_SCORES
+from keras_attn.decoding import Beam, Greedy
+from keras_attn.serving.client import RestTextClient
+from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.precision import precision_of, set_precision
+from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
+from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextService
+from keras_attn.serving.warm_up import WARM_UP_FILE
+from keras_attn.text.tokenizer import Tokenizer
+from pipelines.predict import SavedTextModel, saved_model
+from tests.serving.servers import Backend, rest_server
+from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
+
+TEXTS = [
+    b"one two three",
+    b"",
+    "five ☂".encode(),
+    b" \t\x00",
+    b"\xff one",
+    b"two " * 40,
+    b"x" * (MOST_BYTES + 1),
+    b"seven",
+]
+LONG = f"a source of 41 pieces, its end included (expected at most {LONGEST_SOURCE})"
+LARGE = f"{MOST_BYTES + 1} bytes (expected at most {MOST_BYTES})"
+REASONS = ["", EMPTY, "", EMPTY, NOT_UTF8, LONG, LARGE, ""]
+GOOD = [0, 2, 7]
+
+
+@pytest.fixture(scope="module")
+def service():
+    return text_service()
+
+
+@pytest.fixture(scope="module")
+def exported(service, tmp_path_factory):
+    return export_service(service, tmp_path_factory.mktemp("models") / "tiny", "card")
+
+
+@pytest.fixture(scope="module")
+def saved(exported):
+    return saved_model(exported)
+
+
+def test_bad_texts_have_their_own_reasons(saved):
+    answers = saved.explain(TEXTS)
+    assert [one[ERROR].decode() for one in answers] == REASONS
+    for row, one in enumerate(answers):
+        if row in GOOD:
+            assert (one[SCORE] < 0).all() and one["tokens"].any()
+            assert one["source_pieces"][-1] in (b"", b"</s>")
+            sums = one["weights"].sum(-1)
+            np.testing.assert_allclose(sums, one["tokens"] != 0, atol=1e-5)
+            count = np.count_nonzero(one["source_pieces"] != b"")
+            assert not one["weights"][..., count:].any()
+        else:
+            assert one[TEXT].tolist() == [b"", b""] and not one[SCORE].any()
+            assert not one["tokens"].any() and not one["weights"].any()
+            assert not (one["source_pieces"] != b"").any()
+
+
+def test_neighbors_change_nothing(saved):
+    together = saved.answer(TEXTS)
+    for row in GOOD:
+        alone = saved.answer(TEXTS[row : row + 1])[0]
+        assert alone[TEXT].tolist() == together[row][TEXT].tolist()
+        np.testing.assert_allclose(alone[SCORE], together[row][SCORE], rtol=1e-5)
+
+
+def test_the_saved_model_answers_as_the_service(service, saved):
+    expected = service.explain(tf.constant(TEXTS))
+    for row, answer in enumerate(saved.explain(TEXTS)):
+        assert sorted(answer) == sorted(expected)
+        for key, value in answer.items():
+            value = np.asarray(value)
+            if value.dtype == np.float32:
+                np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
+            else:
+                np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
+
+
+def test_score_equals_the_model_step_by_step(service, saved):
+    sources, targets = [b"one two", b"seven"], ["zwei fünf", ""]
+    for source, target, one in zip(sources, targets, saved.score(sources, targets)):
+        tokens = [*service.tokenizer.encode([target]).to_list()[0], END_ID]
+        pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
+        memory, state = service.model.start(tf.constant(pieces), len(tokens))
+        expected, before = [], 2
+        for token in tokens:
+            result = service.model.step(tf.constant([before]), memory, state)
+            expected.append(float(tf.nn.log_softmax(result.logits)[0, token]))
+            state, before = result.state, token
+        np.testing.assert_allclose(one[TOKEN_SCORES][: len(tokens)], expected, atol=1e-4)
+        np.testing.assert_allclose(one[SCORE], sum(expected), atol=1e-4)
+
+
+def test_bad_pairs_to_score(saved):
+    targets = [b"eins", b"eins", b"\xff", b"eins", b"eins", b"eins", b"eins", b"zwei " * 30]
+    found = saved.score(TEXTS, targets)
+    target_reason = f"a target of 31 pieces, its end included (expected at most {LENGTH})"
+    expected = ["", EMPTY, f"the target: {NOT_UTF8}", *REASONS[3:7], target_reason]
+    assert [one[ERROR].decode() for one in found] == expected
+    assert [bool(one[TOKEN_SCORES].any()) for one in found] == [one == "" for one in expected]
+    with pytest.raises(ValueError, match=r"as many targets as sources \(2\)\. Received: 1"):
+        saved.score(TEXTS[:2], targets[:1])
+
+
+def test_empty_batch(service, saved):
+    none = tf.zeros((0,), tf.string)
+    for name, keys in (("serving_default", 1), ("explain", 1), ("score", 2)):
+        inputs = dict(zip(("source", "target"), [none] * keys))
+        one = dict(zip(("source", "target"), [tf.constant([b"one"])] * keys))
+        answer, full = (saved._signatures[name](**given) for given in (inputs, one))
+        for key, value in answer.items():
+            assert value.shape[0] == 0 and len(value.shape) == len(full[key].shape), (name, key)
+    assert service.answer(none)[TEXT].shape == (0, 2)
+
+
+def test_answers_end_within_their_room(service):
+    greedy = TextService(service.model, service.tokenizer, Greedy(), 99, 99)
+    found = greedy.explain(tf.constant(["zwei", "eins zwei drei fünf"]))
+    pieces = greedy.source_tokenizer.encode(["zwei", "eins zwei drei fünf"]).row_lengths().numpy()
+    lengths = np.count_nonzero(found["tokens"].numpy()[:, 0], axis=1)
+    assert (lengths <= LENGTH_FACTOR * (pieces + 1) + LENGTH_EXTRA).all()
+    for row, length in enumerate(lengths):
+        assert found["tokens"][row, 0, length - 1] == END_ID
+
+
+def test_what_an_export_holds(service, exported):
+    assert not unservable_ops(exported)
+    assert "SentencepieceTokenizeOp" in graph_ops(exported) and "While" in str(graph_ops(exported))
+    folders = sorted(one.name for one in (exported / "assets.extra").iterdir() if one.is_dir())
+    assert folders == ["source_tokenizer", "tokenizer"]
+    kept = Tokenizer.load(exported / "assets.extra" / "source_tokenizer")
+    text = ["one two"]
+    assert kept.encode(text).to_list() == service.source_tokenizer.encode(text).to_list()
+    metadata = read_metadata(exported)
+    assert (metadata["max_source"], metadata["max_length"]) == (LONGEST_SOURCE, LENGTH)
+    assert metadata["model"]["class_name"] == "Transformer"
+    records = list(tf.data.TFRecordDataset(str(exported / WARM_UP_FILE)).as_numpy_iterator())
+    assert len(records) == 6 and all(b"source" in one for one in records)
+
+
+def test_bfloat16(service):
+    low = text_service(Beam(2))
+    set_precision(low.model, "bfloat16")
+    assert precision_of(low.model) == "bfloat16"
+    found = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE].numpy()
+    expected = service.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE].numpy()
+    assert found.dtype == np.float32 and found != expected
+    np.testing.assert_allclose(found, expected, rtol=0.1)
+
+
+def test_the_client_asks_a_text_model(saved, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+
+    def answer(signature, inputs):
+        return saved._answer(signature, inputs)
+
+    with rest_server(Backend("tiny", answer)) as url:
+        asked = RestTextClient(url, "tiny", deadline=120.0)
+        found = asked.explain(["five ☂", "seven", b"\xff"])
+        scores = asked.score(["seven"], ["zwei"])
+    expected = saved.explain(["five ☂", "seven", b"\xff"])
+    for one, other in zip(found, expected):
+        for key in (TEXT, ERROR, "source_pieces"):
+            np.testing.assert_array_equal(one[key], other[key])
+        np.testing.assert_allclose(one[SCORE], other[SCORE], atol=1e-5)
+    np.testing.assert_allclose(scores[0][SCORE], saved.score(["seven"], ["zwei"])[0][SCORE])
+
+
+def test_a_saved_model_of_neither_kind(tmp_path):
+    module = tf.Module()
+    spec = [tf.TensorSpec((None,), tf.string, name="sound")]
+    module.run = tf.function(lambda sound: {"text": sound}, input_signature=spec)
+    tf.saved_model.save(module, str(tmp_path), {"serving_default": module.run})
+    with pytest.raises(ValueError, match="asks for image or source"):
+        saved_model(tmp_path)
+    assert isinstance(SavedTextModel(tmp_path), SavedTextModel)
