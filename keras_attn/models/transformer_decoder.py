@@ -21,7 +21,7 @@ class TransformerMemory(NamedTuple):
         keys_mask: bool (B, S).
         blocks: tuple of `BlockMemory`, by layer.
         embedding: compute dtype (V, D); no batch axis.
-        output: compute dtype (V, D); no batch axis.
+        output: compute dtype (D, V); no batch axis.
     """
 
     keys_mask: Any
@@ -112,7 +112,7 @@ class TransformerDecoder(keras.layers.Layer):
             hidden, *both = block(hidden, keys, keys_mask=keys_mask, training=training)
             weights.append(both[0])
             cross_weights.append(both[1])
-        logits = self._logits(hidden, self._output_layer().kernel())
+        logits = self._logits(hidden, self._output_layer().output_kernel())
         return logits, tuple(weights), tuple(cross_weights)
 
     def start(self, context, length):
@@ -137,7 +137,7 @@ class TransformerDecoder(keras.layers.Layer):
             ops.cast(keys_mask, "bool"),
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),
-            self._output_layer().kernel(),
+            self._output_layer().output_kernel(),
         )
         state = TransformerState(
             ops.zeros((rows,), "int32"),

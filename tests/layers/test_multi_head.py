@@ -171,7 +171,7 @@ def test_feed_forward_and_embedding_equal_their_formulas():
     found = embedding(np.array([[3, 0, 12]]))
     (table,) = embedding.get_weights()
     np.testing.assert_allclose(found[0], table[[3, 0, 12]] * 5**0.5, rtol=1e-6)
-    logits = embedding.logits(QUERY, embedding.kernel())
+    logits = embedding.logits(QUERY, embedding.output_kernel())
     np.testing.assert_allclose(logits, QUERY @ table.T, rtol=1e-5, atol=1e-6)
 
 
