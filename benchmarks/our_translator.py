@@ -56,8 +56,9 @@ def trainer(model, task):
     start = np.full((task.pairs, 1), START_ID, "int32")
     batch = {SOURCE: source, TOKENS: np.concatenate([start, target[:, :-1]], axis=1)}
     data = tf.data.Dataset.from_tensors((batch, target, np.ones(target.shape, "float32")))
-    iterator, train = iter(data.repeat()), model.make_train_function()
-    return lambda: float(train(iterator)["loss"])
+    iterator = iter(data.repeat())
+    model.make_train_function()
+    return lambda: float(model.train_function(iterator)["loss"])
 
 
 def works(decoding, task):
