@@ -49,7 +49,15 @@ sum to 1, padding is 0."""
 SOURCE_PIECES = "source_pieces"
 """Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''."""
 ANSWER_PIECES = "pieces"
-"""Answer key: string (B, n, T), the piece of text that each token stands for."""
+"""Answer key: string (B, n, T), the piece of text that each token stands for; of the signature
+`attention`: string (B, T), "</s>" for the end."""
+ENCODER_WEIGHTS = "encoder_weights"
+"""Answer key of `attention`: float32 (B, N, H, S, S), encoder self-attention by layer and head."""
+DECODER_WEIGHTS = "decoder_weights"
+"""Answer key of `attention`: float32 (B, N, H, T, T), decoder self-attention; position t reads
+target token t − 1 (START_ID for 0) and predicts token t."""
+CROSS_WEIGHTS = "cross_weights"
+"""Answer key of `attention`: float32 (B, N, H, T, S), attention of the decoder to the source."""
 TOKEN_SCORES = "token_scores"
 """Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
 the signature `score`: float32 (B, T)."""

@@ -15,6 +15,7 @@ from keras_attn.contracts import CAPTION, ERROR, IMAGE, SOURCE, TARGET
 from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.attention import Explanation, explanation_figure
+from keras_attn.viz.every_head import EveryHead
 from keras_attn.whole_file import whole_file
 
 
@@ -49,11 +50,22 @@ class Saved(Requests):
         """Answer of `score` for two things that a user names; `scored` says what they are."""
 
     @abc.abstractmethod
-    def explained(self, asked: str, out) -> Any:
-        """Writes a picture of where each word of the answer looked; the explanation, with `text`.
+    def explained(self, asked: str, out, heads=None, word=None, layer=0) -> Any:
+        """Writes a picture of where each word of the answer looked.
+
+        Args:
+            asked: what a user names.
+            out: path of the picture.
+            heads: see `EveryHead.figure`; None for one picture of all heads together.
+            word: see `EveryHead.word_figure`, or None.
+            layer: with `word`.
+
+        Returns:
+            str. The answer.
 
         Raises:
-            ValueError: what is asked cannot be read, or `out` is no file of a known kind.
+            ValueError: what is asked cannot be read, `out` is no file of a known kind, or the model
+                has no such picture.
             OSError: `out` cannot be written; what was there is untouched.
         """
 
@@ -86,9 +98,11 @@ class SavedCaptioner(CaptionRequests, Saved):
         """See `Saved`: path of a picture, and a caption."""
         return self.score([Path(first).read_bytes()], [second])[0]
 
-    def explained(self, asked, out):
-        """See `Saved`: path of a picture."""
-        return self.explain_file(asked, out)
+    def explained(self, asked, out, heads=None, word=None, layer=0):
+        """See `Saved`: path of a picture; a captioner has no heads."""
+        if heads is not None or word is not None:
+            raise ValueError("Expected heads or a word of a model of texts. Received: a captioner")
+        return self.explain_file(asked, out).text
 
     def explain_file(self, path, out) -> Explanation:
         """Writes the attention picture of a file as PNG.
@@ -124,15 +138,25 @@ class SavedTextModel(TextRequests, Saved):
         """See `Saved`: texts."""
         return self.score([_encoded(first)], [_encoded(second)])[0]
 
-    def explained(self, asked, out) -> Alignment:
+    def explained(self, asked, out, heads=None, word=None, layer=0):
         """See `Saved`: a text; PNG or SVG."""
         check_kind(out, (".png", ".svg"))
-        answer = self.explain([_encoded(asked)])[0]
+        if heads is not None and word is not None:
+            raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
+        alignment = Alignment.of(self._understood(self.explain([_encoded(asked)])[0], asked))
+        if heads is None and word is None:
+            write_figure(alignment_figure(alignment), out)
+            return alignment.text
+        answer = self.attention([_encoded(asked)], [alignment.text])[0]
+        found = EveryHead.of(self._understood(answer, asked))
+        write_figure(found.word_figure(word, layer) if word else found.figure(heads), out)
+        return alignment.text
+
+    def _understood(self, answer, asked):
+        """The answer; ValueError if there is an error instead."""
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
-        alignment = Alignment.of(answer)
-        write_figure(alignment_figure(alignment), out)
-        return alignment
+        return answer
 
 
 def saved_model(folder) -> SavedCaptioner | SavedTextModel:

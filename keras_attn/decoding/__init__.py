@@ -13,6 +13,7 @@ from keras_attn.decoding.exhaustive import Exhaustive
 from keras_attn.decoding.greedy import Greedy
 from keras_attn.decoding.length_penalty import length_penalty
 from keras_attn.decoding.loop import Strategy, decode
+from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.decoding.sampling import Sampling
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Exhaustive",
     "ForbiddenTokens",
     "Greedy",
+    "MaximumLength",
     "MinimumLength",
     "NoRepeatedNgrams",
     "Sampling",

@@ -3,7 +3,11 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
+    ANSWER_PIECES,
     ANSWER_WEIGHTS,
+    CROSS_WEIGHTS,
+    DECODER_WEIGHTS,
+    ENCODER_WEIGHTS,
     END_ID,
     ERROR,
     LOGITS,
@@ -40,7 +44,7 @@ class TextService(tf.Module):
 
     Args:
         model: `Transformer`, or any `Stepper` that takes a dict with SOURCE and, called, one with
-            TOKENS too.
+            TOKENS too. With `attention`, as a `Transformer` has it, the service has it too.
         tokenizer: `Tokenizer` of the targets.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
         max_length: int. Longest target in pieces, end included.
@@ -91,8 +95,7 @@ class TextService(tf.Module):
         )
         answer = answer_of(result, self.tokenizer, reasons)
         readable = reasons == ""
-        pieces = tf.where(tokens == END_ID, END_PIECE, self.source_tokenizer.pieces(tokens))
-        answer[SOURCE_PIECES] = tf.where(readable[:, None], pieces, "")
+        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
             answer[ANSWER_WEIGHTS] = weights
@@ -117,6 +120,46 @@ class TextService(tf.Module):
         Raises:
             InvalidArgumentError: not as many targets as sources.
         """
+        tokens, inputs, targets, reasons, count = self._pairs(source, target)
+        logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
+        answer = scores_of(logits, targets, reasons)
+        return {key: value[:count] for key, value in answer.items()}
+
+    def attention(self, source, target):
+        """Every attention weight of the model while it reads a source and a given target.
+
+        Args:
+            source: string (B,).
+            target: string (B,), one target a source.
+
+        Returns:
+            dict: ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, see `contracts`, 0 for a
+            padding query; SOURCE_PIECES string (B, S), ANSWER_PIECES string (B, T), ERROR (B,).
+
+        Raises:
+            InvalidArgumentError: not as many targets as sources.
+        """
+        tokens, inputs, targets, reasons, count = self._pairs(source, target)
+        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+        inputs, targets = inputs[:, :longest], targets[:, :longest]
+        found = self.model.attention({SOURCE: tokens, TOKENS: inputs})
+        readable = reasons == ""
+        asking = {ENCODER_WEIGHTS: tokens, DECODER_WEIGHTS: targets, CROSS_WEIGHTS: targets}
+        answer = {
+            key: tf.where(
+                ((queries != PAD_ID) & readable[:, None])[:, None, None, :, None],
+                tf.stack(weights, axis=1),
+                0.0,
+            )
+            for (key, queries), weights in zip(asking.items(), found)
+        }
+        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
+        answer[ANSWER_PIECES] = _pieces(targets, self.tokenizer, readable)
+        answer[ERROR] = reasons
+        return {key: value[:count] for key, value in answer.items()}
+
+    def _pairs(self, source, target):
+        """Source tokens, decoder inputs, targets, reasons, and how many pairs were asked about."""
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "Expected as many targets as sources."
         )
@@ -125,27 +168,29 @@ class TextService(tf.Module):
         unreadable = text_reasons(target)
         target = tf.where(unreadable == "", target, "")
         inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
-        logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
         unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
         long = too_long("a target", counts, self.max_length)
-        answer = scores_of(logits, targets, first_reason(reasons, unreadable, long))
-        return {key: value[:count] for key, value in answer.items()}
+        return tokens, inputs, targets, first_reason(reasons, unreadable, long), count
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
         source = tf.TensorSpec((None,), tf.string, name=SOURCE)
         target = tf.TensorSpec((None,), tf.string, name=TARGET)
-        return {
+        found = {
             "serving_default": (self.answer, [source]),
             "explain": (self.explain, [source]),
             "score": (self.score, [source, target]),
         }
+        if self._shows_heads():
+            found["attention"] = (self.attention, [source, target])
+        return found
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
         source = {SOURCE: [b"a"] * count}
-        score = {**source, TARGET: [b"a"] * count}
-        return {"serving_default": source, "explain": source, "score": score}
+        pair = {**source, TARGET: [b"a"] * count}
+        found = {"serving_default": source, "explain": source, "score": pair}
+        return {**found, "attention": pair} if self._shows_heads() else found
 
     def tokenizers(self):
         """dict from the name of its folder to each tokenizer."""
@@ -157,8 +202,17 @@ class TextService(tf.Module):
         """What the service is, beside model and search, of types that JSON has."""
         return {"max_length": self.max_length, "max_source": self.max_source}
 
+    def _shows_heads(self):
+        return hasattr(self.model, "attention")
+
     def _room(self, tokens, reasons):
         """Most pieces of each answer, int32 (B,); 1 where there is nothing to answer."""
         counts = tf.reduce_sum(tf.cast(tokens != PAD_ID, tf.int32), axis=1)
         most = tf.minimum(LENGTH_FACTOR * counts + LENGTH_EXTRA, self.max_length)
         return tf.where(reasons == "", most, 1)
+
+
+def _pieces(tokens, tokenizer, readable):
+    """string (B, S): the piece of each token, '' for padding and where nothing could be read."""
+    pieces = tf.where(tokens == END_ID, END_PIECE, tokenizer.pieces(tokens))
+    return tf.where(readable[:, None], pieces, "")

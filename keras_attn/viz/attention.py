@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
-from keras_attn.viz.labels import drawable
+from keras_attn.viz.labels import drawable, spelled, word_groups
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -17,9 +17,6 @@ except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
         "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
     ) from error
-
-WORD_MARK = "▁"
-"""What SentencePiece puts before the first piece of a word."""
 
 
 @dataclass(frozen=True)
@@ -70,24 +67,12 @@ def fold_pieces(pieces, weights):
         >>> words, weights.tolist()
         (['a', 'playing'], [1.0, 0.5])
     """
-    groups: list[list[int]] = []
-    for index, piece in enumerate(pieces):
-        if piece.startswith(WORD_MARK) or not groups:
-            groups.append([])
-        groups[-1].append(index)
-    words = [_spell([pieces[index] for index in group]) for group in groups]
+    groups = word_groups(pieces)
+    words = [spelled([pieces[index] for index in group]) for group in groups]
     kept = [place for place, word in enumerate(words) if word]
     means = [np.mean([weights[index] for index in groups[place]], axis=0) for place in kept]
     folded = np.stack(means) if means else np.zeros((0, *np.shape(weights)[1:]))
     return [words[place] for place in kept], folded
-
-
-def _spell(pieces):
-    data = b""
-    for piece in pieces:
-        is_byte = len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
-        data += bytes([int(piece[3:5], 16)]) if is_byte else piece.encode()
-    return data.decode(errors="replace").replace(WORD_MARK, "")
 
 
 def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 4) -> Figure:

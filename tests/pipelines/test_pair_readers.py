@@ -137,7 +137,9 @@ def test_bad_rows_of_tables(tmp_path):
     assert [one.line for one in found.skipped] == [1, 2, 4]
 
 
-@pytest.mark.parametrize("content", [b"not gzip", gzip.compress(b"one\ntwo\n" * 99)[:-9]])
+@pytest.mark.parametrize(
+    "content", [b"not gzip", gzip.compress(b"one\ntwo\n" * 99)[:-9]], ids=["none", "cut"]
+)
 def test_damaged_gzip(tmp_path, content):
     (tmp_path / "train.en.gz").write_bytes(content)
     (tmp_path / "train.de").write_text("a\n")

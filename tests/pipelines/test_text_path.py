@@ -132,10 +132,20 @@ def test_score(model, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["where.png", "where.svg"])
-def test_explain(model, tmp_path, name, capsys):
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [
+        ("where.png", []),
+        ("where.svg", []),
+        ("heads.png", ["--heads", "encoder"]),
+        ("heads.svg", ["--heads", "decoder"]),
+        ("cross.svg", ["--heads", "cross"]),
+        ("word.png", ["--word", "two", "--layer", "1"]),
+    ],
+)
+def test_explain(model, tmp_path, name, flags, capsys):
     out = tmp_path / name
-    assert main(["explain", str(model), "one $ two ☂", "--out", str(out)]) == 0
+    assert main(["explain", str(model), "one $ two ☂", "--out", str(out), *flags]) == 0
     if name.endswith("png"):
         with Image.open(out) as image:
             assert image.format == "PNG" and image.width > 200
@@ -145,6 +155,21 @@ def test_explain(model, tmp_path, name, capsys):
     assert "an empty text" in capsys.readouterr().err
     assert main(["explain", str(model), "one", "--out", str(tmp_path / "x.jpg")]) == 2
     assert "Expected a .png or .svg file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--heads", "all"], "Expected a view of ('encoder', 'decoder', 'cross'). Received: 'all'"),
+        (["--word", "ten"], "Expected a word of 'one two'. Received: 'ten'"),
+        (["--word", "two", "--layer", "9"], "Received: layer=9"),
+        (["--word", "two", "--heads", "cross"], "Expected heads or a word."),
+    ],
+)
+def test_pictures_that_there_are_not(model, flags, message, tmp_path, capsys):
+    out = tmp_path / "heads.png"
+    assert main(["explain", str(model), "one two", "--out", str(out), *flags]) == 2
+    assert message in capsys.readouterr().err and not out.exists()
 
 
 def weights(model):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import END_ID, ERROR, SCORE, TEXT, TOKEN_SCORES
+from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.serving.client import RestTextClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
@@ -13,6 +13,7 @@ from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
 from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextService
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.viz.every_head import EveryHead
 from pipelines.predict import SavedTextModel, saved_model
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
@@ -111,9 +112,28 @@ def test_bad_pairs_to_score(saved):
         saved.score(TEXTS[:2], targets[:1])
 
 
+def test_attention_equals_the_model(service, saved):
+    sources, targets = [b"one two three", b"", b"seven"], ["fünf", "eins", "zwei eins sieben"]
+    found = saved.attention(sources, targets)
+    assert [one[ERROR].decode() for one in found] == ["", EMPTY, ""]
+    for row in (0, 2):
+        source = [[*service.source_tokenizer.encode(sources[row : row + 1]).to_list()[0], END_ID]]
+        pieces = service.tokenizer.encode(targets[row : row + 1]).to_list()[0]
+        batch = {"source": tf.constant(source), "tokens": tf.constant([[START_ID, *pieces]])}
+        one, expected = EveryHead.of(found[row]), service.model.attention(batch)
+        assert (len(one.source), len(one.target)) == (len(source[0]), len(pieces) + 1)
+        assert one.source[-1] == one.target[-1] == "</s>"
+        for name, weights in expected._asdict().items():
+            weights = np.stack(weights)[:, 0]
+            np.testing.assert_allclose(getattr(one, name), weights, atol=1e-5, err_msg=name)
+    for key in ("encoder_weights", "decoder_weights", "cross_weights"):
+        assert not found[1][key].any()
+        np.testing.assert_allclose(found[0][key].sum(), found[0][key].sum(-1).round().sum(), 1e-5)
+
+
 def test_empty_batch(service, saved):
     none = tf.zeros((0,), tf.string)
-    for name, keys in (("serving_default", 1), ("explain", 1), ("score", 2)):
+    for name, keys in (("serving_default", 1), ("explain", 1), ("score", 2), ("attention", 2)):
         inputs = dict(zip(("source", "target"), [none] * keys))
         one = dict(zip(("source", "target"), [tf.constant([b"one"])] * keys))
         answer, full = (saved._signatures[name](**given) for given in (inputs, one))
@@ -144,7 +164,7 @@ def test_what_an_export_holds(service, exported):
     assert (metadata["max_source"], metadata["max_length"]) == (LONGEST_SOURCE, LENGTH)
     assert metadata["model"]["class_name"] == "Transformer"
     records = list(tf.data.TFRecordDataset(str(exported / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 6 and all(b"source" in one for one in records)
+    assert len(records) == 8 and all(b"source" in one for one in records)
 
 
 def test_bfloat16(service):

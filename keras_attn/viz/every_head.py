@@ -1,0 +1,102 @@
+"""Everything that a Transformer attended to in one pair of texts, and pictures of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_attn.contracts import (
+    ANSWER_PIECES,
+    CROSS_WEIGHTS,
+    DECODER_WEIGHTS,
+    ENCODER_WEIGHTS,
+    SOURCE_PIECES,
+)
+from keras_attn.viz.heads import heads_figure, words_figure
+from keras_attn.viz.labels import spelled, word_groups
+
+ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
+VIEWS = (ENCODER, DECODER, CROSS)
+START_PIECE = "<s>"
+
+
+@dataclass(frozen=True)
+class EveryHead:
+    """A pair of texts, and the weights of every layer and head.
+
+    Attributes:
+        source: tuple of S strings, the source's pieces, its end included.
+        target: tuple of T strings, the target's pieces, its end included.
+        encoder: float array (N, H, S, S).
+        decoder: float array (N, H, T, T).
+        cross: float array (N, H, T, S).
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    encoder: np.ndarray
+    decoder: np.ndarray
+    cross: np.ndarray
+
+    @classmethod
+    def of(cls, answer) -> "EveryHead":
+        """From one answer of a text service's `attention`, as NumPy arrays."""
+        source, target = (
+            tuple(piece.decode() for piece in answer[key] if piece)
+            for key in (SOURCE_PIECES, ANSWER_PIECES)
+        )
+        rows, columns = len(target), len(source)
+        return cls(
+            source,
+            target,
+            answer[ENCODER_WEIGHTS][..., :columns, :columns],
+            answer[DECODER_WEIGHTS][..., :rows, :rows],
+            answer[CROSS_WEIGHTS][..., :rows, :columns],
+        )
+
+    def figure(self, view: str):
+        """A matrix for each layer and head.
+
+        Rows of the decoder's own attention are the pieces that it predicts, columns those that it
+        has read.
+
+        Args:
+            view: "encoder", "decoder" or "cross".
+
+        Returns:
+            matplotlib Figure.
+
+        Raises:
+            ValueError: another view.
+        """
+        if view not in VIEWS:
+            raise ValueError(f"Expected a view of {VIEWS}. Received: {view!r}")
+        if view == ENCODER:
+            return heads_figure(self.encoder, self.source, self.source, "encoder")
+        if view == DECODER:
+            read = (START_PIECE, *self.target[:-1])
+            return heads_figure(self.decoder, self.target, read, "decoder")
+        return heads_figure(self.cross, self.target, self.source, "decoder to encoder")
+
+    def word_figure(self, word: str, layer: int = 0):
+        """Lines from a word of the source to all pieces that it attends to in the encoder.
+
+        Args:
+            word: as it stands in the source; all its pieces look, wherever it stands.
+            layer: int, 1 to N; 0 is the last.
+
+        Returns:
+            matplotlib Figure.
+
+        Raises:
+            ValueError: no such word or layer.
+        """
+        layers = len(self.encoder)
+        if not 0 <= layer <= layers:
+            raise ValueError(f"Expected a layer of 1..{layers}. Received: layer={layer}")
+        groups = word_groups(self.source[:-1])
+        words = [spelled([self.source[place] for place in group]) for group in groups]
+        looking = [place for own, group in zip(words, groups) if own == word for place in group]
+        if not looking:
+            raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
+        layer = layer or layers
+        return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")

@@ -1,0 +1,133 @@
+"""What the commands of the command line do with what was given."""
+
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+from keras_attn.whole_file import whole_file
+from pipelines.recipes import recipe_name, recipe_names, recipe_summary
+
+
+def recipes(arguments) -> None:
+    """Prints what can be trained."""
+    for name in recipe_names():
+        print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
+
+
+def train(arguments) -> None:
+    """Trains a recipe."""
+    from pipelines.train import train
+    from pipelines.warm_start import WarmStart
+
+    recipe = arguments.recipe_class
+    given = vars(arguments)
+    choices = {
+        one.name: given[f"choice_{one.name}"]
+        for one in fields(recipe)
+        if f"choice_{one.name}" in given
+    }
+    choices = {key: tuple(v) if isinstance(v, list) else v for key, v in choices.items()}
+    source = WarmStart.read(arguments.source) if arguments.source else None
+    run = train(
+        source.recipe(recipe, choices) if source else recipe(**choices),
+        data=arguments.data,
+        out=arguments.out,
+        name=recipe_name(arguments.recipe),
+        strategy=arguments.strategy,
+        precision=arguments.precision,
+        cache=arguments.cache,
+        source=source,
+    )
+    print(f"trained: {run.folder}")
+
+
+def evaluate(arguments) -> None:
+    """Prints and writes how good a run is."""
+    from pipelines.evaluate import evaluate
+    from pipelines.run import Run
+
+    if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
+        raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
+    if arguments.json and Path(arguments.json).is_dir():
+        raise ValueError(f"Expected a file to write. Received: the folder {arguments.json}")
+    run, width = Run(arguments.run), arguments.beam_width
+    found = evaluate(run, arguments.data, arguments.split, width, precision=arguments.precision)
+    print(found.table())
+    for error in found.errors:
+        print(f"skipped: {error}", file=sys.stderr)
+    if arguments.json:
+        with whole_file(arguments.json) as partial:
+            partial.write_text(found.json(), encoding="utf-8")
+
+
+def export(arguments) -> None:
+    """Writes the next version of a SavedModel."""
+    from keras_attn.serving.export import check_model_folder
+    from pipelines.evaluate import evaluate
+    from pipelines.export import export
+    from pipelines.run import Run
+
+    check_model_folder(arguments.folder)  # Before an evaluation, which takes its time.
+    run, width, measured = Run(arguments.run), arguments.beam_width, []
+    precision = arguments.precision
+    if arguments.data:
+        measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
+    version = export(run, arguments.folder, measured, width, arguments.n_best, precision)
+    print(f"exported: {version}")
+
+
+def predict(arguments) -> None:
+    """Prints the answers of a SavedModel."""
+    from keras_attn.contracts import ERROR, SCORE, TEXT
+    from pipelines.predict import saved_model
+
+    named = [line for one in arguments.inputs for line in (_lines("-") if one == "-" else [one])]
+    named += _lines(arguments.file) if arguments.file else []
+    if not named:
+        raise ValueError("Expected something to ask, or --file FILE. Received: nothing")
+    saved = saved_model(arguments.folder)
+    found, failed = saved.requested(named)
+    for asked, answer in zip(found, saved.answers(found)):
+        shown = asked.encode(errors="surrogateescape").decode(errors="replace")
+        if error := answer[ERROR].decode():
+            failed.append(f"{shown or repr(shown):.80}: {error}")
+            continue
+        for text, score in zip(answer[TEXT], answer[SCORE]):
+            print(f"{shown}\t{score:.2f}\t{text.decode()}")
+    if failed:
+        raise ValueError("\n".join(failed))
+
+
+def _lines(file):
+    """The lines of a file, or of standard input; bytes that are not UTF-8 stay marked."""
+    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
+    lines = lines if lines[-1] else lines[:-1]
+    return [line.removesuffix("\r") for line in lines]
+
+
+def score(arguments) -> None:
+    """Prints how probable a text is."""
+    from keras_attn.contracts import ERROR, SCORE
+    from pipelines.predict import saved_model
+
+    saved = saved_model(arguments.folder)
+    given = {key: getattr(arguments, key) for key in ("image", "caption", "source", "target")}
+    if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
+        wanted = " and ".join(f"--{key}" for key in saved.scored)
+        received = [f"--{key}" for key, value in given.items() if value is not None]
+        raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
+    first, second = (given[key] for key in saved.scored)
+    answer = saved.score_pair(first, second)
+    if error := answer[ERROR].decode():
+        raise ValueError(f"{first:.80}: {error}")
+    print(f"{first}\t{answer[SCORE]:.2f}\t{second}")
+
+
+def explain(arguments) -> None:
+    """Writes a picture of where each word of an answer looked; prints the answer."""
+    from pipelines.predict import saved_model
+
+    wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
+    text = saved_model(arguments.folder).explained(arguments.asked, arguments.out, **wanted)
+    print(f"{text}\nwritten: {arguments.out}")
