@@ -4,6 +4,10 @@ Command:
     keras-attn train own_pictures --from runs/flickr8k --data my_pictures --out runs/mine
 
 `--from` takes a run directory or an exported SavedModel; sizes and tokenizer are its own.
+
+Time: about two minutes for 200 pictures on two CPU cores. Expected, for a captioner that never saw a
+dog and 200 pictures of dogs, on others of dogs: CIDEr-D 0.395, BLEU-4 21.9; before 0.146 and 6.0,
+from scratch 0.317 and 19.1 (`python -m benchmarks.warm_start --data flickr8k --out bench`).
 """
 
 from dataclasses import dataclass
