@@ -125,7 +125,7 @@ class CaptioningRecipe(Recipe):
         """See `Recipe`."""
         slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
         slow["slow_layer"] = model.encoder.name
-        return ClippedAdam(self.schedule(steps), self.clip_norm, **slow)
+        return ClippedAdam(self.rates(steps), self.clip_norm, **slow)
 
     def thaw_step(self):
         """See `Recipe`."""

@@ -20,6 +20,7 @@ AT_LEAST_ONE = (
     "epochs",
     "beam_width",
     "patience",
+    "average",
 )
 AT_LEAST_ZERO = (
     "feature_units",
@@ -55,6 +56,7 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
         _check(values, name, ">= 0 and < 1", lambda value: 0 <= value < 1)
     for name in ABOVE_ZERO:
         _check(values, name, "> 0 and finite", lambda value: 0 < value < math.inf)
+    _check(values, "own_words", "0 to 1", lambda value: 0 <= value <= 1)
     _check(values, "length_alpha", "finite", math.isfinite)
     _check(values, "lengths", "increasing and >= 1", increasing)
     for name, known in chosen.items():

@@ -11,11 +11,15 @@ import keras
 import tensorflow as tf
 
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.gold_shares import LinearShare
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.schedules import warmup_cosine
+from keras_attn.training.scheduled_sampling import ScheduledSampling
+from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
 from pipelines.choices import check_choices
 from pipelines.evaluation import Evaluation
 
+COSINE, INVERSE_SQUARE_ROOT = "cosine", "inverse_square_root"
+SCHEDULES = (COSINE, INVERSE_SQUARE_ROOT)
 TARGET_TOKENIZER, SOURCE_TOKENIZER = "tokenizer", "source_tokenizer"
 """Names of tokenizers, and of the folders they are in."""
 
@@ -97,6 +101,9 @@ class Recipe(abc.ABC):
     epochs: int = option(10, "passes over the training records")
     learning_rate: float = option(1e-3, "peak learning rate")
     warmup_steps: int = option(200, "optimizer steps of warm-up")
+    schedule: str = option(COSINE, "after the warm-up: cosine, or inverse_square_root")
+    own_words: float = option(0.0, "share of decoder inputs that the model says itself, at the end")
+    average: int = option(1, "last epochs whose mean weights are tried at the end; 1: none")
     label_smoothing: float = option(0.1, "probability spread over the vocabulary")
     clip_norm: float = option(5.0, "largest norm of the global gradient")
     monitor: str = option("val_loss", "metric that picks the best epoch")
@@ -106,24 +113,35 @@ class Recipe(abc.ABC):
     length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
 
     def __post_init__(self):
-        check_choices(self.values(), {"monitor": self.monitors, **self.chosen})
+        known = {"monitor": self.monitors, "schedule": SCHEDULES, **self.chosen}
+        check_choices(self.values(), known)
+        if self.average > 1 and not self.monitor.startswith("val_"):
+            raise ValueError(
+                "Expected a monitor on dev with average > 1. "
+                f"Received: monitor={self.monitor!r}, average={self.average}"
+            )
 
     def values(self) -> dict[str, Any]:
         """The choices as a dict that JSON can hold."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
-    def schedule(self, steps: int):
-        """The learning rate of a training of `steps` steps."""
+    def rates(self, steps: int):
+        """The learning rate's schedule for a training of `steps` steps."""
+        if self.schedule == INVERSE_SQUARE_ROOT:
+            return InverseSquareRoot(self.learning_rate, max(self.warmup_steps, 1))
         return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
 
     def compile(self, model, steps: int, **options) -> None:
-        """Compiles a model with the recipe's optimizer, loss and metrics."""
+        """Compiles a model with the recipe's optimizer, loss, metrics and decoder inputs."""
         model.compile(
             optimizer=self.optimizer(model, steps),
             loss=TokenCrossEntropy(self.label_smoothing),
             weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
             **options,
         )
+        if self.own_words:
+            share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)
+            ScheduledSampling(share, seed=self.seed).attach(model)
 
     @abc.abstractmethod
     def load(self, data, cache=None, source=None, replicas: int = 1) -> TrainingData:

@@ -125,7 +125,7 @@ class TextToTextRecipe(Recipe):
 
     def optimizer(self, model, steps):
         """See `Recipe`: Adam with the paper's β₂ and ε."""
-        return ClippedAdam(self.schedule(steps), self.clip_norm, beta_2=0.98, epsilon=1e-9)
+        return ClippedAdam(self.rates(steps), self.clip_norm, beta_2=0.98, epsilon=1e-9)
 
     def thaw_step(self):
         """See `Recipe`: everything trains from the start."""

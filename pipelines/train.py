@@ -6,11 +6,12 @@ from typing import Any
 
 import keras
 
-from keras_attn.training.callbacks import BestModel, FiniteLoss, TimeLeft
+from keras_attn.training.callbacks import FiniteLoss, TimeLeft
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
+from pipelines.kept_model import best_model, mean_model, try_mean
 from pipelines.recipe import Recipe
-from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
+from pipelines.run import CHECKPOINT_FILE, RECIPE_FILE, Run
 from pipelines.stretches import stretches
 from pipelines.warm_start import WarmStart
 
@@ -87,6 +88,8 @@ def train(
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
         with loaded.naming_faults():
             _fit(recipe, run, model, loaded, checkpoint, start, verbose)
+            if recipe.average > 1:
+                try_mean(recipe, run, model, loaded)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
     finally:
@@ -101,6 +104,8 @@ def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
     _keep_history(run.folder / HISTORY_FILE, start // loaded.steps)
     history = keras.callbacks.CSVLogger(str(run.folder / HISTORY_FILE), append=True)
     ending = [history, TimeLeft(recipe.epochs)]
+    if recipe.average > 1:
+        ending.insert(0, mean_model(recipe, run))
     callbacks, model.stop_training = None, False
     try:
         for stretch in plan:
@@ -187,7 +192,7 @@ def _callbacks(recipe, run, model, loaded):
     return [
         *recipe.scoring(model, loaded),
         FiniteLoss(),
-        BestModel(run.folder / MODEL_FILE, recipe.monitor, recipe.patience),
+        best_model(recipe, run),
         *recipe.pictures(model, loaded, log / "attention"),
         keras.callbacks.TensorBoard(log, profile_batch=0),
     ]

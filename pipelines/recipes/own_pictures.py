@@ -5,9 +5,10 @@ Command:
 
 `--from` takes a run directory or an exported SavedModel; sizes and tokenizer are its own.
 
-Time: about two minutes for 200 pictures on two CPU cores. Expected, for a captioner that never saw a
-dog and 200 pictures of dogs, on others of dogs: CIDEr-D 0.395, BLEU-4 21.9; before 0.146 and 6.0,
-from scratch 0.317 and 19.1 (`python -m benchmarks.warm_start --data flickr8k --out bench`).
+Time: about two minutes for 200 pictures on two CPU cores.
+Expected of a captioner that never saw a dog, with 200 pictures of dogs, on others: CIDEr-D 0.395,
+BLEU-4 21.9; before 0.146 and 6.0, from scratch 0.317 and 19.1
+(`python -m benchmarks.warm_start --data flickr8k --out bench`).
 """
 
 from dataclasses import dataclass

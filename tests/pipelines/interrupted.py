@@ -28,6 +28,7 @@ RECIPE = Scenes(
     context="hard",
     learning_rate=0.01,
     monitor="val_loss",
+    average=2,
 )
 
 

@@ -45,6 +45,10 @@ def test_killed_at_random_steps(tmp_path):
     with (killed / "history.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
     assert Run(killed).description["ended"]
+    kept = (Run(tmp_path / one).model().get_weights() for one in ("whole", "killed"))
+    for expected, found in zip(*kept):
+        np.testing.assert_allclose(found, expected, atol=2e-4, err_msg=where)
+    assert not list(killed.glob("mean*"))
     assert not (killed / "checkpoint.npz").exists()
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 import types
 
@@ -11,6 +12,7 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from pipelines.cli import main
+from pipelines.kept_model import mean_model, try_mean
 from pipelines.recipes.translator_transformer import TranslatorTransformer
 from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
@@ -25,6 +27,7 @@ LANGUAGES = ["--source-column", "en", "--target-column", "de"]
 CHOICES = ["--model-units", "14", "--hidden-units", "11", "--heads", "2", "--layers", "1"]
 CHOICES += ["--vocabulary-size", "310", "--vocabulary", "separate", "--lengths", "7", "13", "23"]
 CHOICES += ["--batch-tokens", "230", "--epochs", "2", "--beam-width", "2", "--monitor", "val_loss"]
+CHOICES += ["--schedule", "inverse_square_root", "--own-words", "0.5", "--average", "2"]
 NEW = ["train", "translator-transformer", "--data"]
 
 
@@ -70,6 +73,29 @@ def test_train_leaves_a_run_directory(run):
     assert list((run.folder / "tensorboard" / "attention").glob("events*"))
     (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
     assert "train.en: pair of 31 and 2 pieces in train, too long for a batch" in skipped
+
+
+@pytest.mark.parametrize(("before", "kept"), [(99.0, True), (0.01, False)])
+def test_the_mean_of_epochs_is_kept_where_it_is_better(run, data, before, kept, tmp_path, capsys):
+    again = Run(shutil.copytree(run.folder, tmp_path / "again"))
+    record, saved = again.folder / "model.best.json", again.folder / "model.keras"
+    record.write_text(json.dumps({"val_loss": before, "epoch": 1}))
+    old, recipe, model = saved.read_bytes(), again.recipe(), again.model()
+    loaded = recipe.load(data, None, None)
+    recipe.compile(model, 3)
+    mean = mean_model(recipe, again)
+    mean.set_model(model)
+    for step, factor in ((7, 1.5), (9, 0.5)):
+        model.optimizer.iterations.assign(step)
+        model.set_weights([factor * weight for weight in run.model().get_weights()])
+        mean.on_epoch_end(0)
+    try_mean(recipe, again, model, loaded)
+    assert "mean of the last 2 epochs: val_loss" in capsys.readouterr().out
+    assert json.loads(record.read_text())["epoch"] == (3 if kept else 1)
+    assert (saved.read_bytes() != old) == kept
+    for found, expected in zip(again.model().get_weights(), run.model().get_weights()):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    assert not list(again.folder.glob("mean*"))
 
 
 def test_evaluate(run, data, tmp_path, capsys):
