@@ -35,7 +35,7 @@ LOCATIONS = "locations"
 """Output key of a model that samples where it looks, in training: int32 (B, C, T), −1 for none."""
 
 TEXT = "text"
-"""Answer key: string (B, n), best first."""
+"""Answer key: string (B, n), best first; of the signature `attention`: string (B,), the best."""
 SCORE = "score"
 """Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first; of the
 signature `score`: float32 (B,), log-probability of the caption or target in nats."""

@@ -143,20 +143,18 @@ class SavedTextModel(TextRequests, Saved):
         check_kind(out, (".png", ".svg"))
         if heads is not None and word is not None:
             raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
-        alignment = Alignment.of(self._understood(self.explain([_encoded(asked)])[0], asked))
-        if heads is None and word is None:
-            write_figure(alignment_figure(alignment), out)
-            return alignment.text
-        answer = self.attention([_encoded(asked)], [alignment.text])[0]
-        found = EveryHead.of(self._understood(answer, asked))
-        write_figure(found.word_figure(word, layer) if word else found.figure(heads), out)
-        return alignment.text
-
-    def _understood(self, answer, asked):
-        """The answer; ValueError if there is an error instead."""
+        ask = self.explain if heads is None and word is None else self.attention
+        answer = ask([_encoded(asked)])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
-        return answer
+        if heads is None and word is None:
+            found = Alignment.of(answer)
+            figure = alignment_figure(found)
+        else:
+            found = EveryHead.of(answer)
+            figure = found.word_figure(word, layer) if heads is None else found.figure(heads)
+        write_figure(figure, out)
+        return found.text
 
 
 def saved_model(folder) -> SavedCaptioner | SavedTextModel:

@@ -172,8 +172,8 @@ class TextToTextRecipe(Recipe):
             "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
             "`explain`: also source_pieces, tokens, pieces, token_scores, weights (the last "
             "layer's, mean over its heads). `score`: source and target to score (log-probability "
-            "in nats), token_scores, error. `attention`: source and target to the weights of every "
-            f"layer and head. A source has at most {service.max_source} pieces, an "
+            "in nats), token_scores, error. `attention`: source to the best text and the weights "
+            f"of every layer and head. A source has at most {service.max_source} pieces, an "
             f"answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
             "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
             "trained on.",

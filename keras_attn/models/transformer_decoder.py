@@ -191,7 +191,7 @@ class TransformerDecoder(keras.layers.Layer):
         """tokens (N, P) -> hidden (N, P, D), weights (N, P, S), state."""
         rows, steps = (ops.shape(tokens)[axis] for axis in range(2))
         batch, units = ops.shape(memory.keys_mask)[0], self.config.model_units
-        time, slots = state.time, ops.arange(state.ancestors.shape[1], dtype="int32")
+        time, slots = state.time, ops.arange(ops.shape(state.ancestors)[1], dtype="int32")
         width = hypotheses_of(rows, batch)
         own = ops.arange(rows, dtype="int32") % ops.maximum(width, 1)
         ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])

@@ -58,7 +58,7 @@ def ancestry_mask(ancestors, time, steps, batch):
         >>> ops.convert_to_numpy(mask).astype(int).tolist()
         [[[[0, 1, 0], [1, 0, 0]], [[0, 0, 0], [1, 1, 0]]]]
     """
-    length = ancestors.shape[-1]
+    length = ops.shape(ancestors)[-1]
     width = hypotheses_of(ops.shape(time)[0], batch)
     caches = ops.arange(width, dtype="int32")[:, None]
     owned = ops.equal(ancestors[:, None, None, :], caches)
@@ -85,7 +85,7 @@ def attend_slots(query, keys, values, mask):
         weights: float32 (B, H, R, K·L).
     """
     batch, rows, width, length = (ops.shape(mask)[axis] for axis in range(4))
-    heads, slots = query.shape[1], keys.shape[2]
+    heads, slots = query.shape[1], ops.shape(keys)[2]
     keys, values = (
         ops.reshape(one, (batch, width, heads, slots, one.shape[-1])) for one in (keys, values)
     )

@@ -72,16 +72,9 @@ class TextRequests(Requests):
         _check_counts("targets", targets, "sources", sources)
         return self._ask("score", {SOURCE: sources, TARGET: targets}, batch)
 
-    def attention(
-        self, sources: Sequence[str | bytes], targets: Sequence[str | bytes], batch: int = 32
-    ) -> list[dict]:
-        """Answers of `attention`, one dict of arrays a pair, padded as those of `explain`.
-
-        Raises:
-            ValueError: not as many targets as sources.
-        """
-        _check_counts("targets", targets, "sources", sources)
-        return self._ask("attention", {SOURCE: sources, TARGET: targets}, batch)
+    def attention(self, sources: Sequence[str | bytes], batch: int = 32) -> list[dict]:
+        """Answers of `attention`, one dict of arrays a source, padded as those of `explain`."""
+        return self._ask("attention", {SOURCE: sources}, batch)
 
 
 def _check_counts(name, values, of, items):

@@ -15,6 +15,7 @@ from keras_attn.contracts import (
     SCORE,
     SOURCE,
     SOURCE_PIECES,
+    START_ID,
     TARGET,
     TEXT,
     TOKENS,
@@ -85,14 +86,7 @@ class TextService(tf.Module):
         """
         source, count = at_least_one(source)
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
-        result = decode(
-            self.model,
-            {SOURCE: tokens},
-            self.strategy,
-            self.max_length,
-            with_weights,
-            [MaximumLength(self._room(tokens, reasons))],
-        )
+        result = self._decoded(tokens, reasons, with_weights)
         answer = answer_of(result, self.tokenizer, reasons)
         readable = reasons == ""
         answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
@@ -120,46 +114,6 @@ class TextService(tf.Module):
         Raises:
             InvalidArgumentError: not as many targets as sources.
         """
-        tokens, inputs, targets, reasons, count = self._pairs(source, target)
-        logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
-        answer = scores_of(logits, targets, reasons)
-        return {key: value[:count] for key, value in answer.items()}
-
-    def attention(self, source, target):
-        """Every attention weight of the model while it reads a source and a given target.
-
-        Args:
-            source: string (B,).
-            target: string (B,), one target a source.
-
-        Returns:
-            dict: ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, see `contracts`, 0 for a
-            padding query; SOURCE_PIECES string (B, S), ANSWER_PIECES string (B, T), ERROR (B,).
-
-        Raises:
-            InvalidArgumentError: not as many targets as sources.
-        """
-        tokens, inputs, targets, reasons, count = self._pairs(source, target)
-        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
-        inputs, targets = inputs[:, :longest], targets[:, :longest]
-        found = self.model.attention({SOURCE: tokens, TOKENS: inputs})
-        readable = reasons == ""
-        asking = {ENCODER_WEIGHTS: tokens, DECODER_WEIGHTS: targets, CROSS_WEIGHTS: targets}
-        answer = {
-            key: tf.where(
-                ((queries != PAD_ID) & readable[:, None])[:, None, None, :, None],
-                tf.stack(weights, axis=1),
-                0.0,
-            )
-            for (key, queries), weights in zip(asking.items(), found)
-        }
-        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
-        answer[ANSWER_PIECES] = _pieces(targets, self.tokenizer, readable)
-        answer[ERROR] = reasons
-        return {key: value[:count] for key, value in answer.items()}
-
-    def _pairs(self, source, target):
-        """Source tokens, decoder inputs, targets, reasons, and how many pairs were asked about."""
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "Expected as many targets as sources."
         )
@@ -168,9 +122,46 @@ class TextService(tf.Module):
         unreadable = text_reasons(target)
         target = tf.where(unreadable == "", target, "")
         inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
+        logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
         unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
         long = too_long("a target", counts, self.max_length)
-        return tokens, inputs, targets, first_reason(reasons, unreadable, long), count
+        answer = scores_of(logits, targets, first_reason(reasons, unreadable, long))
+        return {key: value[:count] for key, value in answer.items()}
+
+    def attention(self, source):
+        """Answers with text and with every attention weight, once the best answer is read again.
+
+        Args:
+            source: string (B,), UTF-8.
+
+        Returns:
+            dict: TEXT string (B,), the best answer; ENCODER_WEIGHTS, DECODER_WEIGHTS and
+            CROSS_WEIGHTS, see `contracts`, 0 for a padding query; SOURCE_PIECES string (B, S),
+            ANSWER_PIECES string (B, T), ERROR string (B,).
+        """
+        source, count = at_least_one(source)
+        tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
+        readable = reasons == ""
+        targets = self._decoded(tokens, reasons, with_weights=False).tokens[:, 0]
+        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+        targets = tf.where(readable[:, None], targets[:, :longest], PAD_ID)
+        inputs = tf.where(targets == END_ID, PAD_ID, targets)[:, :-1]
+        inputs = tf.concat([tf.fill((tf.shape(targets)[0], 1), START_ID), inputs], axis=1)
+        found = self.model.attention({SOURCE: tokens, TOKENS: inputs})
+        asking = {
+            ENCODER_WEIGHTS: tf.where(readable[:, None], tokens, PAD_ID),
+            DECODER_WEIGHTS: targets,
+            CROSS_WEIGHTS: targets,
+        }
+        answer = {
+            key: tf.where((own != PAD_ID)[:, None, None, :, None], tf.stack(weights, axis=1), 0.0)
+            for (key, own), weights in zip(asking.items(), found)
+        }
+        answer[TEXT] = self.tokenizer.decode(targets)
+        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
+        answer[ANSWER_PIECES] = _pieces(targets, self.tokenizer, readable)
+        answer[ERROR] = reasons
+        return {key: value[:count] for key, value in answer.items()}
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
@@ -182,15 +173,15 @@ class TextService(tf.Module):
             "score": (self.score, [source, target]),
         }
         if self._shows_heads():
-            found["attention"] = (self.attention, [source, target])
+            found["attention"] = (self.attention, [source])
         return found
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
         source = {SOURCE: [b"a"] * count}
-        pair = {**source, TARGET: [b"a"] * count}
-        found = {"serving_default": source, "explain": source, "score": pair}
-        return {**found, "attention": pair} if self._shows_heads() else found
+        score = {**source, TARGET: [b"a"] * count}
+        found = {"serving_default": source, "explain": source, "score": score}
+        return {**found, "attention": source} if self._shows_heads() else found
 
     def tokenizers(self):
         """dict from the name of its folder to each tokenizer."""
@@ -204,6 +195,12 @@ class TextService(tf.Module):
 
     def _shows_heads(self):
         return hasattr(self.model, "attention")
+
+    def _decoded(self, tokens, reasons, with_weights):
+        """`DecodeResult` of sources, int32 (B, S)."""
+        room = MaximumLength(self._room(tokens, reasons))
+        context, length = {SOURCE: tokens}, self.max_length
+        return decode(self.model, context, self.strategy, length, with_weights, [room])
 
     def _room(self, tokens, reasons):
         """Most pieces of each answer, int32 (B,); 1 where there is nothing to answer."""

@@ -10,6 +10,7 @@ from keras_attn.contracts import (
     DECODER_WEIGHTS,
     ENCODER_WEIGHTS,
     SOURCE_PIECES,
+    TEXT,
 )
 from keras_attn.viz.heads import heads_figure, words_figure
 from keras_attn.viz.labels import spelled, word_groups
@@ -24,6 +25,7 @@ class EveryHead:
     """A pair of texts, and the weights of every layer and head.
 
     Attributes:
+        text: the target.
         source: tuple of S strings, the source's pieces, its end included.
         target: tuple of T strings, the target's pieces, its end included.
         encoder: float array (N, H, S, S).
@@ -31,6 +33,7 @@ class EveryHead:
         cross: float array (N, H, T, S).
     """
 
+    text: str
     source: tuple[str, ...]
     target: tuple[str, ...]
     encoder: np.ndarray
@@ -46,6 +49,7 @@ class EveryHead:
         )
         rows, columns = len(target), len(source)
         return cls(
+            answer[TEXT].decode(),
             source,
             target,
             answer[ENCODER_WEIGHTS][..., :columns, :columns],
