@@ -77,6 +77,7 @@ def test_saved_file(model, tmp_path):
     np.testing.assert_allclose(again(inputs)[LOGITS], model(inputs)[LOGITS], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_training_and_evaluation_steps_under_xla_equal_plain(model):
     data = tiny.batch()
     weights = model.get_weights()

@@ -131,6 +131,7 @@ def test_saved_file(tied, tmp_path):
     assert len(again.weights) == len(model.weights)
 
 
+@pytest.mark.slow
 def test_training_steps_under_xla_equal_plain():
     model, inputs = transformer(layers=1), batch()
     targets = np.roll(inputs[TOKENS], -1, axis=1)

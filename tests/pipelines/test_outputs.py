@@ -155,7 +155,7 @@ def test_a_run_is_described_whole(run, tmp_path):
     """Files smaller than what a training's own temporary ones need."""
     found, copy = run.description, Run(tmp_path / "run")
     copy.describe(found)
-    run.tokenizer().save(copy.folder / "tokenizer")
+    run.tokenizers()["tokenizer"].save(copy.folder / "tokenizer")
     before, other = tree(tmp_path), Tokenizer.learn(["a red circle"], 270)
     with no_file_above(100):
         with pytest.raises(OSError, match=f"recipe.json. {FILE_TOO_LARGE}"):
@@ -214,6 +214,7 @@ def test_evaluate_json(out, run, data, place, capsys):
     assert tree(place) == before
 
 
+@pytest.mark.slow
 def test_evaluate_json_on_a_full_disk(run, data, place, capsys):
     before, out = tree(place), place / "file"
     command = ["evaluate", run.folder, "--data", data, "--split", "test", "--json", out]

@@ -141,6 +141,7 @@ def test_a_resumed_training_makes_the_same_choices(tmp_path):
     assert np.abs(plain.get_weights()[0] - whole[0]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_compiled_by_xla_it_is_the_same():
     model, data = translation()
     weights, losses = model.get_weights(), []

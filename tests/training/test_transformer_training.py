@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS
@@ -67,6 +68,7 @@ def test_padding_changes_neither_loss_nor_gradient():
     assert max(np.abs(one).max() for one in gradients) > 0.01
 
 
+@pytest.mark.slow
 def test_two_devices_with_uneven_tokens_equal_one(tmp_path):
     for name in ("one", "mirrored"):
         program = [sys.executable, "-m", "tests.training.mirrored_transformer"]
