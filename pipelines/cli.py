@@ -26,13 +26,20 @@ def main(arguments=None) -> int:
             known.parser.error(f"unknown arguments: {' '.join(rest)}")
         known.run_command(known)
     except (ValueError, ImportError, OSError) as error:
-        print(f"keras-attn: {error}", file=sys.stderr)
+        print(f"keras-attn: {_said(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        again = "; the same command goes on from the last checkpoint"
+        again = "; the same command goes on from the last checkpoint, if there is one"
         print(f"\nkeras-attn: stopped{again if known.command == 'train' else ''}", file=sys.stderr)
         return 130
     return 0
+
+
+def _said(error):
+    """The error in words; the system's without its number."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return error
 
 
 def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
@@ -117,7 +124,7 @@ def _parser():
     one.add_argument("--out", required=True, help="PNG to write; of a model of texts, also SVG")
     one.add_argument("--heads", help="encoder, decoder or cross: every layer and head of it")
     one.add_argument("--word", help="a word of the text: lines to what it attends to")
-    one.add_argument("--layer", type=int, default=0, help="of these lines, from 1 (default: last)")
+    one.add_argument("--layer", type=int, help="of these lines, from 1 (default: last)")
     return parser
 
 

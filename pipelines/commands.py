@@ -81,16 +81,20 @@ def predict(arguments) -> None:
     from keras_attn.contracts import ERROR, SCORE, TEXT
     from pipelines.predict import saved_model
 
-    named = [line for one in arguments.inputs for line in (_lines("-") if one == "-" else [one])]
-    named += _lines(arguments.file) if arguments.file else []
-    if not named:
+    given: list[tuple[str, str]] = []
+    for one in arguments.inputs:
+        given += _lines("-") if one == "-" else [("", one)]
+    given += _lines(arguments.file) if arguments.file else []
+    if not given:
         raise ValueError("Expected something to ask, or --file FILE. Received: nothing")
-    saved = saved_model(arguments.folder)
-    found, failed = saved.requested(named)
-    for asked, answer in zip(found, saved.answers(found)):
+    saved, failed = saved_model(arguments.folder), []
+    reasons = saved.reasons([asked for _, asked in given])
+    answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
+    for (place, asked), reason in zip(given, reasons):
+        answer = {ERROR: reason.encode()} if reason else next(answers)
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
-            failed.append(f"{shown or repr(shown):.80}: {error}")
+            failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
             continue
         for text, score in zip(answer[TEXT], answer[SCORE]):
             print(f"{shown}\t{score:.2f}\t{text.decode()}")
@@ -99,11 +103,12 @@ def predict(arguments) -> None:
 
 
 def _lines(file):
-    """The lines of a file, or of standard input; bytes that are not UTF-8 stay marked."""
+    """(place, line) of a file or of standard input; bytes that are not UTF-8 stay marked."""
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
     lines = lines if lines[-1] else lines[:-1]
-    return [line.removesuffix("\r") for line in lines]
+    name = "line " if file == "-" else f"{file}:"
+    return [(f"{name}{n}", line.removesuffix("\r")) for n, line in enumerate(lines, 1)]
 
 
 def score(arguments) -> None:

@@ -27,7 +27,7 @@ class PairSplits:
         sources: of `pair_sources`.
         tolerance: share of unusable records above which nothing is read.
         dev_share: share of train that is dev, where dev has no file.
-        test_share: share of train that is test, where test has no file.
+        test_share: share of train that is test, where neither dev nor test has a file.
     """
 
     sources: Mapping[str, PairSource]
@@ -80,7 +80,7 @@ class PairSplits:
     def _divided(self, whole):
         """Train, and what is taken out of it because it has no file."""
         dev = 0.0 if self._stem("dev") else self.dev_share
-        test = 0.0 if self._tests() else self.test_share
+        test = 0.0 if self._tests() or self._stem("dev") else self.test_share
         places = [place_of(pair.source.encode()) for pair in whole.pairs]
         need_dev = not self._stem("dev")
         return split_by_place(whole.pairs, places, dev, test, need_dev)

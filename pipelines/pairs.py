@@ -32,6 +32,7 @@ class PairFile:
         pairs: list of `TextPair`, in order, duplicates kept.
         records: how many there were, with the unusable ones.
         skipped: list of `Skipped`, the unusable ones.
+        lines: dict from each pair to the first line where it stands.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class PairFile:
     pairs: list[TextPair]
     records: int
     skipped: list[Skipped]
+    lines: dict[TextPair, int]
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
@@ -55,6 +57,7 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile:
         ValueError: no usable record.
     """
     pairs, skipped, count = [], [], 0
+    lines: dict[TextPair, int] = {}
     for record in records:
         count += 1
         pair = TextPair(*(_clean(text) for text in (record.first, record.second)))
@@ -63,9 +66,10 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile:
             skipped.append(Skipped(path, record.line, reason))
         else:
             pairs.append(pair)
+            lines.setdefault(pair, record.line)
     if not pairs:
         raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")
-    return PairFile(path, form, pairs, count, skipped)
+    return PairFile(path, form, pairs, count, skipped, lines)
 
 
 def _clean(text):

@@ -1,6 +1,7 @@
 """Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
 
 import abc
+import contextlib
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import CAPTION, ERROR, IMAGE, SOURCE, TARGET
@@ -35,11 +37,12 @@ class Saved(Requests):
 
     def __init__(self, folder):
         self.folder = version_folder(folder)
-        self._signatures = tf.saved_model.load(str(self.folder)).signatures
+        with whole_saved_model(self.folder):
+            self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
     @abc.abstractmethod
-    def requested(self, inputs: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Of what a user names, what can be asked, and why the rest cannot."""
+    def reasons(self, inputs: Sequence[str]) -> list[str]:
+        """Why each thing that a user names cannot be asked; '' for those that can."""
 
     @abc.abstractmethod
     def answers(self, inputs: Sequence[str]) -> Iterable[dict]:
@@ -50,7 +53,7 @@ class Saved(Requests):
         """Answer of `score` for two things that a user names; `scored` says what they are."""
 
     @abc.abstractmethod
-    def explained(self, asked: str, out, heads=None, word=None, layer=0) -> Any:
+    def explained(self, asked: str, out, heads=None, word=None, layer=None) -> Any:
         """Writes a picture of where each word of the answer looked.
 
         Args:
@@ -81,10 +84,12 @@ class SavedCaptioner(CaptionRequests, Saved):
 
     scored = (IMAGE, CAPTION)
 
-    def requested(self, inputs):
+    def reasons(self, inputs):
         """See `Saved`: paths of pictures."""
-        found = [path for path in inputs if Path(path).is_file()]
-        return found, [f"{path}: no such file" for path in inputs if path not in found]
+        return [
+            "a folder" if Path(path).is_dir() else "" if Path(path).is_file() else "no such file"
+            for path in inputs
+        ]
 
     def answers(self, inputs):
         """See `Saved`: paths of pictures."""
@@ -98,9 +103,9 @@ class SavedCaptioner(CaptionRequests, Saved):
         """See `Saved`: path of a picture, and a caption."""
         return self.score([Path(first).read_bytes()], [second])[0]
 
-    def explained(self, asked, out, heads=None, word=None, layer=0):
+    def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; a captioner has no heads."""
-        if heads is not None or word is not None:
+        if (heads, word, layer) != (None, None, None):
             raise ValueError("Expected heads or a word of a model of texts. Received: a captioner")
         return self.explain_file(asked, out).text
 
@@ -126,9 +131,9 @@ class SavedTextModel(TextRequests, Saved):
 
     scored = (SOURCE, TARGET)
 
-    def requested(self, inputs):
+    def reasons(self, inputs):
         """See `Saved`: texts."""
-        return list(inputs), []
+        return [""] * len(inputs)
 
     def answers(self, inputs):
         """See `Saved`: texts."""
@@ -138,9 +143,11 @@ class SavedTextModel(TextRequests, Saved):
         """See `Saved`: texts."""
         return self.score([_encoded(first)], [_encoded(second)])[0]
 
-    def explained(self, asked, out, heads=None, word=None, layer=0):
+    def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: a text; PNG or SVG."""
         check_kind(out, (".png", ".svg"))
+        if layer is not None and word is None:
+            raise ValueError(f"Expected a word with a layer. Received: layer={layer} alone")
         if heads is not None and word is not None:
             raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
         ask = self.explain if heads is None and word is None else self.attention
@@ -174,7 +181,8 @@ def saved_model(folder) -> SavedCaptioner | SavedTextModel:
 def _inputs(version):
     """Names of what `serving_default` of a SavedModel asks for, read without loading it."""
     proto = saved_model_pb2.SavedModel()
-    proto.ParseFromString((version / "saved_model.pb").read_bytes())
+    with whole_saved_model(version):
+        proto.ParseFromString((version / "saved_model.pb").read_bytes())
     signatures = (graph.signature_def for graph in proto.meta_graphs)
     return {key for own in signatures for key in own["serving_default"].inputs}
 
@@ -196,6 +204,22 @@ def write_figure(figure, out) -> None:
     figure.savefig(image, format=Path(out).suffix[1:].lower(), dpi=110)
     with whole_file(out) as partial:
         partial.write_bytes(image.getvalue())
+
+
+@contextlib.contextmanager
+def whole_saved_model(folder):
+    """Inside, a SavedModel is read from `folder`.
+
+    Raises:
+        ValueError: instead of whatever TensorFlow says of damaged files.
+    """
+    try:
+        yield
+    except (DecodeError, IndexError, OSError, ValueError, tf.errors.OpError) as error:
+        raise ValueError(
+            f"Expected a SavedModel in {folder}. Received: damaged files "
+            f"({str(error).splitlines()[0]:.120})"
+        ) from error
 
 
 def version_folder(folder) -> Path:

@@ -88,6 +88,8 @@ class Recipe(abc.ABC):
     """Metrics that may pick the best epoch."""
     chosen: ClassVar[Mapping[str, Sequence[str]]]
     """Known values of choices that are names."""
+    goes_on: ClassVar[bool] = False
+    """Whether training begins with the weights of another."""
     settled: ClassVar[Sequence[str]]
     """Choices that trained weights and tokenizers have settled."""
 

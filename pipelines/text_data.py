@@ -66,7 +66,7 @@ class TextData(TrainingData):
         rows = {name: batches.rows(splits[name]) for name in ("train", "dev")}
         dev, steps = batches.dataset(rows["dev"]), batches.steps(rows["train"])
         skipped = [one for file in files for one in file.skipped]
-        skipped += [one for name in rows for one in _long(files[0], name, splits[name], rows[name])]
+        skipped += [one for name in rows for one in _long(files, splits[name], rows[name])]
         wanted = recipe.vocabulary_size
         return cls(known, wanted, batches, splits, files, skipped, rows, dev, steps)
 
@@ -110,11 +110,13 @@ class TextData(TrainingData):
         return contextlib.nullcontext()
 
 
-def _long(file, name, pairs, rows):
+def _long(files, pairs, rows):
     """The pairs of a split that are too long for every bucket, as `Skipped`."""
     for index, source, target in rows.long:
-        reason = f"pair of {source} and {target} pieces in {name}, too long for a batch"
-        yield Skipped(file.path, 0, f"{reason}: {pairs[index].source!r:.80}")
+        pair = pairs[index]
+        file = next(one for one in files if pair in one.lines)
+        reason = f"pair of {source} and {target} pieces, too long for a batch: {pair.source!r:.80}"
+        yield Skipped(file.path, file.lines[pair], reason)
 
 
 def learned(recipe: "TextToTextRecipe", pairs: list[TextPair]) -> dict[str, Tokenizer]:

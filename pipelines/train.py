@@ -11,7 +11,7 @@ from keras_attn.training.devices import jit_compile_for, precision_policy, strat
 from keras_attn.training.resume import Checkpoint
 from pipelines.kept_model import best_model, mean_model, try_mean
 from pipelines.recipe import Recipe
-from pipelines.run import CHECKPOINT_FILE, RECIPE_FILE, Run
+from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 from pipelines.stretches import stretches
 from pipelines.warm_start import WarmStart
 
@@ -56,6 +56,8 @@ def train(
             `out` holds something else, the recipe makes another model than `source` holds, or the
             loss is no longer finite.
     """
+    if recipe.goes_on and source is None:
+        raise ValueError(f"Expected weights to begin with (--from) for {name}. Received: none")
     run = Run(out)
     policy = precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "kind": recipe.kind, "values": recipe.values()}
@@ -145,6 +147,8 @@ def _check_folder(run, description):
     if not run.folder.exists() or not any(run.folder.iterdir()):
         return
     found = run.description
+    if not any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE)):
+        return  # Not a step of it was kept.
     now = {**description, "values": {**description["values"]}}
     for key in ("recipe", "values", "from"):
         before, after = found.get(key), _as_json(now[key])

@@ -14,7 +14,7 @@ from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadat
 from keras_attn.serving.precision import set_precision
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
-from pipelines.predict import version_folder
+from pipelines.predict import version_folder, whole_saved_model
 from pipelines.recipe import Recipe
 from pipelines.run import DESCRIPTION_FILE, Run, load_tokenizers
 
@@ -129,7 +129,8 @@ def _restored(version, config):
         ) from error
     model.build()
     set_precision(model, "float32")
-    variables = tf.saved_model.load(str(version)).variables
+    with whole_saved_model(version):
+        variables = tf.saved_model.load(str(version)).variables
     shapes = [tuple(one.shape) for one in model.variables]
     if shapes != [tuple(one.shape) for one in variables]:
         raise ValueError(

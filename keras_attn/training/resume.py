@@ -78,7 +78,8 @@ class Checkpoint(keras.callbacks.Callback):
                 arrays = {name: saved[name] for name in saved.files}
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"Expected a checkpoint at {self.path}. Received: a damaged file ({error})"
+                f"Expected a checkpoint at {self.path}. Received: a damaged file; "
+                "without it training starts anew"
             ) from error
         wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
         if wrong or len(arrays) != len(variables):

@@ -81,12 +81,12 @@ class EveryHead:
             return heads_figure(self.decoder, self.target, read, "decoder")
         return heads_figure(self.cross, self.target, self.source, "decoder to encoder")
 
-    def word_figure(self, word: str, layer: int = 0):
+    def word_figure(self, word: str, layer: int | None = None):
         """Lines from a word of the source to all pieces that it attends to in the encoder.
 
         Args:
             word: as it stands in the source; all its pieces look, wherever it stands.
-            layer: int, 1 to N; 0 is the last.
+            layer: int, 1 to N; None is the last.
 
         Returns:
             matplotlib Figure.
@@ -95,12 +95,12 @@ class EveryHead:
             ValueError: no such word or layer.
         """
         layers = len(self.encoder)
-        if not 0 <= layer <= layers:
+        layer = layers if layer is None else layer
+        if not 1 <= layer <= layers:
             raise ValueError(f"Expected a layer of 1..{layers}. Received: layer={layer}")
         groups = word_groups(self.source[:-1])
         words = [spelled([self.source[place] for place in group]) for group in groups]
         looking = [place for own, group in zip(words, groups) if own == word for place in group]
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
-        layer = layer or layers
         return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")

@@ -1,5 +1,6 @@
 """What every reader yields: a record of two things, with its place; and names of columns."""
 
+import codecs
 import gzip
 import zlib
 from collections.abc import Sequence
@@ -114,16 +115,16 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
     """A file's bytes, or the first few; a .gz file's are unpacked.
 
     Raises:
-        ValueError: a .gz file that is none, or is cut off.
+        ValueError: a .gz file that is none, or is cut off; UTF-16 or UTF-32 by its first bytes.
     """
-    if path.suffix.lower() != GZIP:
-        with path.open("rb") as file:
-            return file.read(most)
     try:
-        with gzip.open(path) as file:
-            return file.read(most)
+        with gzip.open(path) if path.suffix.lower() == GZIP else path.open("rb") as file:
+            data = file.read(most)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError(f"Expected UTF-8 in {path}. Received: UTF-16 or UTF-32")
+    return data
 
 
 def suffix_of(path: Path) -> str:

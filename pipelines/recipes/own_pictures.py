@@ -21,6 +21,8 @@ from pipelines.recipes.flickr8k import Flickr8k
 class OwnPictures(Flickr8k):
     """Flickr8k's captioner at a third of its learning rate, for small data."""
 
+    goes_on = True
+
     epochs: int = option(10, "passes over the training pictures")
     learning_rate: float = option(3e-4, "peak learning rate")
     warmup_steps: int = option(20, "optimizer steps of warm-up")

@@ -147,6 +147,14 @@ def test_damaged_gzip(tmp_path, content):
         only(tmp_path, "en", "de")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_other_encodings(tmp_path, encoding):
+    for name, content in (("train.de", b"a\n"), ("train.en", "one\n".encode(encoding))):
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=r"Expected UTF-8 in .*train\.en\. Received: UTF-16"):
+        only(tmp_path, "en", "de")
+
+
 def test_nothing_there(tmp_path):
     with pytest.raises(ValueError, match="no such file or folder"):
         pair_sources(tmp_path / "nowhere")

@@ -15,6 +15,7 @@ from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import MONITORS
 from pipelines.cli import main
+from pipelines.export import export
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
@@ -114,6 +115,28 @@ def test_same_run_directory_again(run, data, capsys):
     assert "batch_size=5 instead of 16" in capsys.readouterr().err
 
 
+def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys):
+    folder = tmp_path / "again"
+    shutil.copytree(run.folder, folder, ignore=shutil.ignore_patterns("model*"))
+    description = {key: one for key, one in run.description.items() if key != "ended"}
+    Run(folder).describe(description)
+    command = ["train", "scenes", "--data", str(data), "--out", str(folder), *CHOICES]
+    assert main([*command, "--hidden-units", "5", "--epochs", "1"]) == 0
+    assert Run(folder).recipe().hidden_units == 5
+    assert len((folder / "history.csv").read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize("damaged", ["saved_model.pb", "variables/variables.data-00000-of-00001"])
+def test_damaged_saved_models(run, damaged, tmp_path, capsys):
+    version = export(run, tmp_path / "model", beam_width=1)
+    path = version / damaged
+    path.write_bytes(path.read_bytes()[:1000])
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "model"), __file__]) == 2
+    error = capsys.readouterr().err
+    assert f"Expected a SavedModel in {version}. Received: damaged files" in error
+
+
 def test_users_own_recipe_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
@@ -156,6 +179,10 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--monitor", "val_bleu"], "monitor one of loss, token_accuracy, val_loss"),
         ([*TRAIN, "--fit", "stretch"], "fit one of squash, crop. Received: fit='stretch'"),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
+        ([*TRAIN, "--image-size", "5000"], "image_size <= 4096. Received: image_size=5000"),
+        (["train", "own-pictures", "--data", "x", "--out", "y"], "to begin with (--from) for own"),
+        ([*TRAIN, "--average", "2", "--monitor", "loss"], "a monitor on dev with average > 1"),
+        ([*TRAIN, "--own-words", "2"], "own_words 0 to 1. Received: own_words=2"),
         ([*TRAIN, "--beam-width", "0"], "beam_width >= 1. Received: beam_width=0"),
         (["train", "scene", "--help"], "Did you mean 'scenes'?"),
     ],

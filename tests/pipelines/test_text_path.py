@@ -72,7 +72,7 @@ def test_train_leaves_a_run_directory(run):
     assert len(lines) == 3 and set(MONITORS) <= set(lines[0].split(","))
     assert list((run.folder / "tensorboard" / "attention").glob("events*"))
     (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
-    assert "train.en: pair of 31 and 2 pieces in train, too long for a batch" in skipped
+    assert "train.en:62: pair of 31 and 2 pieces, too long for a batch" in skipped
 
 
 @pytest.mark.parametrize(("before", "kept"), [(99.0, True), (0.01, False)])
@@ -141,7 +141,10 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     assert main(["predict", str(model), "--file", str(path)]) == 2
     printed = capsys.readouterr()
     assert printed.out == direct
-    assert "'': an empty text" in printed.err and "�: not UTF-8" in printed.err
+    assert f"{path}:2: an empty text\n{path}:3: not UTF-8" in printed.err
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=io.BytesIO(b"seven\n\n")))
+    assert main(["predict", str(model), "-", " "]) == 2
+    assert "line 2: an empty text\n' ': an empty text" in capsys.readouterr().err
     assert main(["predict", str(model)]) == 2
     assert "Expected something to ask" in capsys.readouterr().err
 
@@ -189,6 +192,9 @@ def test_explain(model, tmp_path, name, flags, capsys):
         (["--heads", "all"], "Expected a view of ('encoder', 'decoder', 'cross'). Received: 'all'"),
         (["--word", "ten"], "Expected a word of 'one two'. Received: 'ten'"),
         (["--word", "two", "--layer", "9"], "Received: layer=9"),
+        (["--word", "two", "--layer", "0"], "Received: layer=0"),
+        (["--layer", "1"], "Expected a word with a layer"),
+        (["--word", ""], "Expected a word of 'one two'. Received: ''"),
         (["--word", "two", "--heads", "cross"], "Expected heads or a word."),
     ],
 )
