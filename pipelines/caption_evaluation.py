@@ -33,6 +33,7 @@ class CaptionEvaluation(Evaluation):
     def of(cls, records, texts, scores, service, **facts) -> "CaptionEvaluation":
         """Scores captions: see `Recipe.evaluation`."""
         references = [record.captions for record in records]
+        print(f"scoring {len(texts)} captions …")
         metrics = caption_metrics(texts, references)
         normalize = service.tokenizer.normalize
         own = [normalize(list(one)).numpy() for one in references]

@@ -98,10 +98,12 @@ def _caption_file(folder, images, columns):
             f"Expected one caption file in {folder}; captions_file names one. Received: {names}"
         )
     if not found and not any(text for _, text in sidecars(images)):
-        reasons = "".join(f"\n  {one}" for one in refused[:10])
+        if len(refused) == 1:
+            raise ValueError(refused[0])
+        reasons = "".join(f"\n  {one}" for one in refused[:10]) or " no such file"
         raise ValueError(
             f"Expected a caption file (CSV, TSV, JSON lines, JSON, Flickr8k tokens) in {folder}, "
-            f"or {SIDECARS}. Received: no such file{reasons}"
+            f"or {SIDECARS}. Received:{reasons}"
         )
     return found[0] if found else None
 
