@@ -116,12 +116,16 @@ class CaptionBatches:
     def _pictures(self, steps, rows, records):
         paths = tf.constant([str(record.path) for record in records])
         index = tf.constant(rows.pictures)
+        shape = (self.picture_format.height, self.picture_format.width, 3)
 
         def read(row):
-            return self._read(paths[index[tf.maximum(row, 0)]]), row
+            def picture():
+                return self._read(paths[index[row]])
+
+            return tf.cond(row >= 0, picture, lambda: tf.zeros(shape, tf.uint8)), row
 
         dataset = steps.unbatch().map(read, num_parallel_calls=tf.data.AUTOTUNE)
-        return dataset.batch(self.pictures, drop_remainder=True).map(_blank_filling)
+        return dataset.batch(self.pictures, drop_remainder=True)
 
     def contexts(self, records: Sequence[CaptionedPicture], features=None):
         """A data set of what a stepper starts from: pictures or features, each record once.
@@ -190,17 +194,6 @@ class CaptionBatches:
             return {key: pictures, TOKENS: inputs}, targets, weights
 
         return finish
-
-
-def _blank_filling(pictures, row):
-    """Zeros where no row is; looked at once a batch, for a look at each picture takes longer."""
-    real = row[:, None, None, None] >= 0
-    some = tf.cond(
-        tf.reduce_all(real),
-        lambda: pictures,
-        lambda: tf.where(real, pictures, tf.zeros_like(pictures)),
-    )
-    return some, row
 
 
 def _gatherer(features):
