@@ -141,6 +141,7 @@ def test_train_cache_on_a_full_disk(data, tmp_path, capsys):
     assert tree(tmp_path) == {"cache": None}
 
 
+@pytest.mark.slow
 def test_train_on_a_full_disk_and_again_on_one_with_room(data, tmp_path, capsys):
     command = [str(one) for one in training(data, tmp_path / "run")]
     with no_file_above(100_000):
@@ -178,6 +179,7 @@ def test_export_read_only(run, read_only, capsys):
     assert f"Expected a folder at {read_only / 'model'}, to write to" in line
 
 
+@pytest.mark.slow
 def test_export_on_a_full_disk(run, exported, tmp_path, capsys):
     before = tree(exported)
     with no_file_above(100_000):

@@ -128,6 +128,7 @@ def train(steps, path):
     return model.get_weights()
 
 
+@pytest.mark.slow
 def test_a_resumed_training_makes_the_same_choices(tmp_path):
     whole = train(5, tmp_path / "whole.npz")
     for steps in (2, 5):
