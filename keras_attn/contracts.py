@@ -11,6 +11,8 @@ PAD_ID = 0
 UNKNOWN_ID = 1
 START_ID = 2
 END_ID = 3
+START_PIECE, END_PIECE = "<s>", "</s>"
+"""How START_ID and END_ID are shown."""
 
 IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""

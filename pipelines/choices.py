@@ -57,7 +57,9 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
         _check(values, name, ">= 0 and < 1", lambda value: 0 <= value < 1)
     for name in ABOVE_ZERO:
         _check(values, name, "> 0 and finite", lambda value: 0 < value < math.inf)
-    _check(values, "image_size", "<= 4096", lambda value: value <= MOST_PIXELS_A_SIDE)
+    _check(
+        values, "image_size", f"<= {MOST_PIXELS_A_SIDE}", lambda value: value <= MOST_PIXELS_A_SIDE
+    )
     _check(values, "own_words", "0 to 1", lambda value: 0 <= value <= 1)
     _check(values, "length_alpha", "finite", math.isfinite)
     _check(values, "lengths", "increasing and >= 1", increasing)

@@ -1,7 +1,5 @@
 """Which weights a run keeps: those of its best epoch, or the mean of its last ones."""
 
-import keras
-
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel
 from pipelines.run import MODEL_FILE
@@ -25,12 +23,14 @@ def try_mean(recipe, run, model, loaded) -> None:
     Args:
         recipe: `Recipe`.
         run: `Run` with what `mean_model` collected, which is dropped.
-        model: the compiled model; it has the mean's weights afterwards.
+        model: the compiled model; it has the mean's weights afterwards, if there is one.
         loaded: `TrainingData`.
     """
     mean, best = mean_model(recipe, run), best_model(recipe, run)
-    mean.write(model)
-    model.set_weights(keras.saving.load_model(mean.path, compile=False).get_weights())
+    weights = mean.mean(model)
+    if weights is None:  # It was tried, and the run was stopped before it could say so.
+        return
+    model.set_weights(weights)
     found = model.evaluate(loaded.dev, return_dict=True, verbose=0)
     logs = {f"val_{name}": value for name, value in found.items()}
     for callback in recipe.scoring(model, loaded):

@@ -9,6 +9,7 @@ from keras_attn.contracts import (
     DECODER_WEIGHTS,
     ENCODER_WEIGHTS,
     END_ID,
+    END_PIECE,
     ERROR,
     LOGITS,
     PAD_ID,
@@ -34,7 +35,6 @@ from keras_attn.serving.sources import read_sources, text_reasons
 
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 16
 """An answer has at most LENGTH_FACTOR times the source's pieces and LENGTH_EXTRA more."""
-END_PIECE = "</s>"
 
 
 class TextService(tf.Module):

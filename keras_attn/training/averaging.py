@@ -70,13 +70,17 @@ class AverageModel(keras.callbacks.Callback):
             self._take(self._value(logs or {}))
         self.write(self.model)
 
+    def mean(self, model):
+        """The mean of what was collected, as `model.set_weights` takes it; None if that is none."""
+        paths = [path for _, path in self._snapshots()]
+        shapes = [tuple(variable.shape) for variable in model.weights]
+        return average_weights(_read(path, shapes) for path in paths) if paths else None
+
     def write(self, model):
         """Writes the file, if there are snapshots."""
-        paths = [path for _, path in self._snapshots()]
-        if not paths:
+        mean = self.mean(model)
+        if mean is None:
             return
-        shapes = [tuple(variable.shape) for variable in model.weights]
-        mean = average_weights(_read(path, shapes) for path in paths)
         with _weights_set(model, mean), whole_file(self.path) as partial:
             model.save(partial)
 

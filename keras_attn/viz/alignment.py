@@ -9,6 +9,7 @@ from keras_attn.contracts import (
     ANSWER_TOKENS,
     ANSWER_WEIGHTS,
     END_ID,
+    END_PIECE,
     PAD_ID,
     SOURCE_PIECES,
     TEXT,
@@ -23,7 +24,6 @@ except ImportError as error:  # pragma: no cover - comes with the extra
         "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
     ) from error
 
-END_PIECE = "</s>"
 INCHES = 0.32
 """Height and width of a cell."""
 

@@ -10,6 +10,7 @@ from keras_attn.contracts import (
     DECODER_WEIGHTS,
     ENCODER_WEIGHTS,
     SOURCE_PIECES,
+    START_PIECE,
     TEXT,
 )
 from keras_attn.viz.heads import heads_figure, words_figure
@@ -17,7 +18,6 @@ from keras_attn.viz.labels import spelled, word_groups
 
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 VIEWS = (ENCODER, DECODER, CROSS)
-START_PIECE = "<s>"
 
 
 @dataclass(frozen=True)
