@@ -1,14 +1,19 @@
 """The command line: `keras-attn`, or `python -m pipelines`."""
 
 import argparse
+import os
 import sys
 import types
 import typing
 from dataclasses import fields
 from typing import Any
 
-from pipelines import commands
-from pipelines.recipes import load_recipe, recipe_names
+# Read by TensorFlow when it is imported, and off by default on processors without AVX-512, whose
+# matrix products are slower then as well.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
+
+from pipelines import commands  # noqa: E402
+from pipelines.recipes import load_recipe, recipe_names  # noqa: E402
 
 
 def main(arguments=None) -> int:

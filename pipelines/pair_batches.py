@@ -115,7 +115,7 @@ class PairBatches:
         """
         plan = self._plan(rows, None)
         steps = tf.data.Dataset.range(plan.steps).map(plan.batch)
-        dataset = steps.map(self._reader(rows)).prefetch(tf.data.AUTOTUNE)
+        dataset = _ahead(steps.map(self._reader(rows)))
         return dataset.apply(tf.data.experimental.assert_cardinality(plan.steps))
 
     def training(self, rows: PairRows, start=0):
@@ -130,7 +130,7 @@ class PairBatches:
         """
         plan = self._plan(rows, self.seed)
         steps = tf.data.Dataset.range(start, tf.int64.max).map(plan.batch)
-        return steps.map(self._reader(rows)).prefetch(tf.data.AUTOTUNE)
+        return _ahead(steps.map(self._reader(rows)))
 
     def steps(self, rows: PairRows) -> int:
         """Batches in one epoch."""
@@ -168,6 +168,17 @@ class PairBatches:
             return {SOURCE: source, TOKENS: inputs}, sequence[:, 1:], weights
 
         return read
+
+
+def _ahead(dataset):
+    """Two batches ahead, without autotuning.
+
+    There is nothing to tune, and the thread that tunes sleeps twice as long each time: to let go of
+    the iterator can then take as long as the training took, a minute at most.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.prefetch(2).with_options(options)
 
 
 def _encoded(tokenizer, texts):

@@ -13,6 +13,7 @@ import tensorflow as tf
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.gold_shares import LinearShare
 from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.scheduled_sampling import ScheduledSampling
 from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
 from pipelines.choices import check_choices
@@ -138,7 +139,7 @@ class Recipe(abc.ABC):
         model.compile(
             optimizer=self.optimizer(model, steps),
             loss=TokenCrossEntropy(self.label_smoothing),
-            weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="token_accuracy")],
+            weighted_metrics=[TokenAccuracy()],
             **options,
         )
         if self.own_words:

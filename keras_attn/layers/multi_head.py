@@ -135,8 +135,7 @@ class MultiHead(keras.layers.Layer):
         """(B, S, E) to `KeysAndValues`, by one product; once for a memory that is read often."""
         kernels = kernels or self.kernels()
         projected = linear(keys, kernels.key_value, kernels.key_value_bias)
-        width = self.heads * self.key_units
-        parts = projected[..., :width], projected[..., width:]
+        parts = ops.split(projected, [self.heads * self.key_units], axis=-1)
         return KeysAndValues(*(split_heads(part, self.heads) for part in parts))
 
     def project_self(self, inputs, kernels=None):
@@ -146,11 +145,7 @@ class MultiHead(keras.layers.Layer):
         if kernels.query_bias is not None:
             bias = ops.concatenate([kernels.query_bias, kernels.key_value_bias])
         projected, width = linear(inputs, kernels.joined, bias), self.heads * self.key_units
-        parts = (
-            projected[..., :width],
-            projected[..., width : 2 * width],
-            projected[..., 2 * width :],
-        )
+        parts = ops.split(projected, [width, 2 * width], axis=-1)
         query, keys, values = (split_heads(part, self.heads) for part in parts)
         return query, KeysAndValues(keys, values)
 

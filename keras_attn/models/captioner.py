@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.caption_decoder import CaptionDecoder
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
+from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -125,9 +126,7 @@ class Captioner(keras.Model):
         length, locations = ops.shape(targets)[2], self.feature_shape[0]
         real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
         logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))
-        loss = ops.sparse_categorical_crossentropy(
-            ops.reshape(targets, (-1, length)), logits, from_logits=True
-        )
+        loss = smoothed_cross_entropy(ops.reshape(targets, (-1, length)), logits)
         objective = self.decoder.reader.objective(
             -ops.sum(loss * real, axis=1),
             ops.reshape(output[WEIGHTS], (-1, length, locations)),

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.replicas import global_mean
+from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -45,11 +46,7 @@ class TokenCrossEntropy(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         logits = ops.cast(y_pred, "float32")
-        losses = ops.sparse_categorical_crossentropy(y_true, logits, from_logits=True)
-        if not self.label_smoothing:
-            return losses
-        uniform = ops.logsumexp(logits, axis=-1) - ops.mean(logits, axis=-1)
-        return (1 - self.label_smoothing) * losses + self.label_smoothing * uniform
+        return smoothed_cross_entropy(y_true, logits, self.label_smoothing)
 
     def get_config(self):
         return {**super().get_config(), "label_smoothing": self.label_smoothing}

@@ -18,9 +18,10 @@ class TranslatorTransformer(TextToTextRecipe):
     model_units: int = option(128, "width of the model")
     hidden_units: int = option(256, "width of the feed-forward layers")
     learning_rate: float = option(3e-3, "peak learning rate")
-    epochs: int = option(15, "passes over the training pairs")
-    patience: int = option(5, "epochs without a better metric before training stops")
-    warmup_steps: int = option(400, "optimizer steps of warm-up")
+    epochs: int = option(32, "passes over the training pairs")
+    patience: int = option(8, "epochs without a better metric before training stops")
+    warmup_steps: int = option(800, "optimizer steps of warm-up")
+    average: int = option(5, "last epochs whose mean weights are tried at the end; 1: none")
 
 
 RECIPE = TranslatorTransformer
