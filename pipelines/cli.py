@@ -12,8 +12,8 @@ from typing import Any
 # matrix products are slower then as well.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from pipelines import commands  # noqa: E402
-from pipelines.recipes import load_recipe, recipe_names  # noqa: E402
+from pipelines import commands
+from pipelines.recipes import load_recipe, recipe_names
 
 
 def main(arguments=None) -> int:

@@ -13,9 +13,9 @@ import tensorflow as tf
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.gold_shares import LinearShare
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.scheduled_sampling import ScheduledSampling
 from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
+from keras_attn.training.token_accuracy import TokenAccuracy
 from pipelines.choices import check_choices
 from pipelines.evaluation import Evaluation
 

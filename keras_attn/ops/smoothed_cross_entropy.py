@@ -38,9 +38,9 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
         exponentials = ops.exp(logits - largest)
         total = ops.sum(exponentials, axis=-1)
         chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]
-        loss = ops.log(total) + largest[:, 0] - (1 - smoothing) * chosen
+        loss = ops.log(total) + (1 - smoothing) * (largest[:, 0] - chosen)
         if smoothing:
-            loss = loss - smoothing * ops.mean(logits, axis=-1)
+            loss = loss + smoothing * (largest[:, 0] - ops.mean(logits, axis=-1))
 
         def gradient(*args, upstream=None):
             upstream = args[0] if upstream is None else upstream
@@ -49,9 +49,7 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
                 slope = slope - (upstream * (smoothing / size))[:, None]
             rows = ops.arange(ops.shape(labels)[0], dtype="int32")
             right = ops.exp(chosen - largest[:, 0]) / total - (1 - smoothing) - smoothing / size
-            return ops.scatter_update(
-                slope, ops.stack([rows, labels], axis=-1), upstream * right
-            )
+            return ops.scatter_update(slope, ops.stack([rows, labels], axis=-1), upstream * right)
 
         return loss, gradient
 

@@ -12,7 +12,14 @@ import tensorflow as tf
 from keras import ops, tree
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
-from tests.models.tiny_transformer import LENGTH, VOCABULARY, batch, search, transformer
+from tests.models.tiny_transformer import (
+    LENGTH,
+    VOCABULARY,
+    batch,
+    search,
+    summed_loss,
+    transformer,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 CHOICES = [{}, {"norm": "pre", "positions": "learned", "tied": "none", "attention_bias": True}]
@@ -169,9 +176,15 @@ def test_an_empty_batch_has_empty_answers():
 
 def test_steps_on_jax(tmp_path):
     environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.models.tiny_transformer", str(tmp_path / "found.npy")]
+    command = [sys.executable, "-m", "tests.models.tiny_transformer", str(tmp_path / "found.npz")]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     inputs = batch()
     expected = search(transformer(layers=1), inputs[SOURCE], inputs[TOKENS])
-    check(np.load(tmp_path / "found.npy"), expected)
+    with np.load(tmp_path / "found.npz") as found:
+        check(found["logits"], expected)
+        logits = tf.convert_to_tensor(expected[0, :3])
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            loss = summed_loss(logits, inputs[TOKENS])
+        check(found["slope"], tape.gradient(loss, logits))

@@ -1,6 +1,6 @@
 """A small Transformer with weights at random, a batch for it, and a search of a few steps.
 
-Run as `python -m tests.models.tiny_transformer FILE` under any Keras backend: writes its logits.
+Run as `python -m tests.models.tiny_transformer FILE` under JAX: writes logits and a gradient.
 """
 
 import sys
@@ -11,6 +11,7 @@ import numpy as np
 from keras_attn.contracts import SOURCE, TOKENS
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 VOCABULARY, LENGTH = 13, 5
 SIZES = {
@@ -60,15 +61,18 @@ def search(model, source, tokens):
     return keras.ops.stack(logits)
 
 
-def main(path):
-    model, inputs = transformer(layers=1), batch()
-    if keras.backend.backend() == "jax":
-        import jax
+def summed_loss(logits, tokens):
+    """Σ of the smoothed cross-entropy of (3, V) logits and the first tokens of a batch."""
+    return keras.ops.sum(smoothed_cross_entropy(tokens[:, 0], logits, 0.1))
 
-        found = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
-    else:
-        found = search(model, inputs[SOURCE], inputs[TOKENS])
-    np.save(path, keras.ops.convert_to_numpy(found))
+
+def main(path):
+    import jax
+
+    model, inputs = transformer(layers=1), batch()
+    found = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
+    slope = jax.jit(jax.grad(lambda logits: summed_loss(logits, inputs[TOKENS])))(found[0, :3])
+    np.savez(path, logits=found, slope=slope)
 
 
 if __name__ == "__main__":
