@@ -11,6 +11,9 @@ from keras_attn.training.schedules import paper_schedule
 class ClippedAdam(keras.optimizers.Adam):
     """Adam that clips the norm of the whole gradient after it is summed over replicas.
 
+    On TensorFlow an update of a float32 variable is one operation, which goes once over weights,
+    moments and gradient where Keras' own Adam goes twelve times; the numbers are the same.
+
     Keras' own `global_clipnorm` clips each replica's part before the sum, so that two devices
     train differently from one.
 
@@ -74,7 +77,22 @@ class ClippedAdam(keras.optimizers.Adam):
             step = self.iterations - self.slow_from
             gradient = ops.where(step >= 0, gradient, ops.zeros_like(gradient))
             learning_rate = learning_rate * self.slow_rate * self._later_start(step)
-        super().update_step(gradient, variable, learning_rate)
+        if self.amsgrad or not _one_kernel(gradient, variable):
+            super().update_step(gradient, variable, learning_rate)
+            return
+        place, step = self._get_variable_index(variable), ops.cast(self.iterations + 1, "float32")
+        tf.raw_ops.ResourceApplyAdam(
+            var=variable.handle,
+            m=self._momentums[place].value.handle,
+            v=self._velocities[place].value.handle,
+            beta1_power=ops.power(self.beta_1, step),
+            beta2_power=ops.power(self.beta_2, step),
+            lr=ops.cast(learning_rate, "float32"),
+            beta1=self.beta_1,
+            beta2=self.beta_2,
+            epsilon=self.epsilon,
+            grad=gradient,
+        )
 
     def _is_slow(self, variable):
         return self._get_variable_index(variable) in self._slow
@@ -99,6 +117,16 @@ class ClippedAdam(keras.optimizers.Adam):
     def get_config(self):
         names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def _one_kernel(gradient, variable):
+    """Whether TensorFlow's own operation can do Adam's update."""
+    return (
+        keras.backend.backend() == "tensorflow"
+        and isinstance(gradient, tf.Tensor)
+        and gradient.dtype == variable.dtype == tf.float32
+        and hasattr(variable, "handle")
+    )
 
 
 def paper_adam(model_units, warmup_steps=4000, clip_norm=None):

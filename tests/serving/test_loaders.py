@@ -1,4 +1,4 @@
-"""One SavedModel, three loaders without our package, the same answers, a bad item among them."""
+"""SavedModels, three loaders without our package, the same answers, a bad item among them."""
 
 import base64
 import json
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import tensorflow as tf
 import tensorflow_text
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import CAPTION, ERROR, IMAGE, SCORE, TEXT, TOKEN_SCORES
+from keras_attn.contracts import CAPTION, ERROR, IMAGE, SCORE, SOURCE, TARGET, TEXT, TOKEN_SCORES
 from tests.serving.tiny_service import PICTURES
 
 C_API = Path(__file__).with_name("c_api.py")
@@ -22,10 +23,61 @@ LIBRARIES = [
     str(OPERATIONS / name) for name in ("_sentencepiece_tokenizer.so", "_normalize_ops.so")
 ]
 CAPTIONS = ["a red dog", "dogs ☂", "dogs", "a " * 20, "dogs"]
-FETCHES = {
-    "serving_default": (TEXT, SCORE, ERROR),
-    "explain": (TEXT, SCORE, ERROR, TOKEN_SCORES),
-    "score": (SCORE, TOKEN_SCORES, ERROR),
+SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one"]
+TARGETS = ["eins zwei", "eins", "zwei " * 30, "eins"]
+
+
+class Request(NamedTuple):
+    """What is asked of which export.
+
+    Attributes:
+        model: "caption" or "text".
+        signature: of the export.
+        method: of the service, which answers the same.
+        inputs: dict of lists of bytes.
+        fetches: outputs to be compared.
+        faulty: which items have an error.
+    """
+
+    model: str
+    signature: str
+    method: str
+    inputs: dict[str, list[bytes]]
+    fetches: tuple[str, ...]
+    faulty: list[bool]
+
+
+def encoded(texts):
+    return [text.encode() for text in texts]
+
+
+PICTURE, PAIR = {IMAGE: PICTURES}, {SOURCE: SOURCES, TARGET: encoded(TARGETS)}
+BAD_PICTURES, BAD_TEXTS = [False, False, True, False, True], [False, True, False, True]
+ANSWERS, SCORES = (TEXT, SCORE, ERROR), (SCORE, TOKEN_SCORES, ERROR)
+REQUESTS = {
+    one.model + " " + one.signature: one
+    for one in (
+        Request("caption", "serving_default", "caption", PICTURE, ANSWERS, BAD_PICTURES),
+        Request("caption", "explain", "explain", PICTURE, (*ANSWERS, TOKEN_SCORES), BAD_PICTURES),
+        Request(
+            "caption",
+            "score",
+            "score",
+            {**PICTURE, CAPTION: encoded(CAPTIONS)},
+            SCORES,
+            [False, False, True, True, True],
+        ),
+        Request("text", "serving_default", "answer", {SOURCE: SOURCES}, ANSWERS, BAD_TEXTS),
+        Request("text", "score", "score", PAIR, SCORES, [False, True, True, True]),
+        Request(
+            "text",
+            "attention",
+            "attention",
+            {SOURCE: SOURCES},
+            (TEXT, ERROR, "cross_weights"),
+            BAD_TEXTS,
+        ),
+    )
 }
 LOAD = """
 import sys, numpy as np, tensorflow as tf, tensorflow_text
@@ -43,13 +95,6 @@ sys.exit(main())
 """
 
 
-def inputs_of(signature):
-    inputs = {IMAGE: PICTURES}
-    if signature == "score":
-        inputs[CAPTION] = [caption.encode() for caption in CAPTIONS]
-    return inputs
-
-
 def run(command, folder, text=None):
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
@@ -64,36 +109,36 @@ def run(command, folder, text=None):
     return done.stdout
 
 
-def by_files(version, signature, folder, command):
+def by_files(request, folder, command):
     """Answers of a process that reads an .npz file and writes .npy files."""
-    arrays = {key: np.array(value, object) for key, value in inputs_of(signature).items()}
+    arrays = {key: np.array(value, object) for key, value in request.inputs.items()}
     np.savez(folder / "inputs.npz", **arrays)
     run(command, folder)
-    found = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in FETCHES[signature]}
+    found = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in request.fetches}
     return {key: value.ravel().tolist() for key, value in found.items()}
 
 
-def by_load(version, signature, folder):
-    command = ["-c", LOAD, str(version), signature, "inputs.npz", "."]
-    return by_files(version, signature, folder, command)
+def by_load(version, request, folder):
+    command = ["-c", LOAD, str(version), request.signature, "inputs.npz", "."]
+    return by_files(request, folder, command)
 
 
-def by_command_line(version, signature, folder):
-    keys = [f"{key}=inputs.npz[{key}]" for key in inputs_of(signature)]
-    command = ["run", "--dir", str(version), "--tag_set", "serve", "--signature_def", signature]
-    command += ["--inputs", ";".join(keys), "--outdir", ".", "--overwrite"]
-    return by_files(version, signature, folder, ["-c", CLI, *command])
+def by_command_line(version, request, folder):
+    keys = ";".join(f"{key}=inputs.npz[{key}]" for key in request.inputs)
+    command = ["run", "--dir", str(version), "--tag_set", "serve", "--inputs", keys]
+    command += ["--signature_def", request.signature, "--outdir", ".", "--overwrite"]
+    return by_files(request, folder, ["-c", CLI, *command])
 
 
-def by_c_interface(version, signature, folder):
+def by_c_interface(version, request, folder):
     proto = saved_model_pb2.SavedModel()
     proto.ParseFromString((version / "saved_model.pb").read_bytes())
-    named = proto.meta_graphs[0].signature_def[signature]
+    named = proto.meta_graphs[0].signature_def[request.signature]
     feeds = {
         named.inputs[key].name: [base64.b64encode(one).decode() for one in value]
-        for key, value in inputs_of(signature).items()
+        for key, value in request.inputs.items()
     }
-    fetches = {key: named.outputs[key].name for key in FETCHES[signature]}
+    fetches = {key: named.outputs[key].name for key in request.fetches}
     asked = {"version": str(version), "libraries": LIBRARIES, "feeds": feeds, "fetches": fetches}
     answer = json.loads(run([str(C_API)], folder, json.dumps(asked)))
     return {
@@ -102,20 +147,31 @@ def by_c_interface(version, signature, folder):
     }
 
 
-CASES = [(loader, name) for loader in (by_load, by_command_line) for name in FETCHES]
-CASES = [case for case in CASES if case[1] != "explain"]
-CASES += [(by_c_interface, name) for name in FETCHES]
+CASES = [
+    (by_load, "caption serving_default"),
+    (by_load, "caption score"),
+    (by_command_line, "caption serving_default"),
+    (by_command_line, "caption score"),
+    (by_command_line, "text serving_default"),
+    *((by_c_interface, name) for name in REQUESTS),
+]
 
 
-@pytest.mark.parametrize(("loader", "signature"), CASES)
-def test_all_loaders_agree(tiny_service, tiny_export, tmp_path, loader, signature):
-    name = "caption" if signature == "serving_default" else signature
-    inputs = {key: tf.constant(value) for key, value in inputs_of(signature).items()}
-    expected = getattr(tiny_service, name)(**inputs)
-    found = loader(tiny_export, signature, tmp_path)
-    assert sorted(found) == sorted(FETCHES[signature])
-    errors = [bool(one) for one in found[ERROR]]
-    assert errors == [False, False, True, signature == "score", True]
+@pytest.mark.parametrize(("loader", "name"), CASES)
+def test_all_loaders_agree(
+    tiny_service, tiny_export, tiny_text_service, tiny_text_export, tmp_path, loader, name
+):
+    request = REQUESTS[name]
+    services = {
+        "caption": (tiny_service, tiny_export),
+        "text": (tiny_text_service, tiny_text_export),
+    }
+    service, version = services[request.model]
+    inputs = {key: tf.constant(value) for key, value in request.inputs.items()}
+    expected = getattr(service, request.method)(**inputs)
+    found = loader(version, request, tmp_path)
+    assert sorted(found) == sorted(request.fetches)
+    assert [bool(one) for one in found[ERROR]] == request.faulty
     for key, values in found.items():
         values, wanted = np.array(values), expected[key].numpy().ravel()
         if key in (TEXT, ERROR):

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.client import RestTextClient
+from keras_attn.serving.client import GrpcTextClient, RestTextClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
@@ -15,7 +15,7 @@ from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.viz.every_head import EveryHead
 from pipelines.predict import SavedTextModel, saved_model
-from tests.serving.servers import Backend, rest_server
+from tests.serving.servers import Backend, grpc_server, rest_server
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
 
 TEXTS = [
@@ -35,18 +35,13 @@ GOOD = [0, 2, 7]
 
 
 @pytest.fixture(scope="module")
-def service():
-    return text_service()
+def service(tiny_text_service):
+    return tiny_text_service
 
 
 @pytest.fixture(scope="module")
-def exported(service, tmp_path_factory):
-    return export_service(service, tmp_path_factory.mktemp("models") / "tiny", "card")
-
-
-@pytest.fixture(scope="module")
-def saved(exported):
-    return saved_model(exported)
+def saved(tiny_text_export):
+    return saved_model(tiny_text_export)
 
 
 def test_bad_texts_have_their_own_reasons(saved):
@@ -154,7 +149,8 @@ def test_answers_end_within_their_room(service):
         assert found["tokens"][row, 0, length - 1] == END_ID
 
 
-def test_what_an_export_holds(service, exported):
+def test_what_an_export_holds(service, tiny_text_export):
+    exported = tiny_text_export
     assert not unservable_ops(exported)
     assert "SentencepieceTokenizeOp" in graph_ops(exported) and "While" in str(graph_ops(exported))
     folders = sorted(one.name for one in (exported / "assets.extra").iterdir() if one.is_dir())
@@ -169,26 +165,35 @@ def test_what_an_export_holds(service, exported):
     assert len(records) == 8 and all(b"source" in one for one in records)
 
 
-def test_bfloat16(service):
+def test_bfloat16(saved, tmp_path):
     low = text_service(Beam(2))
     set_precision(low.model, "bfloat16")
     assert precision_of(low.model) == "bfloat16"
-    found = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE].numpy()
-    expected = service.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE].numpy()
+    exported = export_service(low, tmp_path / "low", "card")
+    assert read_metadata(exported)["precision"] == "bfloat16"
+    expected = saved.score(["one two"], ["zwei"])[0][SCORE]
+    found = saved_model(exported).score(["one two"], ["zwei"])[0][SCORE]
     assert found.dtype == np.float32 and found != expected
     np.testing.assert_allclose(found, expected, rtol=0.1)
+    again = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE]
+    np.testing.assert_allclose(found, again[0], rtol=1e-5)
 
 
-def test_the_client_asks_a_text_model(saved, monkeypatch):
+@pytest.mark.parametrize("kind", ["grpc", "rest"])
+def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    server, client = (rest_server, RestTextClient)
+    if kind == "grpc":
+        reason = "tensorflow-serving-api is not installed"
+        pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
+        server, client = grpc_server, GrpcTextClient
 
-    def answer(signature, inputs):
-        return saved._answer(signature, inputs)
-
-    with rest_server(Backend("tiny", answer)) as url:
-        asked = RestTextClient(url, "tiny", deadline=120.0)
+    with server(Backend("tiny", saved._answer)) as address:
+        asked = client(address, "tiny", deadline=120.0)
         found = asked.explain(["five ☂", "seven", b"\xff"])
         scores = asked.score(["seven"], ["zwei"])
+        if kind == "grpc":
+            asked.close()
     expected = saved.explain(["five ☂", "seven", b"\xff"])
     for one, other in zip(found, expected):
         for key in (TEXT, ERROR, "source_pieces"):

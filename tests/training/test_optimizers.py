@@ -65,6 +65,26 @@ def test_the_papers_adam():
     assert again.get_config() == optimizer.get_config()
 
 
+@pytest.mark.parametrize("options", [{}, {"amsgrad": True}])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_equals_adam_of_keras(options, dtype, sparse):
+    random = np.random.default_rng(2)
+    start, gradients = random.normal(size=(3, 2)), random.normal(size=(5, 2, 2))
+    ended = []
+    for kind in (ClippedAdam, keras.optimizers.Adam):
+        variable = keras.Variable(start, dtype=dtype)
+        optimizer = kind(0.1, beta_2=0.9, epsilon=1e-3, **options)
+        optimizer.build([variable])
+        for own in gradients:
+            gradient = tf.IndexedSlices(tf.constant(own, dtype), tf.constant([0, 2]), [3, 2])
+            gradient = gradient if sparse else tf.convert_to_tensor(gradient)
+            optimizer.apply([gradient], [variable])
+        ended.append([variable, *optimizer.variables])
+    for one, other in zip(*ended):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
 def test_other_layers_without_gradients_are_still_a_mistake():
     usual, other = keras.Variable(np.zeros(3)), keras.Variable(np.zeros(2), name="neck")
     optimizer = ClippedAdam(0.1, slow_layer="body")
