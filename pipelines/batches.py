@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.ahead import ahead
 from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
 from pipelines.records import CaptionedPicture
@@ -102,7 +103,7 @@ class CaptionBatches:
         else:
             dataset = steps.map(self._features(rows, features), num_parallel_calls=1)
         dataset = dataset.map(self._finish(rows, IMAGE if features is None else FEATURES))
-        return dataset.prefetch(tf.data.AUTOTUNE)
+        return ahead(dataset)
 
     def _features(self, rows, features):
         gather, index = _gatherer(features), tf.constant(rows.pictures)
@@ -141,7 +142,7 @@ class CaptionBatches:
             rows = tf.data.Dataset.range(len(records)).batch(self.pictures)
             dataset = rows.map(_gatherer(features), num_parallel_calls=1)
         dataset = dataset.map(lambda one: _fill(one, self.pictures - tf.shape(one)[0]))
-        return dataset.prefetch(tf.data.AUTOTUNE)
+        return ahead(dataset)
 
     def steps(self, records: Sequence[CaptionedPicture]) -> int:
         """Batches in one epoch."""

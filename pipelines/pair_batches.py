@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.ahead import ahead
 from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
 from pipelines.pairs import TextPair
@@ -115,7 +116,7 @@ class PairBatches:
         """
         plan = self._plan(rows, None)
         steps = tf.data.Dataset.range(plan.steps).map(plan.batch)
-        dataset = _ahead(steps.map(self._reader(rows)))
+        dataset = ahead(steps.map(self._reader(rows)))
         return dataset.apply(tf.data.experimental.assert_cardinality(plan.steps))
 
     def training(self, rows: PairRows, start=0):
@@ -130,7 +131,7 @@ class PairBatches:
         """
         plan = self._plan(rows, self.seed)
         steps = tf.data.Dataset.range(start, tf.int64.max).map(plan.batch)
-        return _ahead(steps.map(self._reader(rows)))
+        return ahead(steps.map(self._reader(rows)))
 
     def steps(self, rows: PairRows) -> int:
         """Batches in one epoch."""
@@ -168,17 +169,6 @@ class PairBatches:
             return {SOURCE: source, TOKENS: inputs}, sequence[:, 1:], weights
 
         return read
-
-
-def _ahead(dataset):
-    """Two batches ahead, without autotuning.
-
-    There is nothing to tune, and the thread that tunes sleeps twice as long each time: to let go of
-    the iterator can then take as long as the training took, a minute at most.
-    """
-    options = tf.data.Options()
-    options.autotune.enabled = False
-    return dataset.prefetch(2).with_options(options)
 
 
 def _encoded(tokenizer, texts):
