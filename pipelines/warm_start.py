@@ -130,7 +130,7 @@ def _restored(version, config):
     model.build()
     set_precision(model, "float32")
     with whole_saved_model(version):
-        variables = tf.saved_model.load(str(version)).variables
+        variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())
     shapes = [tuple(one.shape) for one in model.variables]
     if shapes != [tuple(one.shape) for one in variables]:
         raise ValueError(

@@ -11,6 +11,7 @@ from keras_attn.decoding.constraints import AllOf, Constraint
 from keras_attn.decoding.history import History, Selection
 from keras_attn.decoding.prefix import checked_prefix, with_prefix
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
+from keras_attn.ops.log_probabilities import log_probabilities
 
 
 class Strategy(Protocol):
@@ -78,8 +79,7 @@ def decode(
     first, marks = _widened(stepper, first, width), repeat_hypotheses(marks, width)
 
     def choose(time, result, marks, choice):
-        log_probabilities = ops.log_softmax(ops.cast(result.logits, "float32"), axis=-1)
-        candidates = Candidates(limits.mask(log_probabilities, marks))
+        candidates = Candidates(limits.mask(log_probabilities(result.logits), marks))
         choice, selection = strategy.advance(choice, candidates, time, max_length)
         state = result.state
         if selection.parents is not None:

@@ -13,6 +13,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKEN_SCORES,
 )
+from keras_attn.ops.log_probabilities import log_probabilities
 
 
 def at_least_one(items):
@@ -80,7 +81,7 @@ def scores_of(logits, targets, reasons):
     Returns:
         dict with SCORE float32 (B,), TOKEN_SCORES float32 (B, T) and ERROR.
     """
-    scores = tf.gather(tf.nn.log_softmax(logits), targets, batch_dims=2)
+    scores = tf.gather(log_probabilities(logits), targets, batch_dims=2)
     real = (targets != PAD_ID) & (reasons == "")[:, None]
     scores = tf.where(real, scores, 0.0)
     return {SCORE: tf.reduce_sum(scores, axis=1), TOKEN_SCORES: scores, ERROR: reasons}

@@ -10,6 +10,7 @@ from keras import ops
 from keras_attn.contracts import PAD_ID, TOKENS
 from keras_attn.decoding import Candidates, Greedy, Sampling
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.replicas import first_row
 from keras_attn.ops.scan import scan
 
@@ -114,7 +115,7 @@ class ScheduledSampling:
 
         def own(time, tokens, state):
             result = stepper.step(tokens, memory, state)
-            scores = ops.log_softmax(ops.cast(result.logits, "float32"), axis=-1)
+            scores = log_probabilities(result.logits)
             _, selection = strategy.advance(beginning, Candidates(scores), time, length)
             return selection.tokens[:, 0], result.state
 

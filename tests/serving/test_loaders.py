@@ -148,10 +148,8 @@ def by_c_interface(version, request, folder):
 
 
 CASES = [
-    (by_load, "caption serving_default"),
     (by_load, "caption score"),
     (by_command_line, "caption serving_default"),
-    (by_command_line, "caption score"),
     (by_command_line, "text serving_default"),
     *((by_c_interface, name) for name in REQUESTS),
 ]
