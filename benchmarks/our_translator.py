@@ -46,12 +46,11 @@ def decoders(model, task):
 
 def trainer(model, task):
     """A function that does one training step."""
-    import keras
-
     from keras_attn.contracts import SOURCE, START_ID, TOKENS
     from keras_attn.training.losses import TokenCrossEntropy
+    from keras_attn.training.optimizers import ClippedAdam
 
-    model.compile(keras.optimizers.Adam(1e-4), TokenCrossEntropy())
+    model.compile(ClippedAdam(1e-4), TokenCrossEntropy())
     source, target = task.pairs_of_tokens()
     start = np.full((task.pairs, 1), START_ID, "int32")
     batch = {SOURCE: source, TOKENS: np.concatenate([start, target[:, :-1]], axis=1)}

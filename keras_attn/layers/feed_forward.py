@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.linear import linear
+from keras_attn.ops.linear import EXTRA, linear, loop_kernel
 
 
 class FeedForwardKernels(NamedTuple):
@@ -68,15 +68,24 @@ class FeedForward(keras.layers.Layer):
         return self.add_weight(shape=(units,), initializer="zeros", name=name)
 
     def kernels(self):
-        """`FeedForwardKernels`; a decoding loop takes them once, before its first step."""
+        """`FeedForwardKernels` as they are; see `loop_kernels`."""
         weights = self.hidden_kernel, self.hidden_bias, self.output_kernel, self.output_bias
         return FeedForwardKernels(*(ops.cast(one, self.compute_dtype) for one in weights))
+
+    def loop_kernels(self):
+        """`FeedForwardKernels` that a decoding loop takes once, before its first step, with extra
+        columns for its products of few rows."""
+        hidden, hidden_bias, output, output_bias = self.kernels()
+        output = loop_kernel(output, rows=EXTRA)
+        wider = (loop_kernel(one) for one in (hidden, hidden_bias, output_bias))
+        hidden, hidden_bias, output_bias = wider
+        return FeedForwardKernels(hidden, hidden_bias, output, output_bias)
 
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""
         hidden = ops.relu(linear(inputs, kernels.hidden, kernels.hidden_bias))
         hidden = self.hidden_dropout(hidden, training=training)
-        return linear(hidden, kernels.output, kernels.output_bias)
+        return linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
 
     def call(self, inputs, training=None):
         return self.apply(inputs, self.kernels(), training)

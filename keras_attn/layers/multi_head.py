@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.linear import linear, merge_heads, split_heads
+from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
 
 class HeadKernels(NamedTuple):
@@ -108,7 +108,7 @@ class MultiHead(keras.layers.Layer):
         return self.add_weight(shape=(units,), initializer="zeros", name=name)
 
     def kernels(self):
-        """`HeadKernels`; a decoding loop takes them once, before its first step."""
+        """`HeadKernels` as they are; see `loop_kernels`."""
         query, key, value, output = (
             ops.cast(one, self.compute_dtype)
             for one in (self.query_kernel, self.key_kernel, self.value_kernel, self.output_kernel)
@@ -126,10 +126,23 @@ class MultiHead(keras.layers.Layer):
             biases = (query_bias, ops.concatenate([no_bias, value_bias]), output_bias)
         return HeadKernels(query, key_value, joined, output, *biases)
 
+    def loop_kernels(self):
+        """`HeadKernels` that a decoding loop takes once, before its first step, with extra columns
+        for its products of few rows; the keys and values of a memory are projected before."""
+        kernels = self.kernels()
+        wider = {
+            name: loop_kernel(one)
+            for name, one in kernels._asdict().items()
+            if one is not None and name not in ("key_value", "key_value_bias")
+        }
+        return kernels._replace(**wider)
+
     def project_query(self, query, kernels=None):
         """(B, T, D) to (B, H, T, d_k)."""
         kernels = kernels or self.kernels()
-        return split_heads(linear(query, kernels.query, kernels.query_bias), self.heads)
+        units = self.heads * self.key_units
+        projected = linear(query, kernels.query, kernels.query_bias, units)
+        return split_heads(projected, self.heads)
 
     def project(self, keys, kernels=None):
         """(B, S, E) to `KeysAndValues`, by one product; once for a memory that is read often."""
@@ -140,19 +153,27 @@ class MultiHead(keras.layers.Layer):
 
     def project_self(self, inputs, kernels=None):
         """(B, T, D) to queries (B, H, T, d_k) and `KeysAndValues`, by one product."""
-        kernels = kernels or self.kernels()
-        bias = None
-        if kernels.query_bias is not None:
-            bias = ops.concatenate([kernels.query_bias, kernels.key_value_bias])
-        projected, width = linear(inputs, kernels.joined, bias), self.heads * self.key_units
-        parts = ops.split(projected, [width, 2 * width], axis=-1)
+        parts = self.project_rows(inputs, kernels)
         query, keys, values = (split_heads(part, self.heads) for part in parts)
         return query, KeysAndValues(keys, values)
+
+    def project_rows(self, inputs, kernels=None):
+        """(B, T, D) to queries and keys (B, T, H·d_k) and values (B, T, H·d_v), by one product."""
+        kernels = kernels or self.kernels()
+        bias = None
+        width, end = self.heads * self.key_units, kernels.joined.shape[-1]
+        if kernels.query_bias is not None:
+            bias = ops.concatenate([kernels.query_bias[:width], kernels.key_value_bias])
+            bias = ops.pad(bias, (0, end - bias.shape[0]))
+        units = 2 * width + self.heads * (self.value_units or self.key_units)
+        places = [width, 2 * width, units][: 2 + (units < end)]
+        return ops.split(linear(inputs, kernels.joined, bias), places, axis=-1)[:3]
 
     def merge(self, context, kernels=None):
         """(B, H, T, d_v) to (B, T, O)."""
         kernels = kernels or self.kernels()
-        return linear(merge_heads(context), kernels.output, kernels.output_bias)
+        units = self.output_kernel.shape[-1]
+        return linear(merge_heads(context), kernels.output, kernels.output_bias, units)
 
     def drop(self, training=None):
         """What `ops.attend` takes as `dropout`."""

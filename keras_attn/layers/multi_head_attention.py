@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, hypotheses_of, write_slots
+from keras_attn.ops.linear import split_heads
 from keras_attn.ops.masks import causal_mask, combine_masks
 from keras_attn.ops.scores import scaled_dot_score
 
@@ -125,15 +126,11 @@ class MultiHeadAttention(MultiHead):
             cache: `KeysAndValues`, a new one.
         """
         kernels = kernels or self.kernels()
-        query, projected = self.project_self(inputs, kernels)
+        query, *projected = self.project_rows(inputs, kernels)
         rows = ops.shape(time)[0]
-        cache = KeysAndValues(
-            *(
-                write_slots(old, _by_row(new, rows, real), time)
-                for old, new in zip(cache, projected)
-            )
-        )
-        context, _ = attend_slots(query, *cache, mask)
+        new = (_by_row(one, rows, self.heads, real) for one in projected)
+        cache = KeysAndValues(*(write_slots(old, one, time) for old, one in zip(cache, new)))
+        context, _ = attend_slots(split_heads(query, self.heads), *cache, mask)
         return self.merge(context, kernels), cache
 
     def empty_cache(self, rows, length):
@@ -161,11 +158,11 @@ class MultiHeadAttention(MultiHead):
         return {**super().get_config(), "causal": self.causal}
 
 
-def _by_row(projected, rows, real):
-    """(B, H, K·P, d) to (N, H, P, d), 0 where not real."""
-    batch, heads, length, units = ops.shape(projected)
+def _by_row(projected, rows, heads, real):
+    """(B, K·P, H·d) to (N, H, P, d), 0 where not real."""
+    batch, length, units = ops.shape(projected)
     width = hypotheses_of(rows, batch)
     steps = hypotheses_of(length, width) if real is None else ops.shape(real)[1]
-    split = ops.reshape(projected, (batch, heads, width, steps, units))
-    split = ops.reshape(ops.transpose(split, (0, 2, 1, 3, 4)), (rows, heads, steps, units))
+    split = ops.reshape(projected, (rows, steps, heads, units // heads))
+    split = ops.transpose(split, (0, 2, 1, 3))
     return split if real is None else split * ops.cast(real, split.dtype)[:, None, :, None]

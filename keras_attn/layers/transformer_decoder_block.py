@@ -121,12 +121,12 @@ class TransformerDecoderBlock(keras.layers.Layer):
 
     def start(self, keys):
         """`BlockMemory` of the encoder's output, float (B, S, E)."""
-        cross = self.cross_attention.kernels()
+        cross = self.cross_attention.loop_kernels()
         return BlockMemory(
             self.cross_attention.project(keys, cross),
-            self.attention.kernels(),
+            self.attention.loop_kernels(),
             cross,
-            self.feed_forward.kernels(),
+            self.feed_forward.loop_kernels(),
         )
 
     def empty_cache(self, rows, length):
