@@ -21,5 +21,5 @@ def log_probabilities(logits):
         [-0.6931, -0.6931]
     """
     logits = ops.cast(logits, "float32")
-    below = logits - ops.max(logits, axis=-1, keepdims=True)
+    below = logits - ops.max(logits, axis=-1, keepdims=True, initial=float("-inf"))
     return below - ops.log(ops.sum(ops.exp(below), axis=-1, keepdims=True))

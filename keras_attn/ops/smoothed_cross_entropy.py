@@ -34,7 +34,7 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
 
     @ops.custom_gradient
     def losses(logits):
-        largest = ops.max(logits, axis=-1, keepdims=True)
+        largest = ops.max(logits, axis=-1, keepdims=True, initial=float("-inf"))
         exponentials = ops.exp(logits - largest)
         total = ops.sum(exponentials, axis=-1)
         chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]

@@ -32,4 +32,5 @@ class TokenAccuracy(keras.metrics.MeanMetricWrapper):
 def _greatest(y_true, y_pred):
     labels = ops.cast(y_true, "int32")[..., None]
     chosen = ops.take_along_axis(y_pred, labels, axis=-1)
-    return ops.cast(chosen >= ops.max(y_pred, axis=-1, keepdims=True), "float32")[..., 0]
+    greatest = ops.max(y_pred, axis=-1, keepdims=True, initial=float("-inf"))
+    return ops.cast(chosen >= greatest, "float32")[..., 0]

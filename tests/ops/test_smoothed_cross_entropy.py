@@ -56,6 +56,7 @@ def test_greatest_logits():
 
 def test_no_row_and_an_unknown_length():
     spec = [tf.TensorSpec((None, 7)), tf.TensorSpec((None,), tf.int32)]
-    function = tf.function(smoothed_cross_entropy, input_signature=spec[::-1])
-    assert function(tf.zeros((0,), tf.int32), tf.zeros((0, 7))).shape == (0,)
-    assert function(tf.zeros((3,), tf.int32), tf.zeros((3, 7))).shape == (3,)
+    graph = tf.function(smoothed_cross_entropy, input_signature=spec[::-1])
+    for function in (smoothed_cross_entropy, graph):
+        assert function(tf.zeros((0,), tf.int32), tf.zeros((0, 7))).shape == (0,)
+    assert graph(tf.zeros((3,), tf.int32), tf.zeros((3, 7))).shape == (3,)
