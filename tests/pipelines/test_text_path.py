@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import subprocess
 import sys
 import types
 
@@ -289,3 +290,17 @@ def test_too_many_bad_records(tmp_path, capsys):
     message = capsys.readouterr().err
     assert "Expected at most 1.0% unusable records. Received: 1 of 50:" in message
     assert "train.en:4: empty target" in message and not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_two_devices_equal_one(data, tmp_path):
+    """Batches by a budget of tokens, own words and the mean of epochs, by the whole recipe."""
+    for name in ("one", "mirrored"):
+        command = [sys.executable, "-m", "tests.pipelines.text_on_devices"]
+        command += [str(data), str(tmp_path / name), name]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert "mean of the last 2 epochs" in done.stdout
+    one, two = (Run(tmp_path / name).model() for name in ("one", "mirrored"))
+    for own, other in zip(weights(one), weights(two), strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-4)
