@@ -4,7 +4,7 @@ import tensorflow as tf
 
 
 def ahead(dataset):
-    """Two batches ahead, without autotuning, and so with as many parallel calls as processors.
+    """Two batches ahead, without autotuning.
 
     The thread that autotunes sleeps twice as long each time, a minute at most, and to let go of an
     iterator can wait until it wakes: a training would end that much later.

@@ -76,10 +76,12 @@ class FeedForward(keras.layers.Layer):
         """`FeedForwardKernels` that a decoding loop takes once, before its first step, with extra
         columns for its products of few rows."""
         hidden, hidden_bias, output, output_bias = self.kernels()
-        output = loop_kernel(output, rows=EXTRA)
-        wider = (loop_kernel(one) for one in (hidden, hidden_bias, output_bias))
-        hidden, hidden_bias, output_bias = wider
-        return FeedForwardKernels(hidden, hidden_bias, output, output_bias)
+        return FeedForwardKernels(
+            loop_kernel(hidden),
+            loop_kernel(hidden_bias),
+            loop_kernel(output, rows=EXTRA),
+            loop_kernel(output_bias),
+        )
 
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""

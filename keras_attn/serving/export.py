@@ -152,8 +152,7 @@ def read_metadata(version) -> dict:
 
 
 def _write_graph(service, folder):
-    """Traces each signature once; Keras' ExportArchive has TensorFlow trace each again and keeps
-    both graphs, so that writing and loading take twice as long."""
+    """Traces each signature once; with Keras' ExportArchive TensorFlow would trace each again."""
     signatures = {
         name: tf.function(function, inputs, autograph=False).get_concrete_function()
         for name, (function, inputs) in service.signatures().items()

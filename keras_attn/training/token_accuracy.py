@@ -9,7 +9,7 @@ class TokenAccuracy(keras.metrics.MeanMetricWrapper):
     """The share of tokens whose logit is the greatest (ties count), weighted.
 
     It reads the logits once; `keras.ops.argmax` on TensorFlow, which Keras' own accuracies call,
-    looks for negative zeros first and takes eight passes.
+    looks for negative zeros first, in several passes.
 
     Call arguments:
         y_true: int (..., T).

@@ -19,7 +19,7 @@ from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
 from pipelines.train import train
 from pipelines.warm_start import WarmStart
-from tests.pipelines.toy_language import write_folder
+from tests.pipelines.toy_language import TINY, write_folder
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -227,14 +227,7 @@ class Stop(Exception):
 
 def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     recipe = TranslatorTransformer(
-        source_column="en",
-        target_column="de",
-        model_units=14,
-        hidden_units=11,
-        heads=2,
-        layers=1,
-        vocabulary_size=310,
-        lengths=(7, 13, 23),
+        **TINY,
         batch_tokens=230,
         epochs=2,
         monitor="val_loss",

@@ -9,16 +9,10 @@ import tensorflow as tf
 
 from pipelines.recipes.translator_transformer import TranslatorTransformer
 from pipelines.train import train
+from tests.pipelines.toy_language import TINY
 
 RECIPE = TranslatorTransformer(
-    source_column="en",
-    target_column="de",
-    model_units=14,
-    hidden_units=11,
-    heads=2,
-    layers=1,
-    vocabulary_size=310,
-    lengths=(7, 13, 23),
+    **TINY,
     batch_tokens=112,
     epochs=2,
     dropout=0.0,

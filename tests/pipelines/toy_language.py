@@ -6,6 +6,17 @@ from pipelines.pairs import TextPair
 
 NAMES = ("one", "two", "three", "five", "seven")
 OTHERS = ("eins", "zwei", "drei", "fünf", "sieben")
+TINY = {
+    "source_column": "en",
+    "target_column": "de",
+    "model_units": 14,
+    "hidden_units": 11,
+    "heads": 2,
+    "layers": 1,
+    "vocabulary_size": 310,
+    "lengths": (7, 13, 23),
+}
+"""Choices of a tiny `TranslatorTransformer` for it."""
 
 
 def pairs(count, seed=0, longest=6):

@@ -182,7 +182,7 @@ def test_bfloat16(saved, tmp_path):
 @pytest.mark.parametrize("kind", ["grpc", "rest"])
 def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    server, client = (rest_server, RestTextClient)
+    server, client = rest_server, RestTextClient
     if kind == "grpc":
         reason = "tensorflow-serving-api is not installed"
         pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
