@@ -37,15 +37,20 @@ def evaluate(
     service = run.service(beam_width, precision=precision)
     function, inputs = service.signatures()["serving_default"]
     answer = tf.function(function, input_signature=inputs, autograph=False)
-    texts, scores, errors = [], [], []
-    for start in tqdm(range(0, len(records), batch), desc=f"answers for {split}", unit="batch"):
-        names, asked = zip(*(recipe.asked(one) for one in records[start : start + batch]))
+    order = sorted(range(len(records)), key=lambda place: recipe.size(records[place]))
+    answers = {}
+    for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
+        places = order[start : start + batch]
+        names, asked = zip(*(recipe.asked(records[place]) for place in places))
         found = answer(tf.constant(asked))
-        texts += [text.decode() for text in found[TEXT][:, 0].numpy()]
-        scores += found[SCORE][:, 0].numpy().tolist()
-        for name, error in zip(names, found[ERROR].numpy()):
-            if error:
-                errors.append(f"{name}: {error.decode()}")
-    facts = {"data": str(data), "split": split, "errors": errors}
+        texts = [text.decode() for text in found[TEXT][:, 0].numpy()]
+        scores = found[SCORE][:, 0].numpy().tolist()
+        errors = [
+            f"{name}: {error.decode()}" if error else ""
+            for name, error in zip(names, found[ERROR].numpy())
+        ]
+        answers.update(zip(places, zip(texts, scores, errors)))
+    texts, scores, errors = map(list, zip(*(answers[place] for place in range(len(records)))))
+    facts = {"data": str(data), "split": split, "errors": [error for error in errors if error]}
     width = service.strategy.width
     return recipe.evaluation(records, texts, scores, service, beam_width=width, **facts)

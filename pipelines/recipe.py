@@ -200,6 +200,10 @@ class Recipe(abc.ABC):
     def asked(self, record) -> tuple[str, bytes]:
         """What a record is called in messages, and what the service is asked about it."""
 
+    def size(self, record) -> int:
+        """How long what is asked about a record is; those of like size are answered together."""
+        return 0
+
     @abc.abstractmethod
     def evaluation(
         self, records: Sequence, texts: list[str], scores: list[float], service, **facts

@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras_attn.contracts import SOURCE
 from keras_attn.evaluation.text_metrics import text_metrics
 from keras_attn.serving.sources import read_sources
-from keras_attn.serving.text_service import TextService
+from keras_attn.serving.text_service import TextService, most_pieces
 from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.attention import figure_pixels
@@ -30,7 +30,11 @@ def text_scoring(model, data: TextData, batch: int = 64) -> GenerationMetrics:
         for start in range(0, len(pairs), batch)
     ]
     references = [pair.target for pair in pairs]
-    length, tokenizer = batches.target_lengths[-1], data.tokenizers[TARGET_TOKENIZER]
+    tokenizer = data.tokenizers[TARGET_TOKENIZER]
+
+    def length(context):
+        return tf.reduce_max(most_pieces(context[SOURCE], batches.target_lengths[-1]))
+
     return GenerationMetrics(model, contexts, tokenizer, references, length, text_metrics)
 
 

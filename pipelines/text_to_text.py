@@ -158,6 +158,10 @@ class TextToTextRecipe(Recipe):
         """See `Recipe`."""
         return f"{record.source!r:.80}", record.source.encode()
 
+    def size(self, record):
+        """See `Recipe`: characters of the source."""
+        return len(record.source)
+
     def evaluation(self, records, texts, scores, service, **facts):
         """See `Recipe`."""
         return TextEvaluation.of(records, texts, scores, **facts)

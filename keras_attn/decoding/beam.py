@@ -116,5 +116,5 @@ class Beam:
 
     def finish(self, state, history):
         """`DecodeResult` with n = n_best."""
-        divisor = self._penalty(history.tokens.shape[0])
+        divisor = self._penalty(ops.shape(history.tokens)[0])
         return state.pool.answer(history, state.alive, divisor, self.n_best)

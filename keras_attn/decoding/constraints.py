@@ -19,8 +19,9 @@ class Constraint(Protocol):
     never through `mask`.
     """
 
-    def start(self, batch: Any, vocabulary: int, length: int) -> Any:
-        """State of one hypothesis an example (N = B), before at most `length` tokens."""
+    def start(self, batch: Any, vocabulary: int, length: Any) -> Any:
+        """State of one hypothesis an example (N = B), before at most `length` tokens: an int, or an
+        int32 scalar where `decode` was given one."""
 
     def mask(self, log_probabilities: Any, state: Any) -> Any:
         """float32 (N, V) with forbidden tokens at DEAD, see `forbid`; others stay as they are."""
@@ -47,7 +48,7 @@ class MinimumLength:
         length: int ≥ 1.
 
     Raises:
-        ValueError: length < 1; when decoding, a length above that of the longest answer.
+        ValueError: length < 1; when decoding, a length above a `max_length` that is an int.
     """
 
     length: int
@@ -58,7 +59,7 @@ class MinimumLength:
 
     def start(self, batch, vocabulary, length):
         """Tokens so far, int32 (B,)."""
-        if self.length > length:
+        if isinstance(length, int) and self.length > length:
             raise ValueError(f"Expected length <= {length} tokens. Received: length={self.length}")
         return ops.zeros((batch,), "int32")
 
@@ -126,15 +127,14 @@ class NoRepeatedNgrams:
             raise ValueError(f"Expected an int size >= 1. Received: size={self.size!r}")
 
     def start(self, batch, vocabulary, length):
-        """Tokens so far, int32 (B, L), the newest last, and PAD_ID before the first."""
-        return ops.full((batch, length), PAD_ID, dtype="int32")
+        """Tokens so far, int32 (B, L), the newest last, and PAD_ID before the first; L ≥ n."""
+        known = isinstance(length, int)
+        slots = max(length, self.size) if known else ops.maximum(length, self.size)
+        return ops.full((batch, slots), PAD_ID, dtype="int32")
 
     def mask(self, log_probabilities, state):
         """Forbids what came, anywhere before, after the same n − 1 tokens as the last ones."""
-        length, vocabulary = state.shape[1], log_probabilities.shape[-1]
-        places = length - self.size + 1
-        if places < 1:
-            return log_probabilities
+        places = ops.shape(state)[1] - self.size + 1
         following = state[:, self.size - 1 :]
         repeated = ops.not_equal(following, PAD_ID)
         for place in range(self.size - 1):
@@ -144,7 +144,7 @@ class NoRepeatedNgrams:
         rows = ops.broadcast_to(ops.arange(ops.shape(state)[0])[:, None], ops.shape(following))
         index = ops.stack([ops.cast(rows, "int32"), following], axis=-1)
         values = ops.cast(repeated, "float32")
-        count = ops.scatter(index, values, (ops.shape(state)[0], vocabulary))
+        count = ops.scatter(index, values, (ops.shape(state)[0], log_probabilities.shape[-1]))
         return forbid(log_probabilities, count > 0)
 
     def update(self, state, tokens):

@@ -54,6 +54,8 @@ class Exhaustive:
 
     def width_for(self, vocabulary, length):
         """Uᵀ."""
+        if not isinstance(length, int):
+            raise ValueError(f"Expected an int max_length. Received: max_length={length}")
         width = (vocabulary - 3) ** length
         if width > MOST:
             raise ValueError(

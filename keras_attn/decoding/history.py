@@ -86,7 +86,7 @@ class History(NamedTuple):
             tokens int32 (B, n, T), token_scores float32 (B, n, T), and weights float32
             (B, n, T, S) or None.
         """
-        length = self.tokens.shape[0]
+        length = ops.shape(self.tokens)[0]
         times = ops.arange(length, dtype="int32")[:, None, None]
         before, at_end = times < ends, ops.equal(times, ends)
         left, extended = self._path(before, slots)

@@ -39,7 +39,7 @@ def decode(
     stepper: Stepper,
     context: Any,
     strategy: Strategy,
-    max_length: int,
+    max_length: Any,
     with_weights: bool = True,
     constraints: Sequence[Constraint] = (),
     prefix: Any = None,
@@ -48,14 +48,16 @@ def decode(
 
     PAD_ID and START_ID are never produced. Scores are log-probabilities under the model as it is:
     what constraints forbid is not given to the others. The score of a prefix is left out, and so is
-    its length in length penalties. All shapes but the batch are static, so the loop runs eagerly,
-    in a graph, under XLA and in an exported signature alike.
+    its length in length penalties. With an int `max_length` all shapes but the batch are static, so
+    the loop runs eagerly, in a graph, under XLA and in an exported signature alike. A tensor, for
+    TensorFlow's graphs without XLA, saves work where a batch wants less room than others: a cache
+    has a slot for each of the T tokens, and a step looks at all of them.
 
     Args:
         stepper: `Stepper`.
         context: what `stepper.start` takes, B examples.
         strategy: `Greedy()`, `Beam(...)`, `Sampling(...)` or `Exhaustive(...)`.
-        max_length: int ≥ 1. T, tokens with the end token, beyond a prefix.
+        max_length: int ≥ 1, or int32 scalar ≥ 1. T, tokens with the end token, beyond a prefix.
         with_weights: bool. Whether attention weights are kept.
         constraints: `Constraint`s, such as `MinimumLength(5)`; with none left to choose, a
             hypothesis may end.
@@ -69,7 +71,8 @@ def decode(
         ValueError: max_length < 1, a prefix without static P ≥ 1, what strategy and constraints do
             not take.
     """
-    if max_length < 1:
+    known = isinstance(max_length, int)
+    if known and max_length < 1:
         raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
     limits = AllOf(tuple(constraints))
     prefix = None if prefix is None else checked_prefix(prefix)
@@ -101,7 +104,7 @@ def decode(
     beginning = strategy.begin(batch, width, max_length)
     selection, weights, carry = choose(zero, first, marks, beginning)
     carry = (zero + 1, *carry, History.buffers(max_length, selection, weights))
-    if max_length > 1:
+    if not known or max_length > 1:
         carry = ops.while_loop(going_on, body, carry, maximum_iterations=max_length - 1)
     result = strategy.finish(carry[-2], History.read(carry[-1]))
     return result if prefix is None else with_prefix(prefix, result)

@@ -51,7 +51,7 @@ class Pool(NamedTuple):
         Returns:
             `DecodeResult`.
         """
-        length, width = history.tokens.shape[0], alive.shape[1]
+        length, width = ops.shape(history.tokens)[0], alive.shape[1]
         alive, slots = ops.top_k(alive, min(n_best, width))
         ends = ops.full_like(slots, length, dtype="int32")
         alive = ops.where(alive > DEAD / 2, alive / divisor, DEAD)

@@ -24,7 +24,7 @@ def with_prefix(prefix, result):
         `DecodeResult` of P + T tokens.
     """
     rows, width = result.tokens.shape[1], prefix.shape[1]
-    length = width + result.tokens.shape[2]
+    length = width + ops.shape(result.tokens)[2]
     forced = ops.sum(ops.cast(ops.not_equal(prefix, PAD_ID), "int32"), axis=1)[:, None, None]
     missing = ops.equal(result.lengths, 0)
     place = ops.arange(length, dtype="int32") - forced

@@ -198,15 +198,24 @@ class TextService(tf.Module):
 
     def _decoded(self, tokens, reasons, with_weights):
         """`DecodeResult` of sources, int32 (B, S)."""
-        room = MaximumLength(self._room(tokens, reasons))
-        context, length = {SOURCE: tokens}, self.max_length
-        return decode(self.model, context, self.strategy, length, with_weights, [room])
+        most = tf.where(reasons == "", most_pieces(tokens, self.max_length), 1)
+        longest, limits = tf.reduce_max(most), [MaximumLength(most)]
+        context = {SOURCE: tokens}
+        return decode(self.model, context, self.strategy, longest, with_weights, limits)
 
-    def _room(self, tokens, reasons):
-        """Most pieces of each answer, int32 (B,); 1 where there is nothing to answer."""
-        counts = tf.reduce_sum(tf.cast(tokens != PAD_ID, tf.int32), axis=1)
-        most = tf.minimum(LENGTH_FACTOR * counts + LENGTH_EXTRA, self.max_length)
-        return tf.where(reasons == "", most, 1)
+
+def most_pieces(tokens, max_length):
+    """Most pieces of the answer to each source.
+
+    Args:
+        tokens: int32 (B, S), of sources.
+        max_length: int. Longest target in pieces, end included.
+
+    Returns:
+        int32 (B,).
+    """
+    counts = tf.reduce_sum(tf.cast(tokens != PAD_ID, tf.int32), axis=1)
+    return tf.minimum(LENGTH_FACTOR * counts + LENGTH_EXTRA, max_length)
 
 
 def _pieces(tokens, tokenizer, readable):

@@ -31,7 +31,7 @@ class GenerationMetrics(keras.callbacks.Callback):
             references are padding.
         tokenizer: `Tokenizer`.
         references: for each row, its reference captions, or what `metrics` takes.
-        max_length: int, tokens.
+        max_length: int, tokens, or a function from what `contexts` yields to an int32 scalar.
         metrics: function (texts, references) -> dict, or None for captions.
     """
 
@@ -41,7 +41,8 @@ class GenerationMetrics(keras.callbacks.Callback):
         self.tokenizer, self.metrics = tokenizer, metrics or self._caption_metrics
 
         def generate(context):
-            result = decode(stepper, context, Greedy(), max_length, with_weights=False)
+            length = max_length(context) if callable(max_length) else max_length
+            result = decode(stepper, context, Greedy(), length, with_weights=False)
             return tokenizer.decode(result.tokens[:, 0])
 
         self.generate = tf.function(generate, autograph=False, reduce_retracing=True)

@@ -6,7 +6,16 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID
-from keras_attn.decoding import Beam, Exhaustive, Greedy, Sampling, decode, length_penalty
+from keras_attn.decoding import (
+    Beam,
+    Exhaustive,
+    ForbiddenTokens,
+    Greedy,
+    NoRepeatedNgrams,
+    Sampling,
+    decode,
+    length_penalty,
+)
 from keras_attn.decoding.candidates import Candidates
 from tests.reference import decoding as twin
 
@@ -199,6 +208,26 @@ def test_average_is_the_mean():
     np.testing.assert_allclose(length_penalty(np.array([7, 13]), 0.5, "average"), [7**0.5, 13**0.5])
 
 
+@pytest.mark.parametrize("length", [1, 5])
+@pytest.mark.parametrize(
+    "strategy", [Greedy(), Beam(3, 0.6, 3), Beam(2, -0.4, 2, "average"), Sampling(n=2, seed=5)]
+)
+def test_a_length_that_only_the_graph_knows(strategy, length):
+    stepper = twin.TableStepper(7, 3, 2)
+    choices = {
+        "constraints": [NoRepeatedNgrams(3), ForbiddenTokens([6])],
+        "prefix": np.array([[5, 1], [0, 0], [4, 0]], "int32"),
+    }
+
+    @tf.function(autograph=False)
+    def in_graph(context, length):
+        return decode(stepper, context, strategy, length, **choices)
+
+    expected = run(stepper, strategy, length, **choices)
+    for one, other in zip(in_graph(CONTEXT, tf.constant(length)), expected):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -210,6 +239,7 @@ def test_average_is_the_mean():
         (lambda: Exhaustive(normalization="mean"), "normalization='mean'"),
         (lambda: run(twin.TableStepper(13, 3, 0), Exhaustive(), 7), "V=13, T=7"),
         (lambda: run(twin.TableStepper(5, 3, 0), Greedy(), 0), "max_length=0"),
+        (lambda: run(twin.TableStepper(5, 3, 0), Exhaustive(), tf.constant(2)), "max_length="),
     ],
 )
 def test_bad_arguments(make, message):

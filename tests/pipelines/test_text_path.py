@@ -9,6 +9,7 @@ import types
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.export import read_metadata
@@ -108,6 +109,10 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert "5 pairs of test_toy, beam 2" in table and "case:lc|eff:no|tok:13a" in table
     found = json.loads(out.read_text())
     assert len(found["texts"]) == 5 and 0 <= found["scores"]["bleu"] <= 100
+    service, pairs = run.service(2), run.recipe().records(data, "test_toy")
+    alone = [service.answer(tf.constant([pair.source]))["text"][0, 0] for pair in pairs]
+    assert [one["text"] for one in found["texts"]] == [text.numpy().decode() for text in alone]
+    assert [one["source"] for one in found["texts"]] == [pair.source for pair in pairs]
     assert found["signatures"]["chrf"].startswith("chrF2|nrefs:1")
     assert main([*ask[:-1], "train"]) == 0
     printed = capsys.readouterr()
