@@ -48,8 +48,9 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
     found: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
     version = export(run, out / "saved_models" / "scenes", list(found.values()))
+    captioner = SavedCaptioner(version)
     scores = {
-        split: {**one.scores, "pointing": pointing(one, data, version)}
+        split: {**one.scores, "pointing": pointing(one, data, captioner)}
         for split, one in found.items()
     }
     print(f"\n{table(scores)}\n")
@@ -57,17 +58,17 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     print("A process that loads nothing but the SavedModel answers for unseen scenes:")
     script = str(Path(__file__).with_name("ask.py"))
     subprocess.run([sys.executable, script, str(version), *map(str, pictures)], check=True)
-    _explain(version, data, out / "attention.png")
+    _explain(captioner, data, out / "attention.png")
     (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
     return scores
 
 
-def pointing(found: CaptionEvaluation, data, version) -> float:
+def pointing(found: CaptionEvaluation, data, captioner: SavedCaptioner) -> float:
     """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, found.split)
-    answers = SavedCaptioner(version).explain([path.read_bytes() for path in pictures])
+    answers = captioner.explain([path.read_bytes() for path in pictures])
     explanations = [explanation_of(answer) for answer in answers]
     captions = {one["image"]: one["references"][0] for one in found.captions}
     scenes = [
@@ -103,13 +104,13 @@ def _pictures(data, split):
     return [Path(data) / "images" / name for name in names]
 
 
-def _explain(version, data, out):
+def _explain(captioner, data, out):
     """The attention picture of the first unseen scene with three objects."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, "test")
     most = max(len(described[path.name]["objects"]) for path in pictures)
     path = next(path for path in pictures if len(described[path.name]["objects"]) == most)
-    SavedCaptioner(version).explain_file(path, out)
+    captioner.explain_file(path, out)
 
 
 if __name__ == "__main__":

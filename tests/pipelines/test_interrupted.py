@@ -26,16 +26,16 @@ def train(data, run, step, seconds, weights, strategy="one"):
     return ended.returncode, ended.stdout + ended.stderr
 
 
-def test_killed_at_random_steps(tmp_path):
+@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_killed_at_random_steps(tmp_path, kills):
     data = write_scenes(tmp_path / "data", train=31, dev=3, test=2, novel=1)
     code, printed = train(data, tmp_path / "whole", 0, 60, tmp_path / "whole.npz")
     assert code == 0, printed
-    random = np.random.default_rng()
-    first, second = (int(random.integers(1, 9)) for _ in range(2))
-    where = f"killed at steps {first} and {second} of their processes"
+    steps = [int(step) for step in np.random.default_rng().integers(1, 9, kills)]
+    where = f"killed at steps {steps} of their processes"
     killed, weights = tmp_path / "killed", tmp_path / "killed.npz"
-    assert train(data, killed, first, 0, weights)[0] == -signal.SIGKILL
-    assert train(data, killed, second, 0.05, weights)[0] == -signal.SIGKILL, where
+    for step, seconds in zip(steps, (0, 0.05)):
+        assert train(data, killed, step, seconds, weights)[0] == -signal.SIGKILL, where
     code, printed = train(data, killed, 0, 60, weights)
     assert code == 0 and "going on at epoch" in printed, where + printed
     with np.load(tmp_path / "whole.npz") as whole, np.load(weights) as found:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from PIL import Image
 from keras_attn.serving.export import read_metadata
 from pipelines.cli import main
 from pipelines.kept_model import mean_model, try_mean
+from pipelines.predict import saved_model
 from pipelines.recipes.translator_transformer import TranslatorTransformer
 from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
@@ -59,6 +61,11 @@ def model(run, data, tmp_path_factory):
     arguments = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
     assert main(arguments) == 0
     return folder
+
+
+@pytest.fixture(scope="module")
+def loaded(model):
+    return saved_model(model)
 
 
 def test_train_leaves_a_run_directory(run):
@@ -178,7 +185,7 @@ def test_score(model, capsys):
         ("word.png", ["--word", "two", "--layer", "1"]),
     ],
 )
-def test_explain(model, tmp_path, name, flags, capsys):
+def test_explain(model, tmp_path, name, flags):
     out = tmp_path / name
     assert main(["explain", str(model), "one $ two ☂", "--out", str(out), *flags]) == 0
     if name.endswith("png"):
@@ -186,28 +193,37 @@ def test_explain(model, tmp_path, name, flags, capsys):
             assert image.format == "PNG" and image.width > 200
     else:
         assert "<svg" in out.read_text()
-    assert main(["explain", str(model), " ", "--out", str(out)]) == 2
-    assert "an empty text" in capsys.readouterr().err
-    assert main(["explain", str(model), "one", "--out", str(tmp_path / "x.jpg")]) == 2
-    assert "Expected a .png or .svg file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("flags", "message"),
+    ("asked", "name", "wanted", "message"),
     [
-        (["--heads", "all"], "Expected a view of ('encoder', 'decoder', 'cross'). Received: 'all'"),
-        (["--word", "ten"], "Expected a word of 'one two'. Received: 'ten'"),
-        (["--word", "two", "--layer", "9"], "Received: layer=9"),
-        (["--word", "two", "--layer", "0"], "Received: layer=0"),
-        (["--layer", "1"], "Expected a word with a layer"),
-        (["--word", ""], "Expected a word of 'one two'. Received: ''"),
-        (["--word", "two", "--heads", "cross"], "Expected heads or a word."),
+        (" ", "x.png", {}, "' ': an empty text"),
+        ("one", "x.jpg", {}, "Expected a .png or .svg file"),
+        (
+            "one two",
+            "x.png",
+            {"heads": "all"},
+            "Expected a view of ('encoder', 'decoder', 'cross'). Received: 'all'",
+        ),
+        ("one two", "x.png", {"word": "ten"}, "Expected a word of 'one two'. Received: 'ten'"),
+        ("one two", "x.png", {"word": "two", "layer": 9}, "Received: layer=9"),
+        ("one two", "x.png", {"word": "two", "layer": 0}, "Received: layer=0"),
+        ("one two", "x.png", {"layer": 1}, "Expected a word with a layer"),
+        ("one two", "x.png", {"word": ""}, "Expected a word of 'one two'. Received: ''"),
+        ("one two", "x.png", {"word": "two", "heads": "cross"}, "Expected heads or a word."),
     ],
 )
-def test_pictures_that_there_are_not(model, flags, message, tmp_path, capsys):
+def test_pictures_that_there_are_not(loaded, asked, name, wanted, message, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        loaded.explained(asked, tmp_path / name, **wanted)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_there_is_not_ends_in_a_line(model, tmp_path, capsys):
     out = tmp_path / "heads.png"
-    assert main(["explain", str(model), "one two", "--out", str(out), *flags]) == 2
-    assert message in capsys.readouterr().err and not out.exists()
+    assert main(["explain", str(model), "one", "--out", str(out), "--heads", "all"]) == 2
+    assert "keras-attn: Expected a view of" in capsys.readouterr().err and not out.exists()
 
 
 def weights(model):

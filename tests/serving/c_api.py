@@ -1,8 +1,8 @@
 """Asks a SavedModel through TensorFlow's C interface: the loader of TF Serving, and no Python TF.
 
-Run as a file. Standard input: JSON with version (path), libraries (of operations), feeds (tensor
-name to strings in base64) and fetches (key to tensor name). Standard output: JSON, each key to a
-list of strings in base64, or of floats.
+Run as a file. Standard input: JSON with version (path), libraries (of operations) and requests, by
+name, of feeds (tensor name to strings in base64) and fetches (key to tensor name). Standard output:
+JSON, by name of each request, each key to a list of strings in base64, or of floats.
 """
 
 import base64
@@ -122,15 +122,22 @@ class Session:
 
 
 def main():
-    """Answers the request on standard input."""
+    """Answers the requests on standard input."""
     asked = json.load(sys.stdin)
-    feeds = {key: [base64.b64decode(one) for one in row] for key, row in asked["feeds"].items()}
-    answer = Session(asked["version"], asked["libraries"]).run(feeds, asked["fetches"])
+    session = Session(asked["version"], asked["libraries"])
+    answers = {name: answered(session, **one) for name, one in asked["requests"].items()}
+    assert not any(name.split(".")[0].startswith(("tensorflow", "keras")) for name in sys.modules)
+    json.dump(answers, sys.stdout)
+
+
+def answered(session, feeds, fetches):
+    """The answer to one request, its strings in base64 as those of the feeds."""
+    feeds = {key: [base64.b64decode(one) for one in row] for key, row in feeds.items()}
+    answer = session.run(feeds, fetches)
     for key, row in answer.items():
         if row and isinstance(row[0], bytes):
             answer[key] = [base64.b64encode(one).decode() for one in row]
-    assert not any(name.split(".")[0].startswith(("tensorflow", "keras")) for name in sys.modules)
-    json.dump(answer, sys.stdout)
+    return answer
 
 
 if __name__ == "__main__":

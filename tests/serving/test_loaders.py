@@ -130,17 +130,24 @@ def by_command_line(version, request, folder):
     return by_files(request, folder, ["-c", CLI, *command])
 
 
-def by_c_interface(version, request, folder):
+def by_c_interface(version, requests, folder):
+    """Answers by name of each request, of one process."""
     proto = saved_model_pb2.SavedModel()
     proto.ParseFromString((version / "saved_model.pb").read_bytes())
-    named = proto.meta_graphs[0].signature_def[request.signature]
-    feeds = {
-        named.inputs[key].name: [base64.b64encode(one).decode() for one in value]
-        for key, value in request.inputs.items()
-    }
-    fetches = {key: named.outputs[key].name for key in request.fetches}
-    asked = {"version": str(version), "libraries": LIBRARIES, "feeds": feeds, "fetches": fetches}
-    answer = json.loads(run([str(C_API)], folder, json.dumps(asked)))
+    asked = {"version": str(version), "libraries": LIBRARIES, "requests": {}}
+    for name, request in requests.items():
+        named = proto.meta_graphs[0].signature_def[request.signature]
+        feeds = {
+            named.inputs[key].name: [base64.b64encode(one).decode() for one in value]
+            for key, value in request.inputs.items()
+        }
+        fetches = {key: named.outputs[key].name for key in request.fetches}
+        asked["requests"][name] = {"feeds": feeds, "fetches": fetches}
+    answers = json.loads(run([str(C_API)], folder, json.dumps(asked)))
+    return {name: decoded(one) for name, one in answers.items()}
+
+
+def decoded(answer):
     return {
         key: [base64.b64decode(one) if isinstance(one, str) else one for one in row]
         for key, row in answer.items()
@@ -151,23 +158,40 @@ CASES = [
     (by_load, "caption score"),
     (by_command_line, "caption serving_default"),
     (by_command_line, "text serving_default"),
-    *((by_c_interface, name) for name in REQUESTS),
 ]
 
 
+@pytest.fixture(scope="module")
+def models(tiny_service, tiny_export, tiny_text_service, tiny_text_export):
+    """Service and export of each kind."""
+    return {"caption": (tiny_service, tiny_export), "text": (tiny_text_service, tiny_text_export)}
+
+
+@pytest.fixture(scope="module")
+def by_c(models, tmp_path_factory):
+    """The C interface's answers to all requests, by name."""
+    found = {}
+    for kind, (_, version) in models.items():
+        own = {name: one for name, one in REQUESTS.items() if one.model == kind}
+        found |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
+    return found
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_c_interface(models, by_c, name):
+    check(models, REQUESTS[name], by_c[name])
+
+
 @pytest.mark.parametrize(("loader", "name"), CASES)
-def test_all_loaders_agree(
-    tiny_service, tiny_export, tiny_text_service, tiny_text_export, tmp_path, loader, name
-):
+def test_loaders(models, tmp_path, loader, name):
     request = REQUESTS[name]
-    services = {
-        "caption": (tiny_service, tiny_export),
-        "text": (tiny_text_service, tiny_text_export),
-    }
-    service, version = services[request.model]
+    check(models, request, loader(models[request.model][1], request, tmp_path))
+
+
+def check(models, request, found):
+    """The service's own answers."""
     inputs = {key: tf.constant(value) for key, value in request.inputs.items()}
-    expected = getattr(service, request.method)(**inputs)
-    found = loader(version, request, tmp_path)
+    expected = getattr(models[request.model][0], request.method)(**inputs)
     assert sorted(found) == sorted(request.fetches)
     assert [bool(one) for one in found[ERROR]] == request.faulty
     for key, values in found.items():

@@ -1,6 +1,7 @@
 """The service and its export: pictures in, text out, bad items apart, no XLA."""
 
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,32 +16,26 @@ from keras_attn.decoding import Beam, Greedy
 from keras_attn.serving.export import (
     export_service,
     graph_ops,
-    model_card,
     next_version,
     unservable_ops,
 )
 from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.service import CaptionService
-from keras_attn.text.tokenizer import Tokenizer
 from pipelines.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture
-from tests.training import tiny
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "ask.py"
 
 
 @pytest.fixture(scope="module")
-def service():
-    tokenizer = Tokenizer.learn(["a red dog", "two blue dogs"], 290)
-    model = tiny.captioner(tokenizer.vocabulary_size)
-    return CaptionService(model, tokenizer, Beam(3, 0.6, n_best=2), 7)
+def service(tiny_service):
+    return tiny_service
 
 
-@pytest.fixture(scope="module")
-def exported(service, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    return export_service(service, folder, model_card("tiny", {"Data": "none"}))
+@pytest.fixture
+def exported(tiny_export, tmp_path):
+    return shutil.copytree(tiny_export.parent, tmp_path / "tiny") / tiny_export.name
 
 
 def test_answers(service):
@@ -98,10 +93,10 @@ def test_export_equals_the_service(service, exported):
 def test_export_has_versions_a_card_and_no_xla(service, exported):
     assert exported.name == "1" and not unservable_ops(exported)
     assert {"SentencepieceOp", "DecodeImage"} <= graph_ops(exported)
-    assert export_service(service, exported.parent, "card") == exported.parent / "2"
+    assert export_service(service, exported.parent, "new card") == exported.parent / "2"
     assert next_version(exported.parent) == 3
     assert sorted(one.name for one in exported.parent.iterdir()) == ["1", "2", "README.md"]
-    assert (exported.parent / "README.md").read_text() == "card"
+    assert (exported.parent / "README.md").read_text() == "new card"
 
 
 def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
