@@ -30,8 +30,8 @@ def model_of(task, weights, policy="float32"):
     return model
 
 
-def decoders(model, task):
-    """Functions of a graph from sources to tokens (B, T), by name."""
+def decoders(model, task, compiled=False):
+    """Functions of a graph, or compiled by XLA, from sources to tokens (B, T), by name."""
     from keras_attn.decoding import Beam, Greedy, decode
 
     def decoder(strategy):
@@ -39,7 +39,9 @@ def decoders(model, task):
             return decode(model, source, strategy, task.target, with_weights=False).tokens[:, 0]
 
         spec = tf.TensorSpec((None, None), tf.int32, name="source")
-        return tf.function(tokens, input_signature=[spec], autograph=False)
+        return tf.function(
+            tokens, input_signature=[spec], autograph=False, jit_compile=compiled or None
+        )
 
     return {GREEDY: decoder(Greedy()), BEAM: decoder(Beam(4))}
 
@@ -74,7 +76,8 @@ def works(decoding, task):
 
 
 def make(settings):
-    """The works of one contender: `exported` runs a SavedModel, `training` trains."""
+    """The works of one contender: `exported` runs a SavedModel, `compiled` decodes by XLA,
+    `training` trains."""
     task = Task(**settings["task"])
     tf.config.threading.set_intra_op_parallelism_threads(task.cores)
     tf.config.threading.set_inter_op_parallelism_threads(task.cores)
@@ -92,7 +95,7 @@ def make(settings):
     model = model_of(task, settings["weights"], settings["policy"])
     if settings.get("training"):
         return {TRAIN: trainer(model, task)}
-    return works(decoders(model, task), task)
+    return works(decoders(model, task, settings.get("compiled", False)), task)
 
 
 def export(task, weights, folder):

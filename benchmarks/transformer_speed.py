@@ -61,6 +61,7 @@ def contenders(folder: Path) -> list[Contender]:
     return [
         Contender(OURS, None, ours, *policy("float32")),
         Contender(LOADED, None, ours, {"exported": str(folder / "saved")}, None),
+        Contender("keras-attn, XLA", None, ours, {"policy": "float32", "compiled": True}, None),
         Contender("keras-attn, bfloat16", None, ours, *policy("mixed_bfloat16")),
         Contender("transformers on torch", "transformers", torch, *policy("float32")),
         Contender("transformers on torch, bfloat16", "transformers", torch, *policy("bfloat16")),

@@ -158,7 +158,7 @@ class MultiHead(keras.layers.Layer):
         return query, KeysAndValues(keys, values)
 
     def project_rows(self, inputs, kernels=None):
-        """(B, T, D) to queries and keys (B, T, H·d_k) and values (B, T, H·d_v), by one product."""
+        """(..., D) to queries and keys (..., H·d_k) and values (..., H·d_v), by one product."""
         kernels = kernels or self.kernels()
         bias = None
         width, end = self.heads * self.key_units, kernels.joined.shape[-1]
@@ -169,11 +169,17 @@ class MultiHead(keras.layers.Layer):
         places = [width, 2 * width, units][: 2 + (units < end)]
         return ops.split(linear(inputs, kernels.joined, bias), places, axis=-1)[:3]
 
-    def merge(self, context, kernels=None):
-        """(B, H, T, d_v) to (B, T, O)."""
+    def merge_rows(self, context, kernels=None):
+        """(B, H, T, d_v) to rows (B·T, O)."""
         kernels = kernels or self.kernels()
         units = self.output_kernel.shape[-1]
         return linear(merge_heads(context), kernels.output, kernels.output_bias, units)
+
+    def merge(self, context, kernels=None):
+        """(B, H, T, d_v) to (B, T, O)."""
+        batch, _, length, _ = ops.shape(context)
+        rows = self.merge_rows(context, kernels)
+        return ops.reshape(rows, (batch, length, rows.shape[-1]))
 
     def drop(self, training=None):
         """What `ops.attend` takes as `dropout`."""

@@ -5,8 +5,8 @@ from keras import ops
 
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
-from keras_attn.ops.cached_attention import attend_slots, hypotheses_of, write_slots
-from keras_attn.ops.linear import split_heads
+from keras_attn.ops.cached_attention import attend_slots, write_slots
+from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import causal_mask, combine_masks
 from keras_attn.ops.scores import scaled_dot_score
 
@@ -91,7 +91,8 @@ class MultiHeadAttention(MultiHead):
         else:
             query, projected = self.project_query(query, kernels), self.project(keys, kernels)
         mask = self._mask(query, projected, keys_mask, attention_mask)
-        return self._attend(query, projected, mask, kernels, training)
+        context, weights = self._attend(query, projected, mask, training)
+        return self.merge(context, kernels), weights
 
     def attend(self, query, projected, keys_mask=None, kernels=None):
         """Attends to a memory projected before.
@@ -108,30 +109,47 @@ class MultiHeadAttention(MultiHead):
         """
         kernels = kernels or self.kernels()
         mask = None if keys_mask is None else keys_mask[:, None, None, :]
-        return self._attend(self.project_query(query, kernels), projected, mask, kernels)
+        context, weights = self._attend(self.project_query(query, kernels), projected, mask)
+        return self.merge(context, kernels), weights
 
-    def extend(self, inputs, cache, time, mask, real=None, kernels=None):
+    def attend_rows(self, inputs, projected, steps, keys_mask, kernels):
+        """As `attend`, for the rows of the next P steps of K hypotheses an example.
+
+        Args:
+            inputs: float (N·P, D).
+            projected: `KeysAndValues`, leading with B.
+            steps: `NextSteps`.
+            keys_mask: bool (B, S).
+            kernels: what `kernels()` returned.
+
+        Returns:
+            outputs: (N·P, O).
+            weights: float32 (B, H, K·P, S).
+        """
+        units = self.heads * self.key_units
+        query = linear(inputs, kernels.query, kernels.query_bias, units)
+        query = steps.by_example(query, self.heads)
+        context, weights = self._attend(query, projected, keys_mask[:, None, None, :])
+        return self.merge_rows(context, kernels), weights
+
+    def extend(self, inputs, cache, steps, kernels=None):
         """Self-attention of the next P steps, which join the cache; see `ops.cached_attention`.
 
         Args:
-            inputs: float (B, K·P, D).
+            inputs: float (N·P, D).
             cache: `KeysAndValues` with leading axis N = B·K and L slots.
-            time: int32 (N,). Steps in the cache.
-            mask: bool (B, K·P, K, L), what `ancestry_mask` says.
-            real: bool (N, P), steps that leave something in the cache; None is all.
+            steps: `NextSteps`.
             kernels: what `kernels()` returned, or None to take them now.
 
         Returns:
-            outputs: (B, K·P, O).
+            outputs: (N·P, O).
             cache: `KeysAndValues`, a new one.
         """
         kernels = kernels or self.kernels()
-        query, *projected = self.project_rows(inputs, kernels)
-        rows = ops.shape(time)[0]
-        new = (_by_row(one, rows, self.heads, real) for one in projected)
-        cache = KeysAndValues(*(write_slots(old, one, time) for old, one in zip(cache, new)))
-        context, _ = attend_slots(split_heads(query, self.heads), *cache, mask)
-        return self.merge(context, kernels), cache
+        query, *new = self.project_rows(inputs, kernels)
+        cache = KeysAndValues(*(write_slots(old, one, steps) for old, one in zip(cache, new)))
+        context = attend_slots(steps.by_example(query, self.heads), *cache, steps)
+        return self.merge_rows(context, kernels), cache
 
     def empty_cache(self, rows, length):
         """`KeysAndValues` of zeros for `rows` hypotheses and `length` slots."""
@@ -139,10 +157,9 @@ class MultiHeadAttention(MultiHead):
         shapes = ((rows, self.heads, length, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
-    def _attend(self, query, projected, mask, kernels, training=None):
+    def _attend(self, query, projected, mask, training=None):
         scores = scaled_dot_score(query, projected.keys)
-        context, weights = attend(scores, projected.values, mask, self.drop(training))
-        return self.merge(context, kernels), weights
+        return attend(scores, projected.values, mask, self.drop(training))
 
     def _mask(self, query, projected, keys_mask, attention_mask):
         if keys_mask is not None:
@@ -156,13 +173,3 @@ class MultiHeadAttention(MultiHead):
 
     def get_config(self):
         return {**super().get_config(), "causal": self.causal}
-
-
-def _by_row(projected, rows, heads, real):
-    """(B, K·P, H·d) to (N, H, P, d), 0 where not real."""
-    batch, length, units = ops.shape(projected)
-    width = hypotheses_of(rows, batch)
-    steps = hypotheses_of(length, width) if real is None else ops.shape(real)[1]
-    split = ops.reshape(projected, (rows, steps, heads, units // heads))
-    split = ops.transpose(split, (0, 2, 1, 3))
-    return split if real is None else split * ops.cast(real, split.dtype)[:, None, :, None]

@@ -133,30 +133,28 @@ class TransformerDecoderBlock(keras.layers.Layer):
         """`KeysAndValues` of zeros for `rows` hypotheses and `length` steps."""
         return self.attention.empty_cache(rows, length)
 
-    def extend(self, inputs, memory, keys_mask, cache, time, mask, real=None):
+    def extend(self, inputs, memory, keys_mask, cache, steps):
         """The next P steps of K hypotheses an example; see `MultiHeadAttention.extend`.
 
         Args:
-            inputs: float (B, K·P, D).
+            inputs: float (N·P, D).
             memory: `BlockMemory`, what `start` returned.
             keys_mask: bool (B, S).
             cache: `KeysAndValues` with leading axis N.
-            time: int32 (N,). Steps in the cache.
-            mask: bool (B, K·P, K, L). Slots that each step sees.
-            real: bool (N, P), steps that leave something in the cache; None is all.
+            steps: `NextSteps`.
 
         Returns:
-            outputs: (B, K·P, D).
+            outputs: (N·P, D).
             cache: `KeysAndValues`, a new one.
             cross_weights: float32 (B, H, K·P, S).
         """
         attending, crossing, feeding = self.residuals
         attended, cache = self.attention.extend(
-            attending.enter(inputs), cache, time, mask, real, memory.attention
+            attending.enter(inputs), cache, steps, memory.attention
         )
         inputs = attending.leave(inputs, attended, training=False)
-        attended, cross_weights = self.cross_attention.attend(
-            crossing.enter(inputs), memory.projected, keys_mask, memory.cross_attention
+        attended, cross_weights = self.cross_attention.attend_rows(
+            crossing.enter(inputs), memory.projected, steps, keys_mask, memory.cross_attention
         )
         inputs = crossing.leave(inputs, attended, training=False)
         fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward)

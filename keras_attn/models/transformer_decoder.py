@@ -11,7 +11,7 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
 from keras_attn.models.transformer_encoder import make_ends
-from keras_attn.ops.cached_attention import ancestry_mask, hypotheses_of
+from keras_attn.ops.cached_attention import hypotheses_of, next_steps
 
 
 class TransformerMemory(NamedTuple):
@@ -149,7 +149,8 @@ class TransformerDecoder(keras.layers.Layer):
     def step(self, tokens, memory, state):
         """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
         hidden, weights, state = self._advance(tokens[:, None], memory, state)
-        return StepResult(self._logits(hidden[:, 0], memory.output), state, weights[:, 0])
+        weights = ops.reshape(weights, (-1, ops.shape(weights)[-1]))
+        return StepResult(self._logits(hidden, memory.output), state, weights)
 
     def prefill(self, prefix, memory, state):
         """Consumes several tokens of each hypothesis in one pass.
@@ -167,7 +168,10 @@ class TransformerDecoder(keras.layers.Layer):
         hidden, weights, state = self._advance(prefix, memory, state, real)
         count = ops.sum(ops.cast(real, "int32"), axis=1)
         last = ops.arange(ops.shape(prefix)[1], dtype="int32") == count[:, None] - 1
-        hidden, weights = (_pick(one, last) for one in (hidden, weights))
+        shape = tuple(ops.shape(prefix))
+        hidden, weights = (
+            _pick(ops.reshape(one, (*shape, ops.shape(one)[-1])), last) for one in (hidden, weights)
+        )
         return StepResult(self._logits(hidden, memory.output), state, weights)
 
     def widen(self, state, width):
@@ -188,27 +192,25 @@ class TransformerDecoder(keras.layers.Layer):
         )
 
     def _advance(self, tokens, memory, state, real=None):
-        """tokens (N, P) -> hidden (N, P, D), weights (N, P, S), state."""
+        """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
         rows, steps = (ops.shape(tokens)[axis] for axis in range(2))
         batch, units = ops.shape(memory.keys_mask)[0], self.config.model_units
         time, slots = state.time, ops.arange(ops.shape(state.ancestors)[1], dtype="int32")
         width = hypotheses_of(rows, batch)
         own = ops.arange(rows, dtype="int32") % ops.maximum(width, 1)
         ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])
-        mask = ancestry_mask(ancestors, time, steps, batch)
+        coming = next_steps(ancestors, time, steps, batch, self.config.heads, real)
         hidden = self.positions(self.embedding.embed(tokens, memory.embedding), offset=time)
-        hidden, caches, weights = ops.reshape(hidden, (batch, width * steps, units)), [], []
+        hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(
-                hidden, block_memory, memory.keys_mask, cache, time, mask, real
+                hidden, block_memory, memory.keys_mask, cache, coming
             )
             caches.append(cache)
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
         state = TransformerState(time + consumed, ancestors, tuple(caches))
-        chosen = self.average(weights)
-        chosen = ops.reshape(chosen, (rows, steps, ops.shape(chosen)[-1]))
-        return ops.reshape(hidden, (rows, steps, units)), chosen, state
+        return hidden, self.average(weights), state
 
     def average(self, weights):
         """float32 (B, T, S): `weights_layer` of weights (B, H, T, S) by layer, mean over heads."""

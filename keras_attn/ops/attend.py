@@ -3,16 +3,17 @@
 import keras
 from keras import ops
 
-MASKED_SCORE = -1e30
-TINY = 1e-30
+LEAST_SCORE = -1e30
+LEAST_TOTAL = 0.5
 
 
-def attention_weights(scores, mask=None):
+def attention_weights(scores, mask=None, axes=(-1,)):
     """Softmax over the keys, in float32, with masked keys at exactly 0.
 
     Args:
         scores: float (..., S).
         mask: bool, broadcastable to `scores`; True = attend.
+        axes: tuple of int. The axes of the keys, where they lie on several.
 
     Returns:
         float32 (..., S); rows sum to 1, or are all 0 where fully masked (gradients stay finite).
@@ -24,14 +25,15 @@ def attention_weights(scores, mask=None):
     """
     scores = ops.cast(scores, "float32")
     if mask is not None:
-        mask = ops.broadcast_to(ops.cast(mask, "bool"), ops.shape(scores))
-        scores = ops.where(mask, scores, MASKED_SCORE)
-    largest = ops.stop_gradient(ops.max(scores, axis=-1, keepdims=True, initial=MASKED_SCORE))
-    exponentials = ops.exp(scores - largest)
-    if mask is not None:
-        exponentials = ops.where(mask, exponentials, 0.0)
-    total = ops.sum(exponentials, axis=-1, keepdims=True)
-    return exponentials / ops.maximum(total, TINY)
+        scores = ops.where(ops.cast(mask, "bool"), scores, float("-inf"))
+    largest = ops.stop_gradient(scores)
+    for axis in axes:
+        largest = ops.max(largest, axis=axis, keepdims=True, initial=LEAST_SCORE)
+    total = exponentials = ops.exp(scores - largest)
+    for axis in axes:
+        total = ops.sum(total, axis=axis, keepdims=True)
+    # At least 1, for the largest adds exp(0), or 0 where fully masked.
+    return exponentials / ops.maximum(total, LEAST_TOTAL)
 
 
 def attend(scores, values, mask=None, dropout=None):

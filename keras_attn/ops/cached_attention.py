@@ -6,10 +6,71 @@ from another one, not the cache moves but an index: `ancestors[n, l]` says which
 the example holds step l of hypothesis n. So a step attends over all K·L slots of its example.
 """
 
+from typing import Any, NamedTuple
+
 from keras import ops
 
 from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.linear import split_heads
 from keras_attn.ops.scores import scaled_dot_score
+
+
+class NextSteps(NamedTuple):
+    """The next P steps of N = B·K hypotheses, as every layer of a decoder wants them.
+
+    Attributes:
+        batch: B.
+        width: K.
+        steps: P.
+        places: int32 (N·P·H, 3). Row, head and slot of a cache where each step leaves its part.
+        mask: bool (B, K, 1, K·P, L). Which slots of the K caches of its example each step sees.
+        real: bool (N·P, 1). Steps that leave something in the cache; None is all.
+    """
+
+    batch: Any
+    width: Any
+    steps: Any
+    places: Any
+    mask: Any
+    real: Any = None
+
+    def by_example(self, rows, heads):
+        """(N·P, H·d) to (B, H, K·P, d)."""
+        return split_heads(rows, heads, self.batch, self.width * self.steps)
+
+
+def next_steps(ancestors, time, steps, batch, heads, real=None):
+    """`NextSteps` of hypotheses.
+
+    Args:
+        ancestors: int32 (N, L). Which of the K caches of the example holds each step; its own from
+            `time` on.
+        time: int32 (N,). Steps consumed before.
+        steps: int. P, steps consumed now; time + P ≤ L.
+        batch: int. B.
+        heads: int. H.
+        real: bool (N, P), steps that leave something in the cache; None is all.
+
+    Returns:
+        `NextSteps`.
+    """
+    rows = ops.shape(time)[0]
+    shape = (rows, steps, heads)
+    places = (
+        ops.arange(rows, dtype="int32")[:, None, None],
+        ops.arange(heads, dtype="int32"),
+        (time[:, None] + ops.arange(steps, dtype="int32"))[:, :, None],
+    )
+    places = ops.stack([ops.broadcast_to(place, shape) for place in places], axis=-1)
+    mask = ops.transpose(ancestry_mask(ancestors, time, steps, batch), (0, 2, 1, 3))
+    return NextSteps(
+        batch,
+        hypotheses_of(rows, batch),
+        steps,
+        ops.reshape(places, (-1, 3)),
+        mask[:, :, None],
+        None if real is None else ops.reshape(real, (-1, 1)),
+    )
 
 
 def hypotheses_of(rows, batch):
@@ -17,28 +78,20 @@ def hypotheses_of(rows, batch):
     return rows // (max(batch, 1) if isinstance(batch, int) else ops.maximum(batch, 1))
 
 
-def write_slots(cache, update, time):
-    """Writes P steps of each row into its slots from `time` on.
+def write_slots(cache, update, steps):
+    """Writes the next steps of each row into its slots.
 
     Args:
         cache: float (N, H, L, d).
-        update: float (N, H, P, d), time + P ≤ L.
-        time: int32 (N,).
+        update: float (N·P, H·d).
+        steps: `NextSteps`.
 
     Returns:
         float (N, H, L, d), a new cache.
     """
-    rows, heads, steps = (ops.shape(update)[axis] for axis in range(3))
-    shape = (rows, heads, steps)
-    slots = time[:, None, None] + ops.arange(steps, dtype="int32")
-    places = (
-        ops.arange(rows, dtype="int32")[:, None, None],
-        ops.arange(heads, dtype="int32")[:, None],
-        slots,
-    )
-    indices = ops.stack([ops.broadcast_to(place, shape) for place in places], axis=-1)
-    indices = ops.reshape(indices, (-1, 3))
-    return ops.scatter_update(cache, indices, ops.reshape(update, (-1, update.shape[-1])))
+    if steps.real is not None:
+        update = update * ops.cast(steps.real, update.dtype)
+    return ops.scatter_update(cache, steps.places, ops.reshape(update, (-1, cache.shape[-1])))
 
 
 def ancestry_mask(ancestors, time, steps, batch):
@@ -69,30 +122,21 @@ def ancestry_mask(ancestors, time, steps, batch):
     )
 
 
-def attend_slots(query, keys, values, mask):
+def attend_slots(query, keys, values, steps):
     """Scaled dot-product attention of the steps of an example over all its caches.
 
     The caches are read as they lie: a product for each cache and head, then a sum over caches.
 
     Args:
-        query: float (B, H, R, d_k). R = K·P rows of an example.
+        query: float (B, H, K·P, d_k).
         keys: float (N, H, L, d_k).
         values: float (N, H, L, d_v).
-        mask: bool (B, R, K, L), see `ancestry_mask`.
+        steps: `NextSteps`.
 
     Returns:
-        context: (B, H, R, d_v), dtype of the values.
-        weights: float32 (B, H, R, K·L).
+        context: (B, H, K·P, d_v), dtype of the values.
     """
-    batch, rows, width, length = (ops.shape(mask)[axis] for axis in range(4))
-    heads, slots = query.shape[1], ops.shape(keys)[2]
-    keys, values = (
-        ops.reshape(one, (batch, width, heads, slots, one.shape[-1])) for one in (keys, values)
-    )
-    scores = scaled_dot_score(query[:, None], keys)
-    scores = ops.transpose(scores, (0, 2, 3, 1, 4))
-    scores = ops.reshape(scores, (batch, heads, rows, width * length))
-    weights = attention_weights(scores, ops.reshape(mask, (batch, 1, rows, width * length)))
-    by_cache = ops.reshape(weights, (batch, heads, rows, width, length))
-    by_cache = ops.cast(ops.transpose(by_cache, (0, 3, 1, 2, 4)), values.dtype)
-    return ops.sum(ops.matmul(by_cache, values), axis=1), weights
+    leading = steps.batch, steps.width, query.shape[1], ops.shape(steps.mask)[-1]
+    keys, values = (ops.reshape(one, (*leading, one.shape[-1])) for one in (keys, values))
+    weights = attention_weights(scaled_dot_score(query[:, None], keys), steps.mask, (-1, 1))
+    return ops.sum(ops.matmul(ops.cast(weights, values.dtype), values), axis=1)

@@ -24,13 +24,15 @@ def linear(inputs, kernel, bias=None, units=None):
         >>> tuple(linear(ops.ones((2, 3, 5)), ops.ones((5, 7))).shape)
         (2, 3, 7)
     """
-    leading = tuple(ops.shape(inputs))[:-1]
-    outputs = ops.matmul(ops.reshape(inputs, (-1, inputs.shape[-1])), kernel)
+    rows = inputs if len(inputs.shape) == 2 else ops.reshape(inputs, (-1, inputs.shape[-1]))
+    outputs = ops.matmul(rows, kernel)
     if bias is not None:
         outputs = outputs + bias
     if units is not None and units < kernel.shape[-1]:
         outputs = outputs[:, :units]
-    return ops.reshape(outputs, (*leading, outputs.shape[-1]))
+    if rows is inputs:
+        return outputs
+    return ops.reshape(outputs, (*tuple(ops.shape(inputs))[:-1], outputs.shape[-1]))
 
 
 def loop_kernel(kernel, rows=0):
@@ -53,15 +55,15 @@ def loop_kernel(kernel, rows=0):
     return ops.pad(kernel, ((0, rows), (0, EXTRA))[2 - len(kernel.shape) :])
 
 
-def split_heads(inputs, heads):
-    """(B, T, H·d) to (B, H, T, d)."""
-    leading = tuple(ops.shape(inputs))[:2]
-    split = ops.reshape(inputs, (*leading, heads, inputs.shape[-1] // heads))
+def split_heads(inputs, heads, batch=None, length=None):
+    """(B, T, H·d) to (B, H, T, d); rows (B·T, H·d) where B and T are given."""
+    if batch is None:
+        batch, length, _ = ops.shape(inputs)
+    split = ops.reshape(inputs, (batch, length, heads, inputs.shape[-1] // heads))
     return ops.transpose(split, (0, 2, 1, 3))
 
 
 def merge_heads(inputs):
-    """(B, H, T, d) to (B, T, H·d)."""
-    batch, _, length, _ = ops.shape(inputs)
+    """(B, H, T, d) to rows (B·T, H·d)."""
     units = inputs.shape[1] * inputs.shape[3]
-    return ops.reshape(ops.transpose(inputs, (0, 2, 1, 3)), (batch, length, units))
+    return ops.reshape(ops.transpose(inputs, (0, 2, 1, 3)), (-1, units))
