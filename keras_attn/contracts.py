@@ -87,10 +87,10 @@ class Stepper(Protocol):
     not want to write itself is in `keras_attn.ops.hypotheses`.
     """
 
-    def start(self, context: Any, length: int) -> tuple[Any, Any]:
+    def start(self, context: Any, length: Any) -> tuple[Any, Any]:
         """Returns memory and the state of one hypothesis per example (N = B).
 
-        At most `length` tokens will be consumed.
+        At most `length` tokens, an int or an int32 scalar, will be consumed.
         """
 
     def step(self, tokens: Any, memory: Any, state: Any) -> StepResult:

@@ -38,7 +38,7 @@ def evaluate(
     function, inputs = service.signatures()["serving_default"]
     answer = tf.function(function, input_signature=inputs, autograph=False)
     order = sorted(range(len(records)), key=lambda place: recipe.size(records[place]))
-    answers = {}
+    answers: dict[int, tuple[str, float, str]] = {}
     for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
         places = order[start : start + batch]
         names, asked = zip(*(recipe.asked(records[place]) for place in places))

@@ -5,12 +5,13 @@ from keras import ops
 
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.caption_decoder import CaptionDecoder
+from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Captioner(keras.Model):
+class Captioner(EncoderDecoder):
     """Pictures to captions.
 
     The loss of `compile` (cross-entropy of the next piece) is joined by the reader's own objective
@@ -68,16 +69,12 @@ class Captioner(keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The compiled loss of the logits, and what the weights add."""
-        loss = super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
+        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
         if self.attention_penalty:
             loss = loss + self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
         if LOCATIONS in y_pred:
             loss = loss + self._sampling_loss(y, y_pred)
         return loss
-
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """The compiled metrics of the logits."""
-        return super().compute_metrics(x, y, y_pred[LOGITS], sample_weight)
 
     def encode(self, images, training=None):
         """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""
@@ -88,22 +85,6 @@ class Captioner(keras.Model):
         """Stepper: memory and state from images (B, height, width, 3), or a batch's dict."""
         batch = context if isinstance(context, dict) else {IMAGE: context}
         return self.decoder.start(self._features(batch, training=False), length)
-
-    def step(self, tokens, memory, state):
-        """Stepper: see `CaptionDecoder.step`."""
-        return self.decoder.step(tokens, memory, state)
-
-    def prefill(self, prefix, memory, state):
-        """Stepper: see `CaptionDecoder.prefill`."""
-        return self.decoder.prefill(prefix, memory, state)
-
-    def widen(self, state, width):
-        """Stepper: see `CaptionDecoder.widen`."""
-        return self.decoder.widen(state, width)
-
-    def reorder(self, state, parents):
-        """Stepper: see `CaptionDecoder.reorder`."""
-        return self.decoder.reorder(state, parents)
 
     def _features(self, batch, training):
         if FEATURES in batch:

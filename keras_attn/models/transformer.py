@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer_config import ALL, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
@@ -28,7 +29,7 @@ class TransformerWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Transformer(keras.Model):
+class Transformer(EncoderDecoder):
     """Sentences to sentences. It is a `Stepper`; see `TransformerDecoder`.
 
     Args:
@@ -80,14 +81,6 @@ class Transformer(keras.Model):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of the logits."""
-        return super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
-
-    def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """The compiled metrics of the logits."""
-        return super().compute_metrics(x, y, y_pred[LOGITS], sample_weight)
-
     def encode(self, source, training=None):
         """int32 (B, S) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
@@ -100,22 +93,6 @@ class Transformer(keras.Model):
         """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
         source = context[SOURCE] if isinstance(context, dict) else context
         return self.decoder.start(self.encode(source, training=False)[:2], length)
-
-    def step(self, tokens, memory, state):
-        """Stepper: see `TransformerDecoder.step`."""
-        return self.decoder.step(tokens, memory, state)
-
-    def prefill(self, prefix, memory, state):
-        """Stepper: see `TransformerDecoder.prefill`."""
-        return self.decoder.prefill(prefix, memory, state)
-
-    def widen(self, state, width):
-        """Stepper: see `TransformerDecoder.widen`."""
-        return self.decoder.widen(state, width)
-
-    def reorder(self, state, parents):
-        """Stepper: see `TransformerDecoder.reorder`."""
-        return self.decoder.reorder(state, parents)
 
     def _run(self, batch, training):
         keys, keys_mask, encoder = self.encode(batch[SOURCE], training)

@@ -120,7 +120,7 @@ class TransformerDecoder(keras.layers.Layer):
 
         Args:
             context: (keys float (B, S, E), keys_mask bool (B, S)).
-            length: int. L, most tokens that will be consumed.
+            length: int or int32 scalar. L, most tokens that will be consumed.
 
         Returns:
             memory: `TransformerMemory`.

@@ -152,12 +152,14 @@ def test_transformer_speed(tmp_path):
     race = transformer_speed.Race(TASK, tmp_path, [sys.executable], left_out, processor_time=True)
     seconds, memory, shown = race.run(2)
     rows = cells(race.shown(seconds, memory))
-    ours, loaded = rows[:2]
-    assert (ours[0], loaded[0]) == (transformer_speed.OURS, transformer_speed.LOADED)
+    ours, loaded, compiled = rows[:3]
+    names = transformer_speed.OURS, transformer_speed.LOADED, "keras-attn, XLA"
+    assert (ours[0], loaded[0], compiled[0]) == names and all(compiled[1:4])
     assert all(ours[1:]) and all(loaded[1:4]) and loaded[4] == "" and float(loaded[5]) > 100
     assert np.shape(shown[transformer_speed.OURS][translation_task.BEAM]) == (3, 7)
-    line = transformer_speed.agreement(shown).splitlines()[0]
-    assert line == "keras-attn, SavedModel says what keras-attn does: greedy 100%, beam 4 100%"
+    lines = transformer_speed.agreement(shown).splitlines()[:2]
+    same = "says what keras-attn does: greedy 100%, beam 4 100%"
+    assert lines == [f"{name} {same}" for name in names[1:]]
 
 
 def test_made_up_captions_fill_a_vocabulary():
