@@ -33,6 +33,7 @@ AT_LEAST_ZERO = (
     "fine_tune_from",
 )
 MOST_PIXELS_A_SIDE = 4096
+MOST_SEED, MOST_PIECES = 2**32 - 1, 2**24
 BELOW_ONE = ("dropout", "weight_dropout", "label_smoothing")
 ABOVE_ZERO = ("learning_rate", "encoder_rate", "clip_norm")
 
@@ -60,8 +61,10 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
     _check(
         values, "image_size", f"<= {MOST_PIXELS_A_SIDE}", lambda value: value <= MOST_PIXELS_A_SIDE
     )
+    _check(values, "seed", f"<= {MOST_SEED}", lambda value: value <= MOST_SEED)
+    _check(values, "vocabulary_size", f"<= {MOST_PIECES}", lambda value: value <= MOST_PIECES)
+    _check(values, "length_alpha", "-100 to 100", lambda value: -100 <= value <= 100)
     _check(values, "own_words", "0 to 1", lambda value: 0 <= value <= 1)
-    _check(values, "length_alpha", "finite", math.isfinite)
     _check(values, "lengths", "increasing and >= 1", increasing)
     for name, known in chosen.items():
         _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)

@@ -30,8 +30,17 @@ def main(arguments=None) -> int:
         if rest:
             known.parser.error(f"unknown arguments: {' '.join(rest)}")
         known.run_command(known)
+    except BrokenPipeError:  # Who read has read enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, ImportError, OSError) as error:
         print(f"keras-attn: {_said(error)}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if type(error).__name__ != "ResourceExhaustedError":  # Of TensorFlow, not imported here.
+            raise
+        smaller = "smaller batches (batch_size, batch_tokens), a smaller model or beam may help"
+        print(f"keras-attn: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         again = "; the same command goes on from the last checkpoint, if there is one"

@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from keras_attn.whole_file import whole_file
+from pipelines.readers.record import check_utf8
 from pipelines.recipes import recipe_name, recipe_names, recipe_summary
 
 
@@ -86,7 +87,9 @@ def predict(arguments) -> None:
         given += _lines("-") if one == "-" else [("", one)]
     given += _lines(arguments.file) if arguments.file else []
     if not given:
-        raise ValueError("Expected something to ask, or --file FILE. Received: nothing")
+        empty = arguments.file or ("standard input" if arguments.inputs else "")
+        received = f"nothing in {empty}" if empty else "nothing"
+        raise ValueError(f"Expected something to ask, or --file FILE. Received: {received}")
     saved, failed = saved_model(arguments.folder), []
     reasons = saved.reasons([asked for _, asked in given])
     answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
@@ -97,7 +100,7 @@ def predict(arguments) -> None:
             failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
             continue
         for text, score in zip(answer[TEXT], answer[SCORE]):
-            print(f"{shown}\t{score:.2f}\t{text.decode()}")
+            print(f"{' '.join(shown.split())}\t{score:.2f}\t{text.decode()}")
     if failed:
         raise ValueError("\n".join(failed))
 
@@ -105,6 +108,7 @@ def predict(arguments) -> None:
 def _lines(file):
     """(place, line) of a file or of standard input; bytes that are not UTF-8 stay marked."""
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    check_utf8(data, "standard input" if file == "-" else file)
     lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
     lines = lines if lines[-1] else lines[:-1]
     name = "line " if file == "-" else f"{file}:"
@@ -125,7 +129,7 @@ def score(arguments) -> None:
     first, second = (given[key] for key in saved.scored)
     answer = saved.score_pair(first, second)
     if error := answer[ERROR].decode():
-        raise ValueError(f"{first:.80}: {error}")
+        raise ValueError(f"{first!r:.80} and {second!r:.80}: {error}")
     print(f"{first}\t{answer[SCORE]:.2f}\t{second}")
 
 

@@ -27,7 +27,7 @@ def try_mean(recipe, run, model, loaded) -> None:
         loaded: `TrainingData`.
     """
     mean, best = mean_model(recipe, run), best_model(recipe, run)
-    weights = mean.mean(model)
+    weights, count = mean.mean(model), min(recipe.average, recipe.epochs)
     if weights is None:  # It was tried, and the run was stopped before it could say so.
         return
     model.set_weights(weights)
@@ -40,7 +40,7 @@ def try_mean(recipe, run, model, loaded) -> None:
     before, epoch = best.sign * best.best, best.best_epoch
     best.on_epoch_end(recipe.epochs, logs)
     print(
-        f"mean of the last {recipe.average} epochs: {recipe.monitor} {logs[recipe.monitor]:.4f}; "
+        f"mean of the last {count} epochs: {recipe.monitor} {logs[recipe.monitor]:.4f}; "
         f"epoch {epoch}: {before:.4f}; the better is kept"
     )
     mean.clear()

@@ -100,7 +100,8 @@ class PairBatches:
         if not fits.any():
             raise ValueError(
                 f"Expected a pair of at most {self.source_lengths[-1]} and "
-                f"{self.target_lengths[-1]} pieces. Received: none of {len(pairs)}"
+                f"{self.target_lengths[-1]} pieces, the last of lengths. Received: none of "
+                f"{len(pairs)}, such as {pairs[0].source!r:.80}"
             )
         left = np.flatnonzero(~fits).tolist()
         long = [(one, int(lengths[0][one]), int(lengths[1][one])) for one in left]

@@ -74,7 +74,11 @@ class PairSplits:
                 f"Received: {name!r}"
             )
         if not split[name]:
-            raise ValueError(f"Expected pairs in the split {name!r}. Received: none")
+            files = ", ".join(str(one.path) for one in self.sources.values())
+            raise ValueError(
+                f"Expected a file for the split {name!r}, or pairs of train set apart for it. "
+                f"Received: none in {files}"
+            )
         return split[name]
 
     def _divided(self, whole):

@@ -1,5 +1,7 @@
 """What a training from text to text shows after each epoch: metrics of its texts, alignments."""
 
+import itertools
+
 import numpy as np
 import tensorflow as tf
 
@@ -39,8 +41,10 @@ def text_scoring(model, data: TextData, batch: int = 64) -> GenerationMetrics:
 
 
 def alignment_pictures(model, data: TextData, service: TextService, log) -> AttentionImages:
-    """The callback that draws the alignments of a few dev answers."""
-    sources = [pair.source for pair in data.splits["dev"][:PICTURED]]
+    """The callback that draws the alignments of a few dev answers, whose sources fit."""
+    long = {index for index, _, _ in data.rows["dev"].long}
+    fitting = (pair.source for n, pair in enumerate(data.splits["dev"]) if n not in long)
+    sources = list(itertools.islice(fitting, PICTURED))
     explain = tf.function(service.explain, autograph=False)
 
     def draw():

@@ -67,6 +67,7 @@ def train(
     device = strategy_named(strategy)
     loaded = recipe.load(data, cache, source, device.num_replicas_in_sync)
     counts = {split: len(records) for split, records in loaded.splits.items()}
+    _check_data(run, recipe.unit, counts, loaded.tokenizers)
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
@@ -147,8 +148,8 @@ def _check_folder(run, description):
     if not run.folder.exists() or not any(run.folder.iterdir()):
         return
     found = run.description
-    if not any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE)):
-        return  # Not a step of it was kept.
+    if not _begun(run):
+        return
     now = {**description, "values": {**description["values"]}}
     for key in ("recipe", "values", "from"):
         before, after = found.get(key), _as_json(now[key])
@@ -160,6 +161,25 @@ def _check_folder(run, description):
     if found.get("ended"):
         raise ValueError(
             f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+        )
+
+
+def _begun(run):
+    """Whether some step of a training was kept."""
+    return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
+
+
+def _check_data(run, unit, counts, tokenizers):
+    """Refuses to go on with other data, before anything is written."""
+    if not _begun(run):
+        return
+    before, known = run.description.get(unit), run.tokenizers()
+    other = [name for name, one in tokenizers.items() if not one.equals(known.get(name))]
+    if before != counts or other:
+        received = f"others, of which another {other[0]} was learned" if other else counts
+        raise ValueError(
+            f"Expected the {unit} with which the training in {run.folder} began, {before}. "
+            f"Received: {received}"
         )
 
 

@@ -72,8 +72,7 @@ def decode(
             not take.
     """
     known = isinstance(max_length, int)
-    if known and max_length < 1:
-        raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
+    _check_length(max_length)
     limits = AllOf(tuple(constraints))
     prefix = None if prefix is None else checked_prefix(prefix)
     memory, first, marks = _begin(stepper, context, limits, max_length, prefix)
@@ -108,6 +107,18 @@ def decode(
         carry = ops.while_loop(going_on, body, carry, maximum_iterations=max_length - 1)
     result = strategy.finish(carry[-2], History.read(carry[-1]))
     return result if prefix is None else with_prefix(prefix, result)
+
+
+def _check_length(max_length):
+    """Raises ValueError unless it is an int ≥ 1 or an integer scalar."""
+    if isinstance(max_length, int) and not isinstance(max_length, bool):
+        if max_length >= 1:
+            return
+    elif tuple(getattr(max_length, "shape", (None,))) == () and "int" in str(max_length.dtype):
+        return
+    raise ValueError(
+        f"Expected an int max_length >= 1, or an integer scalar. Received: max_length={max_length}"
+    )
 
 
 def _begin(stepper, context, limits, max_length, prefix):

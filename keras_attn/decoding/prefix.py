@@ -6,10 +6,12 @@ from keras_attn.contracts import PAD_ID, DecodeResult
 
 
 def checked_prefix(prefix):
-    """`prefix` as int32 (B, P); ValueError unless P is static and at least 1."""
+    """`prefix` as int32 (B, P); ValueError unless of integers, P static and at least 1."""
     shape = tuple(getattr(prefix, "shape", ()))
     if len(shape) != 2 or not shape[1]:
         raise ValueError(f"Expected a prefix (B, P) with a static P >= 1. Received: shape={shape}")
+    if "int" not in str(prefix.dtype):
+        raise ValueError(f"Expected a prefix of integers. Received: dtype={prefix.dtype}")
     return ops.cast(prefix, "int32")
 
 

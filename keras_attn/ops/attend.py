@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.masks import as_mask
+
 LEAST_SCORE = -1e30
 LEAST_TOTAL = 0.5
 
@@ -18,6 +20,9 @@ def attention_weights(scores, mask=None, axes=(-1,)):
     Returns:
         float32 (..., S); rows sum to 1, or are all 0 where fully masked (gradients stay finite).
 
+    Raises:
+        ValueError: a mask of floats.
+
     Example:
         >>> scores = ops.zeros((1, 4))
         >>> ops.convert_to_numpy(attention_weights(scores, [[True, True, False, False]])).tolist()
@@ -25,7 +30,7 @@ def attention_weights(scores, mask=None, axes=(-1,)):
     """
     scores = ops.cast(scores, "float32")
     if mask is not None:
-        scores = ops.where(ops.cast(mask, "bool"), scores, float("-inf"))
+        scores = ops.where(as_mask(mask), scores, float("-inf"))
     largest = ops.stop_gradient(scores)
     for axis in axes:
         largest = ops.max(largest, axis=axis, keepdims=True, initial=LEAST_SCORE)

@@ -1,5 +1,6 @@
 """Boolean masks with one polarity: True = attend."""
 
+import keras
 from keras import ops
 
 
@@ -34,12 +35,24 @@ def causal_mask(query_length, key_length):
     return ops.arange(key_length)[None, :] <= ops.arange(query_length)[:, None]
 
 
+def as_mask(mask):
+    """A mask as bool; integers count as 0 and 1.
+
+    Raises:
+        ValueError: a mask of floats, which elsewhere is one that is added.
+    """
+    mask = ops.convert_to_tensor(mask)
+    if "float" in keras.backend.standardize_dtype(mask.dtype):
+        raise ValueError(f"Expected a bool mask, True = attend. Received: dtype={mask.dtype}")
+    return ops.cast(mask, "bool")
+
+
 def combine_masks(*masks):
     """Logical "and" of the masks that are not None, by broadcasting; None if there is none."""
     combined = None
     for mask in masks:
         if mask is None:
             continue
-        mask = ops.cast(mask, "bool")
+        mask = as_mask(mask)
         combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined

@@ -10,6 +10,11 @@ class Requests(abc.ABC):
     """Abstract: asks in batches, and takes the answers apart; a subclass answers one batch."""
 
     def _ask(self, signature, inputs, batch):
+        if batch < 1:
+            raise ValueError(f"Expected batch >= 1. Received: batch={batch}")
+        for key, values in inputs.items():
+            if isinstance(values, str | bytes):
+                raise ValueError(f"Expected a list for {key}. Received: {values!r:.80}")
         answers = []
         count = len(next(iter(inputs.values())))
         for start in range(0, count, batch):

@@ -64,6 +64,13 @@ class Tokenizer(tf.Module):
         self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
         _keep_resource(self._sentencepiece, model)
 
+    def equals(self, other: "Tokenizer | None") -> bool:
+        """Whether the other makes the same pieces of every text."""
+        return other is not None and (self._model, self.lowercase) == (
+            other._model,
+            other.lowercase,
+        )
+
     @classmethod
     def learn(cls, texts: Iterable[str], vocabulary_size: int, lowercase: bool = False):
         """Learns the pieces (byte-pair encoding) from texts.

@@ -1,5 +1,6 @@
 """Everything that a Transformer attended to in one pair of texts, and pictures of it."""
 
+import string
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +86,8 @@ class EveryHead:
         """Lines from a word of the source to all pieces that it attends to in the encoder.
 
         Args:
-            word: as it stands in the source; all its pieces look, wherever it stands.
+            word: as it stands in the source, with or without the punctuation about it; all its
+                pieces look, wherever it stands.
             layer: int, 1 to N; None is the last.
 
         Returns:
@@ -100,7 +102,9 @@ class EveryHead:
             raise ValueError(f"Expected a layer of 1..{layers}. Received: layer={layer}")
         groups = word_groups(self.source[:-1])
         words = [spelled([self.source[place] for place in group]) for group in groups]
-        looking = [place for own, group in zip(words, groups) if own == word for place in group]
+        bare = [own.strip(string.punctuation) or own for own in words]
+        named = [word in both for both in zip(words, bare)]
+        looking = [place for one, group in zip(named, groups) if one for place in group]
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
         return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")

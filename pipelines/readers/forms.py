@@ -41,14 +41,25 @@ def shows_records(path: Path, columns: Columns) -> bool:
     """Whether some line near the start of a JSON lines file is a record; others need no look."""
     if suffix_of(path) not in LINES:
         return True
+    found = (members_of(value, columns) for value in _objects(path))
+    return any(not columns.missing_of(list(value)) for value in found)
+
+
+def keys_shown(path: Path) -> str:
+    """The keys of the first object in a JSON lines file, in words."""
+    value = next(_objects(path), None)
+    return "no JSON object" if value is None else f"{json.dumps(value, ensure_ascii=False):.120}"
+
+
+def _objects(path):
+    """The JSON objects near the start of a JSON lines file."""
     for line in _start(path).split("\n"):
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if isinstance(value, dict) and not columns.missing_of(list(members_of(value, columns))):
-            return True
-    return False
+        if isinstance(value, dict):
+            yield value
 
 
 def _json_form(path, columns):

@@ -67,10 +67,15 @@ def _records(value, line, columns, place):
     words = columns.known.words
     first = value.get(columns.first_of(list(value)))
     texts = value.get(columns.second_of(list(value)))
-    reason = "" if isinstance(first, str) else f"{place}no {words[0]}"
+    reason = "" if isinstance(first, str) else f"{place}no {words[0]}; keys: {_keys(value)}"
     texts = texts if isinstance(texts, list) else [texts]
     for text in texts or [None]:
-        yield _checked(line, first, text, reason, place, words[1])
+        missing = f"{words[1]}; keys: {_keys(value)}" if text is None else words[1]
+        yield _checked(line, first, text, reason, place, missing)
+
+
+def _keys(value):
+    return f"{', '.join(value) or 'none':.80}"
 
 
 def _coco(value, columns):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.pairs import PairFile, collected
-from pipelines.readers.forms import DELIMITERS, LINES, form_of, shows_records
+from pipelines.readers.forms import DELIMITERS, LINES, form_of, keys_shown, shows_records
 from pipelines.readers.parallel_reader import (
     languages,
     parallel_files,
@@ -59,9 +59,15 @@ def pair_sources(
         dict from the stem of a file's name ("train") to its `PairSource`.
 
     Raises:
-        ValueError: nothing found, or the languages of parallel files are not named.
+        ValueError: nothing found, the languages of parallel files are not named, or one column
+            for both.
         ImportError: tensorflow-datasets is wanted and not there.
     """
+    if source_column == target_column != AUTO:
+        raise ValueError(
+            "Expected a source_column and a target_column that differ. "
+            f"Received: {source_column!r} twice"
+        )
     columns = Columns(source_column, target_column, PAIRS)
     folder = materialized_texts(str(data)) if is_tfds(data) else Path(data)
     if folder.is_file():
@@ -112,7 +118,10 @@ def _tables(folder, columns):
         if shows_records(path, columns):
             found[stem_of(path)] = PairSource(path, form, read)
         else:
-            refused.append(f"no line of {path} holds a source and a target")
+            refused.append(
+                f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
+                f"Received: {keys_shown(path)}"
+            )
     return dict(sorted(found.items())), refused
 
 

@@ -35,7 +35,7 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
 
 def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
     """Pairs of files stem.source and stem.target, plain or .gz, by their stems; in order."""
-    source, target = source.lower(), target.lower()
+    source, target = (one.lower().removeprefix(".") for one in (source, target))
     found: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir(), reverse=True):  # The plain one counts, where both are.
         suffix = suffix_of(path).removeprefix(".")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 AUTO = "auto"
 GZIP = ".gz"
+SNIFFED = 4096
 IMAGE_COLUMNS = (
     "image",
     "file_name",
@@ -103,12 +104,13 @@ class Columns:
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
         """What is looked for and not there, in words."""
-        missing = []
-        if self.first_of(columns) is None:
-            missing.append(_wanted(self.first, self.known.first))
-        if self.second_of(columns) is None:
-            missing.append(_wanted(self.second, self.known.second))
-        return missing
+        found = self.first_of(columns), self.second_of(columns)
+        return [words for words, one in zip(self.wanted(), found) if one is None]
+
+    def wanted(self) -> tuple[str, str]:
+        """What is looked for, in words."""
+        first, second = self.known.first, self.known.second
+        return _wanted(self.first, first), _wanted(self.second, second)
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
@@ -116,15 +118,23 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
 
     Raises:
         ValueError: a .gz file that is none, or is cut off; UTF-16 or UTF-32 by its first bytes.
+            Without a byte order mark, that is known by zeros, one in four bytes or more.
     """
     try:
         with gzip.open(path) if path.suffix.lower() == GZIP else path.open("rb") as file:
             data = file.read(most)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ValueError(f"Expected UTF-8 in {path}. Received: UTF-16 or UTF-32")
+    check_utf8(data, path)
     return data
+
+
+def check_utf8(data: bytes, path) -> None:
+    """Raises ValueError where bytes look like UTF-16 or UTF-32, not like text in UTF-8."""
+    start = data[:SNIFFED]
+    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if marked or (start and 4 * start.count(0) >= len(start)):
+        raise ValueError(f"Expected UTF-8 in {path}. Received: UTF-16 or UTF-32")
 
 
 def suffix_of(path: Path) -> str:

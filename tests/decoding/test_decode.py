@@ -240,6 +240,14 @@ def test_a_length_that_only_the_graph_knows(strategy, length):
         (lambda: run(twin.TableStepper(13, 3, 0), Exhaustive(), 7), "V=13, T=7"),
         (lambda: run(twin.TableStepper(5, 3, 0), Greedy(), 0), "max_length=0"),
         (lambda: run(twin.TableStepper(5, 3, 0), Exhaustive(), tf.constant(2)), "max_length="),
+        *(
+            (lambda own=own: run(twin.TableStepper(5, 3, 0), Greedy(), own), "max_length=")
+            for own in (5.0, "5", None, True, tf.constant([5]), tf.constant(5.0))
+        ),
+        (
+            lambda: run(twin.TableStepper(5, 3, 0), Greedy(), 5, prefix=np.ones((3, 2))),
+            "dtype=float64",
+        ),
     ],
 )
 def test_bad_arguments(make, message):

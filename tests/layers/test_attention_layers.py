@@ -118,6 +118,14 @@ def test_fully_masked_row_has_finite_gradients():
     assert np.isfinite(gradient).all() and not gradient[0].any() and gradient[1, :2].any()
 
 
+def test_a_mask_that_would_be_added_is_refused():
+    added = np.where(np.tri(3, dtype=bool), 0.0, -np.inf)
+    for ask in (combine_masks, lambda mask: attention_weights(np.zeros((3, 3)), mask)):
+        with pytest.raises(ValueError, match=r"Expected a bool mask.*Received: dtype="):
+            ask(added)
+    np.testing.assert_array_equal(combine_masks(np.array([0, 1])), [False, True])
+
+
 def test_mask_algebra():
     assert combine_masks(None, None) is None
     both = combine_masks(np.array([[True, False]]), None, np.array([[True], [False]]))

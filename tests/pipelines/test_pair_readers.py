@@ -133,8 +133,38 @@ def test_bad_rows_of_tables(tmp_path):
     rows = [{"source": "a"}, {"source": 3, "target": "b"}, {"source": "a", "target": "b"}]
     found = only(written(tmp_path, x_jsonl=lines(rows) + "{\n"))
     reasons = [one.reason for one in found.skipped]
-    assert reasons[:2] == ["no target", "no source"] and reasons[2].startswith("malformed JSON")
+    assert reasons[:2] == ["no target; keys: source", "no source; keys: source, target"]
+    assert reasons[2].startswith("malformed JSON")
     assert [one.line for one in found.skipped] == [1, 2, 4]
+
+
+def test_a_quotation_mark_in_a_tsv_stands_for_itself(tmp_path):
+    rows = ['"a', 'b"\tx', '"c"\t"d"', 'e\t"', '"\tf', "g\th\ti"]
+    rows[:1] = ['"a\tz']
+    found = only(written(tmp_path, train_tsv="\n".join(["source\ttarget", *rows, ""])))
+    expected = [('"a', "z"), ('b"', "x"), ('"c"', '"d"'), ("e", '"'), ('"', "f")]
+    assert found.pairs == [TextPair(*one) for one in expected]
+    assert [str(one) for one in found.skipped] == [
+        f"{tmp_path / 'train.tsv'}:7: 3 values for 2 columns"
+    ]
+
+
+def test_a_long_quoted_value_of_a_csv(tmp_path):
+    text = "word\n" * 40_000
+    found = only(written(tmp_path, train_csv=f'source,target\n"{text}",x\na,"b, c"\n'))
+    assert found.pairs == [TextPair("word " * 39_999 + "word", "x"), TextPair("a", "b, c")]
+
+
+def test_columns_that_are_not_two(tmp_path):
+    written(tmp_path, train_csv="source,source,target\na,b,c\n", val_jsonl='{"en": "a", "x": 1}\n')
+    with pytest.raises(ValueError, match=r"one column 'source' in .*train\.csv\. Received: \['sou"):
+        read(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"'en' and 'de' in the lines of .*val\.jsonl\. .*\"x\": 1"
+    ):
+        read(tmp_path, "en", "de")
+    with pytest.raises(ValueError, match=r"that differ\. Received: 'en' twice"):
+        read(tmp_path, "en", "en")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +177,7 @@ def test_damaged_gzip(tmp_path, content):
         only(tmp_path, "en", "de")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-16-le", "utf-16-be"])
 def test_other_encodings(tmp_path, encoding):
     for name, content in (("train.de", b"a\n"), ("train.en", "one\n".encode(encoding))):
         (tmp_path / name).write_bytes(content)

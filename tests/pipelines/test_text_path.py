@@ -246,6 +246,10 @@ class Stop(Exception):
     """Ends a training in the middle of an epoch."""
 
 
+def written(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     recipe = TranslatorTransformer(
         **TINY,
@@ -270,6 +274,17 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         patch.setattr(Checkpoint, "on_train_batch_end", stop)
         with pytest.raises(Stop):
             train(recipe, data, tmp_path / "stopped", **options)
+    kept = written(tmp_path / "stopped")
+    fewer = write_folder(tmp_path / "fewer", train=59)
+    with pytest.raises(
+        ValueError, match=r"began, {'train': 62, 'dev': 7}\. Received: {'train': 59"
+    ):
+        train(recipe, fewer, tmp_path / "stopped", **options)
+    other = shutil.copytree(data, tmp_path / "other")
+    (other / "train.de").write_text((data / "train.de").read_text().replace("eins", "uno"))
+    with pytest.raises(ValueError, match="others, of which another tokenizer was learned"):
+        train(recipe, other, tmp_path / "stopped", **options)
+    assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3
     for one, other in zip(weights(whole.model()), weights(stopped.model()), strict=True):
@@ -285,7 +300,8 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),
         (["--batch-tokens", "0"], "batch_tokens >= 1. Received: batch_tokens=0"),
         (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),
-        (["--lengths", "1"], "Expected a pair of at most 1 and 1 pieces. Received: none of"),
+        (["--lengths", "1"], "at most 1 and 1 pieces, the last of lengths. Received: none of"),
+        (["--seed", str(2**32)], f"Expected seed <= {2**32 - 1}. Received: seed={2**32}"),
         (["--target-column", "fr"], "such as train.en and train.fr. Received: "),
     ],
 )

@@ -179,6 +179,13 @@ def test_bfloat16(saved, tmp_path):
     np.testing.assert_allclose(found, again[0], rtol=1e-5)
 
 
+def test_what_is_no_list_is_not_taken_apart(saved):
+    with pytest.raises(ValueError, match="Expected a list for source"):
+        saved.answer("one two")
+    with pytest.raises(ValueError, match="Received: batch=-1"):
+        saved.answer(["one"], batch=-1)
+
+
 @pytest.mark.parametrize("kind", ["grpc", "rest"])
 def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
