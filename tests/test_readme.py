@@ -29,6 +29,13 @@ def test_one_layer_in_five_lines():
     assert tuple(context.shape) == (None, 2) and len(weights.shape) == 2
 
 
+def test_a_decoded_transformer():
+    source = next(block for block in blocks() if "TransformerConfig" in block)
+    names = {}
+    exec(source, names)
+    assert tuple(names["found"].tokens.shape) == (2, 1, 9)
+
+
 def test_the_clients_compile():
     for source in blocks():
         compile(source, "README.md", "exec")
