@@ -176,7 +176,8 @@ def _check_data(run, unit, counts, tokenizers):
     before, known = run.description.get(unit), run.tokenizers()
     other = [name for name, one in tokenizers.items() if not one.equals(known.get(name))]
     if before != counts or other:
-        received = f"others, of which another {other[0]} was learned" if other else counts
+        same = before == counts
+        received = f"others, of which another {other[0]} was learned" if same else counts
         raise ValueError(
             f"Expected the {unit} with which the training in {run.folder} began, {before}. "
             f"Received: {received}"
