@@ -19,9 +19,10 @@ from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import leaves
 from pipelines.readers.tree_reader import read_trees
 from tests.evaluation.damaged_trees import damaged
-from tests.golden.make_brackets import GOLDEN, OK, evalb_counts, pairs, pyevalb_counts
+from tests.golden.make_brackets import GOLDEN, OK, evalb_answer, pairs, pyevalb_answer
 
-CASES = json.loads(GOLDEN.read_text(encoding="utf-8"))
+ANSWERS = json.loads(GOLDEN.read_text(encoding="utf-8"))
+CASES = ANSWERS["pairs"]
 TRUE = "(S (NP (DT the) (NN cell)) (VP (VBZ grows) (ADVP (RB well))) (. .))"
 
 
@@ -35,13 +36,14 @@ def counts(parsed, true, rules=EVALB):
     return found[1:]
 
 
-def check_counts(report, wanted):
-    """A report against the rows of `evalb_counts` or `pyevalb_counts`."""
-    expected = [(index, *row[1:]) for index, row in enumerate(wanted) if row[0] == OK]
+def check(report, rows, scores):
+    """A report against what `evalb_answer` or `pyevalb_answer` gave; EVALB prints two decimals."""
+    expected = [(index, *row[1:]) for index, row in enumerate(rows) if row[0] == OK]
     assert [tuple(one) for one in report.sentences] == expected
     unscored = sorted(one.sentence for one in (*report.errors, *report.skipped))
-    assert unscored == [index for index, row in enumerate(wanted) if row[0] != OK]
-    assert len(expected) > len(wanted) / 3 and any(row[4] for row in wanted)
+    assert unscored == [index for index, row in enumerate(rows) if row[0] != OK]
+    assert report.scores() == pytest.approx(scores, abs=0.00501)
+    assert len(expected) > len(rows) / 3 and any(row[4] for row in rows)
 
 
 @pytest.mark.parametrize(("name", "rules"), [("evalb", EVALB), ("pyevalb", PYEVALB)])
@@ -49,7 +51,7 @@ def test_equals_the_programs_on_golden_pairs(name, rules):
     trees = ([parse_tree(case[side]) for case in CASES] for side in ("parsed", "true"))
     report = compare_brackets(*trees, rules)
     wanted = [case[name] for case in CASES]
-    check_counts(report, wanted)
+    check(report, wanted, ANSWERS["scores"][name])
     if rules is EVALB:
         assert [one.sentence for one in report.skipped] == [
             index for index, row in enumerate(wanted) if row[0] == 2
@@ -85,14 +87,14 @@ def readable(tree):
 def test_equals_pyevalb_on_generated_pairs(seed):
     needs_pyevalb()
     parsed, true = pairs(seed, 100)
-    check_counts(compare_brackets(parsed, true, PYEVALB), pyevalb_counts(parsed, true))
+    check(compare_brackets(parsed, true, PYEVALB), *pyevalb_answer(parsed, true))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_equals_evalb_on_generated_pairs(seed):
     needs_evalb()
     parsed, true = pairs(seed, 200)
-    check_counts(compare_brackets(parsed, true, EVALB), evalb_counts(parsed, true))
+    check(compare_brackets(parsed, true, EVALB), *evalb_answer(parsed, true))
 
 
 @pytest.mark.slow
@@ -100,7 +102,7 @@ def test_equals_evalb_on_generated_pairs(seed):
 def test_equals_pyevalb_on_a_damaged_treebank(data_folder, seed):
     needs_pyevalb()
     parsed, true = real_pairs(data_folder, seed)
-    check_counts(compare_brackets(parsed, true, PYEVALB), pyevalb_counts(parsed, true))
+    check(compare_brackets(parsed, true, PYEVALB), *pyevalb_answer(parsed, true))
 
 
 @pytest.mark.slow
@@ -108,7 +110,7 @@ def test_equals_pyevalb_on_a_damaged_treebank(data_folder, seed):
 def test_equals_evalb_on_a_damaged_treebank(data_folder, seed):
     needs_evalb()
     parsed, true = real_pairs(data_folder, seed)
-    check_counts(compare_brackets(parsed, true, EVALB), evalb_counts(parsed, true))
+    check(compare_brackets(parsed, true, EVALB), *evalb_answer(parsed, true))
 
 
 def test_equal_trees():

@@ -21,12 +21,28 @@ PAIRS = 70
 DELETED = ("TOP", "-NONE-", ",", ":", "``", "''", ".")
 COLLINS = "".join(f"DELETE_LABEL {label}\n" for label in DELETED) + "EQ_LABEL ADVP PRT\n"
 """The parameters of COLLINS.prm that bear on the counts."""
+EVALB_NAMES = {
+    "recall": "Bracketing Recall",
+    "precision": "Bracketing Precision",
+    "f1": "Bracketing FMeasure",
+    "exact": "Complete match",
+    "crossing": "Average crossing",
+    "no_crossing": "No crossing",
+    "tagging": "Tagging accuracy",
+}
+PYEVALB_NAMES = tuple(EVALB_NAMES)
+"""PYEVALB has its scores in the same order."""
+PYEVALB_COUNTS = (
+    *("state", "matched_brackets", "gold_brackets", "test_brackets"),
+    *("cross_brackets", "words", "correct_tags"),
+)
 OK = 0
 """State of a sentence that both programs could compare; 1 and 2 are errors or skipped."""
 
 
-def evalb_counts(parsed, true) -> list[list[int]]:
-    """EVALB's [state, matched, true, parsed, crossing, words, correct tags] of each sentence."""
+def evalb_answer(parsed, true) -> tuple[list[list[int]], dict[str, float]]:
+    """EVALB's [state, matched, true, parsed, crossing, words, correct tags] of each sentence, and
+    its scores of all of them."""
     with tempfile.TemporaryDirectory() as folder:
         names = [Path(folder, name) for name in ("prm", "true", "parsed")]
         texts = [COLLINS, *("".join(f"{bracket_text(t)}\n" for t in own) for own in (true, parsed))]
@@ -34,30 +50,27 @@ def evalb_counts(parsed, true) -> list[list[int]]:
             path.write_text(text, encoding="utf-8")
         command = ["evalb", "-e", "1000000", "-p", *map(str, names)]
         done = subprocess.run(command, capture_output=True, check=True, timeout=600)
-    body = done.stdout.decode("utf-8", "replace").split("=\n")[1].splitlines()
-    rows = [line.split() for line in body if line.split()[:1] and line.split()[0].isdigit()]
+    printed = done.stdout.decode("utf-8", "replace")
+    rows = [line.split() for line in printed.split("=\n")[1].splitlines()]
+    rows = [row for row in rows if row and row[0].isdigit()]
     if len(rows) != len(true):
         raise ValueError(f"Expected {len(true)} lines of counts. Received: {len(rows)}")
-    return [[int(row[2]), *map(int, row[5:11])] for row in rows]
+    summary = printed.split("-- All --")[1].split("--")[0]
+    values = dict(line.split("=") for line in summary.splitlines() if "=" in line)
+    values = {name.strip(): float(value) for name, value in values.items()}
+    scores = {name: values[theirs] for name, theirs in EVALB_NAMES.items()}
+    return [[int(row[2]), *map(int, row[5:11])] for row in rows], scores
 
 
-def pyevalb_counts(parsed, true) -> list[list[int]]:
+def pyevalb_answer(parsed, true) -> tuple[list[list[int]], dict[str, float]]:
     """The same by PYEVALB, where a tree with other words has state 2."""
-    from PYEVALB import parser
-    from PYEVALB.scorer import LengthUnmatch, Scorer, WordsUnmatch
+    from PYEVALB import scorer, summary
 
-    found = []
-    for pair in zip(true, parsed):
-        trees = [parser.create_from_bracket_string(bracket_text(tree)) for tree in pair]
-        try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                one = Scorer().score_trees(*trees)
-        except (LengthUnmatch, WordsUnmatch):
-            found.append([2, 0, 0, 0, 0, 0, 0])
-            continue
-        brackets = [one.matched_brackets, one.gold_brackets, one.test_brackets]
-        found.append([OK, *brackets, one.cross_brackets, one.words, one.correct_tags])
-    return found
+    lines = [[bracket_text(tree) for tree in own] for own in (true, parsed)]
+    with contextlib.redirect_stdout(io.StringIO()):
+        found = scorer.Scorer().score_corpus(*lines)
+    scores = dict(zip(PYEVALB_NAMES, summary.summary(found)[4:]))
+    return [[getattr(one, name) for name in PYEVALB_COUNTS] for one in found], scores
 
 
 def pairs(seed: int, count: int):
@@ -71,12 +84,16 @@ def pairs(seed: int, count: int):
 
 def main() -> None:
     parsed, true = pairs(seed=7, count=PAIRS)
-    rows = zip(parsed, true, evalb_counts(parsed, true), pyevalb_counts(parsed, true))
+    evalb, evalb_scores = evalb_answer(parsed, true)
+    pyevalb, pyevalb_scores = pyevalb_answer(parsed, true)
+    scores = json.dumps({"evalb": evalb_scores, "pyevalb": pyevalb_scores})
     lines = [
         json.dumps({"parsed": bracket_text(p), "true": bracket_text(t), "evalb": e, "pyevalb": y})
-        for p, t, e, y in rows
+        for p, t, e, y in zip(parsed, true, evalb, pyevalb)
     ]
-    GOLDEN.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    pairs_text = ",\n".join(lines)
+    text = f'{{"scores": {scores},\n"pairs": [\n{pairs_text}\n]}}\n'
+    GOLDEN.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
