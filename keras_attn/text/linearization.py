@@ -82,7 +82,7 @@ def tree_from(symbols: Sequence[str], words: Sequence[str], tags: Sequence[str])
             raise ValueError(
                 f"Expected {_expected(open_)} at symbol {place}. Received: {symbol!r:.80}"
             )
-    if open_ or not tops:
+    if not tops:
         raise ValueError(f"Expected {_expected(open_)} at the end. Received: nothing more")
     return tops[0]
 

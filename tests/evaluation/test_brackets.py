@@ -186,6 +186,11 @@ def test_punctuation_with_another_tag_is_another_length():
     assert report.errors == [Unscored(0, "5 words for 4")]
 
 
+def test_equivalent_tags_are_the_same():
+    assert counts("(S (PRT up))", "(S (ADVP up))") == (1, 1, 1, 0, 1, 1)
+    assert counts("(S (PRT up))", "(S (ADVP up))", PYEVALB) == (1, 1, 1, 0, 1, 0)
+
+
 def test_nothing_to_divide_by_is_zero():
     report = compare("(NN a)", "(NN a)")
     assert report.sentences == [SentenceBrackets(0, 0, 0, 0, 0, 1, 1)]

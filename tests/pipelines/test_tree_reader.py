@@ -54,6 +54,7 @@ def test_trees_without_words_are_listed(tmp_path):
         f"{path}:3: a tree without words",
         f"{path}:5: a tree without words",
     ]
+    assert [one.line for one in read_trees(path, rules=()).skipped] == [3, 5]
     found.check(0.6)
     with pytest.raises(ValueError, match=r"at most 50.0% unusable records. Received: 3 of 5"):
         found.check(0.5)
