@@ -106,7 +106,7 @@ def test_what_is_too_long_is_left_out_and_named(make, tokenizers):
         for one in own[1:]
     ]
     assert rows.long == [(1, *lengths[0]), (2, *lengths[1])]
-    with pytest.raises(ValueError, match=r"at most 47 and 61 pieces, the last of lengths. Received: none of 2"):
+    with pytest.raises(ValueError, match=r"at most 47 and 61 pieces, .*none of 2"):
         batches.rows(own[1:])
 
 
