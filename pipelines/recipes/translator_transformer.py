@@ -4,7 +4,7 @@ Command, English to German on Multi30k:
     keras-attn train translator_transformer --data multi30k --out runs/en-de \\
         --source-column en --target-column de
 
-Expected: 37.6 BLEU on val and 37.7 on test_2016_flickr (sacreBLEU on raw text, beam 4), about an
+Expected: 38.7 BLEU on val and 38.4 on test_2016_flickr (sacreBLEU on raw text, beam 4), about an
 hour on two CPU cores.
 """
 
@@ -20,10 +20,11 @@ class TranslatorTransformer(TextToTextRecipe):
     layers: int = option(4, "layers of the encoder, and of the decoder")
     model_units: int = option(128, "width of the model")
     hidden_units: int = option(256, "width of the feed-forward layers")
-    learning_rate: float = option(3e-3, "peak learning rate")
-    epochs: int = option(32, "passes over the training pairs")
+    batch_tokens: int = option(2048, "tokens of one side in a batch, over all devices")
+    learning_rate: float = option(2.5e-3, "peak learning rate")
+    epochs: int = option(30, "passes over the training pairs")
     patience: int = option(8, "epochs without a better metric before training stops")
-    warmup_steps: int = option(800, "optimizer steps of warm-up")
+    warmup_steps: int = option(1600, "optimizer steps of warm-up")
     average: int = option(5, "last epochs whose mean weights are tried at the end; 1: none")
 
 
