@@ -45,8 +45,8 @@ def shows_records(path: Path, columns: Columns) -> bool:
     return any(not columns.missing_of(list(value)) for value in found)
 
 
-def keys_shown(path: Path) -> str:
-    """The keys of the first object in a JSON lines file, in words."""
+def first_shown(path: Path) -> str:
+    """The beginning of the first object in a JSON lines file."""
     value = next(_objects(path), None)
     return "no JSON object" if value is None else f"{json.dumps(value, ensure_ascii=False):.120}"
 

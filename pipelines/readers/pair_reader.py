@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.pairs import PairFile, collected
-from pipelines.readers.forms import DELIMITERS, LINES, form_of, keys_shown, shows_records
+from pipelines.readers.forms import DELIMITERS, LINES, first_shown, form_of, shows_records
 from pipelines.readers.parallel_reader import (
     languages,
     parallel_files,
@@ -120,7 +120,7 @@ def _tables(folder, columns):
         else:
             refused.append(
                 f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
-                f"Received: {keys_shown(path)}"
+                f"Received: {first_shown(path)}"
             )
     return dict(sorted(found.items())), refused
 

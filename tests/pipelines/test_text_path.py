@@ -226,6 +226,15 @@ def test_a_picture_that_there_is_not_ends_in_a_line(model, tmp_path, capsys):
     assert "keras-attn: Expected a view of" in capsys.readouterr().err and not out.exists()
 
 
+def test_no_memory_ends_in_a_line(monkeypatch, capsys):
+    def grow(arguments):
+        raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
+
+    monkeypatch.setattr("pipelines.commands.recipes", grow)
+    assert main(["recipes"]) == 2
+    assert "keras-attn: out of memory; smaller batches" in capsys.readouterr().err
+
+
 def weights(model):
     return [np.array(one) for one in model.get_weights()]
 
