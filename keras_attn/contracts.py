@@ -13,6 +13,8 @@ START_ID = 2
 END_ID = 3
 START_PIECE, END_PIECE = "<s>", "</s>"
 """How START_ID and END_ID are shown."""
+WORD_MARK = "▁"
+"""What stands before the first piece of a word, as SentencePiece has it."""
 
 IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
@@ -33,6 +35,9 @@ LOGITS = "logits"
 """Output key of a model: float32 (B, C, T, V), or (B, T, V)."""
 WEIGHTS = "weights"
 """Output key of a model: float32 (B, C, T, S), or (B, T, S), attention weights; rows sum to 1."""
+TAG_LOGITS = "tag_logits"
+"""Output key of a parser: float32 (B, S, tags), a row for each word. Key of its targets: int32
+(B, S), PAD_ID where there is no word."""
 LOCATIONS = "locations"
 """Output key of a model that samples where it looks, in training: int32 (B, C, T), −1 for none."""
 
@@ -49,7 +54,10 @@ ANSWER_WEIGHTS = "weights"
 """Answer key: float32 (B, n, T, grid height, grid width), or (B, n, T, S) of a text service; rows
 sum to 1, padding is 0."""
 SOURCE_PIECES = "source_pieces"
-"""Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''."""
+"""Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''; of a parser its
+words, with WORD_MARK before each in `attention`."""
+TAGS = "tags"
+"""Answer key of a parser: string (B, W), the tag of each word of the source, then ''."""
 ANSWER_PIECES = "pieces"
 """Answer key: string (B, n, T), the piece of text that each token stands for; of the signature
 `attention`: string (B, T), "</s>" for the end."""

@@ -21,6 +21,10 @@ AT_LEAST_ONE = (
     "beam_width",
     "patience",
     "average",
+    "word_pieces",
+    "longest_chain",
+    "deepest",
+    "scored",
 )
 AT_LEAST_ZERO = (
     "feature_units",

@@ -1,5 +1,6 @@
 """What the commands of the command line do with what was given."""
 
+import re
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -80,6 +81,7 @@ def export(arguments) -> None:
 def predict(arguments) -> None:
     """Prints the answers of a SavedModel."""
     from keras_attn.contracts import ERROR, SCORE, TEXT
+    from keras_attn.decoding import DEAD
     from pipelines.predict import saved_model
 
     given: list[tuple[str, str]] = []
@@ -99,8 +101,10 @@ def predict(arguments) -> None:
         if error := answer[ERROR].decode():
             failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
             continue
+        line = re.sub(r"\s+", " ", shown.strip(), flags=re.ASCII)
         for text, score in zip(answer[TEXT], answer[SCORE]):
-            print(f"{' '.join(shown.split())}\t{score:.2f}\t{text.decode()}")
+            if score > DEAD / 2:  # There may be fewer answers than asked for.
+                print(f"{line}\t{score:.2f}\t{text.decode()}")
     if failed:
         raise ValueError("\n".join(failed))
 

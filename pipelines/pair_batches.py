@@ -1,51 +1,48 @@
 """Pairs of texts to batches: as many rows as a budget of tokens allows, a few fixed shapes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
-from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.contracts import END_ID, LOGITS, PAD_ID, SOURCE, START_ID, TAG_LOGITS, TOKENS
 from pipelines.ahead import ahead
 from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
-from pipelines.pairs import TextPair
-
-ENCODED = 2**16
-"""Texts that are encoded at a time."""
+from pipelines.pair_encoding import PairEncoding, ends, length_text
 
 
 class PairRows(NamedTuple):
     """What batches are filled from: the pairs that fit into a bucket, in order.
 
     Attributes:
-        sources: ragged int32 (R, S), pieces and END_ID.
+        sources: ragged int32 (R, S), pieces and END_ID; or (R, S, P), of each word its pieces.
         targets: ragged int32 (R, T + 1), START_ID, pieces and END_ID.
         buckets: int32 (R,), index of each row's bucket.
         long: (index, S, T) of each pair that fits into no bucket.
+        tags: ragged int32 (R, S − 1), of the words of the sources; None without tags.
     """
 
     sources: tf.RaggedTensor
     targets: tf.RaggedTensor
     buckets: np.ndarray
     long: list[tuple[int, int, int]]
+    tags: tf.RaggedTensor | None = None
 
 
 @dataclass(frozen=True)
 class PairBatches:
     """Makes batches of pairs of about equal length.
 
-    Bucket i takes pairs of up to source_lengths[i] and target_lengths[i] pieces, ends included,
+    Bucket i takes pairs of up to source_lengths[i] and target_lengths[i] tokens, ends included,
     that fit into no bucket before it. Its batches all have one shape: as many rows as make
     `tokens` of the longer side, rounded down to a multiple of `replicas`, and at least one each.
     A bucket's last batch is filled up with rows of PAD_ID, whose weight is 0.
 
     Attributes:
-        tokenizer: `Tokenizer` of the targets.
-        source_tokenizer: `Tokenizer` of the sources.
+        encoding: `PairEncoding`.
         source_lengths: increasing ints.
         target_lengths: increasing ints, as many.
         tokens: int. Most tokens of one side in a batch, padding included.
@@ -53,8 +50,7 @@ class PairBatches:
         seed: int. Of the shuffling.
     """
 
-    tokenizer: Tokenizer
-    source_tokenizer: Tokenizer
+    encoding: PairEncoding
     source_lengths: tuple[int, ...]
     target_lengths: tuple[int, ...]
     tokens: int
@@ -80,17 +76,15 @@ class PairBatches:
         buckets = zip(self.source_lengths, self.target_lengths)
         return [(self._size(max(own)), *own) for own in buckets]
 
-    def rows(self, pairs: Sequence[TextPair]) -> PairRows:
+    def rows(self, pairs: Sequence) -> PairRows:
         """Encodes pairs and sorts them into buckets.
 
         Raises:
             ValueError: none of them fits.
         """
-        sources = _encoded(self.source_tokenizer, [pair.source for pair in pairs])
-        targets = _encoded(self.tokenizer, [pair.target for pair in pairs])
-        ends = tf.fill((len(pairs), 1), END_ID)
-        sources = tf.concat([sources, ends], axis=1)
-        targets = tf.concat([tf.fill((len(pairs), 1), START_ID), targets, ends], axis=1)
+        sources, targets, tags = self.encoding.encode(pairs)
+        starts = tf.fill((len(pairs), 1), START_ID)
+        targets = tf.concat([starts, targets, ends(len(pairs))], axis=1)
         lengths = sources.row_lengths().numpy(), targets.row_lengths().numpy() - 1
         buckets = np.maximum(
             np.searchsorted(self.source_lengths, lengths[0]),
@@ -98,22 +92,24 @@ class PairBatches:
         )
         fits = buckets < len(self.source_lengths)
         if not fits.any():
+            last = self.source_lengths[-1], self.target_lengths[-1]
             raise ValueError(
-                f"Expected a pair of at most {self.source_lengths[-1]} and "
-                f"{self.target_lengths[-1]} pieces, the last of lengths. Received: none of "
-                f"{len(pairs)}, such as {pairs[0].source!r:.80}"
+                f"Expected a pair of at most {length_text(self.encoding, *last)}, the last of "
+                f"lengths. Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
             )
         left = np.flatnonzero(~fits).tolist()
         long = [(one, int(lengths[0][one]), int(lengths[1][one])) for one in left]
         kept = np.flatnonzero(fits)
         sources, targets = tf.gather(sources, kept), tf.gather(targets, kept)
-        return PairRows(sources, targets, buckets[kept].astype("int32"), long)
+        tags = None if tags is None else tf.gather(tags, kept)
+        return PairRows(sources, targets, buckets[kept].astype("int32"), long, tags)
 
     def dataset(self, rows: PairRows):
         """A `tf.data.Dataset` of (inputs, targets, weights), each row once.
 
-        inputs: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T); targets: int32 (B, T);
-        weights: float32 (B, T).
+        inputs: dict with SOURCE int32 (B, S), or (B, S, P), and TOKENS int32 (B, T). targets: int32
+        (B, T), and weights: float32 (B, T). Where rows have tags, targets and weights are dicts of
+        these as LOGITS and of those of the tags as TAG_LOGITS (B, S).
         """
         plan = self._plan(rows, None)
         steps = tf.data.Dataset.range(plan.steps).map(plan.batch)
@@ -166,27 +162,27 @@ class PairBatches:
             source = _table(sources, row, tf.gather(lengths[0], bucket))
             sequence = _table(targets, row, tf.gather(lengths[1], bucket) + 1)
             inputs = tf.where(sequence[:, :-1] == END_ID, PAD_ID, sequence[:, :-1])
-            weights = tf.cast(sequence[:, 1:] != PAD_ID, tf.float32)
-            return {SOURCE: source, TOKENS: inputs}, sequence[:, 1:], weights
+            batch, wanted = {SOURCE: source, TOKENS: inputs}, sequence[:, 1:]
+            if rows.tags is None:
+                return batch, wanted, _real(wanted)
+            tags = _table(rows.tags, row, tf.gather(lengths[0], bucket))
+            wanted = {LOGITS: wanted, TAG_LOGITS: tags}
+            return batch, wanted, {key: _real(one) for key, one in wanted.items()}
 
         return read
 
 
-def _encoded(tokenizer, texts):
-    """Pieces, ragged int32 (texts, pieces)."""
-    parts = [tokenizer.encode(tf.constant(own)) for own in _chunks(texts, ENCODED)]
-    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
-
-
-def _chunks(texts, size) -> Iterator[list[str]]:
-    for start in range(0, len(texts), size):
-        yield texts[start : start + size]
+def _real(targets):
+    """Weights: 0 for PAD_ID, 1 for all others."""
+    return tf.cast(targets != PAD_ID, tf.float32)
 
 
 def _table(ragged, row, length):
-    """int32 (B, length): rows of a ragged tensor, PAD_ID after each and where there is none."""
-    found = tf.gather(ragged, tf.maximum(row, 0))
-    shape = tf.stack([-1, tf.cast(length, tf.int64)])
+    """int32 (B, length, …): rows of a ragged tensor, PAD_ID after each and where there is none."""
+    found, inner = tf.gather(ragged, tf.maximum(row, 0)), list(ragged.shape[2:])
+    shape = tf.stack(
+        [-1, tf.cast(length, tf.int64), *(tf.constant(one, tf.int64) for one in inner)]
+    )
     found = found.to_tensor(PAD_ID, shape=shape)
-    found = tf.where(row[:, None] >= 0, found, PAD_ID)
-    return tf.ensure_shape(found, (None, None))
+    real = tf.reshape(row >= 0, (-1, 1, *(1 for _ in inner)))
+    return tf.ensure_shape(tf.where(real, found, PAD_ID), (None, None, *inner))

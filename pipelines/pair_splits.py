@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pipelines.hash_split import place_of, split_by_place
-from pipelines.pairs import PairFile, TextPair
+from pipelines.pairs import PairFile
 from pipelines.readers.pair_reader import PairSource
+from pipelines.readers.tree_reader import TreeSource
 
 NAMES = {
     "train": ("train", "training"),
@@ -24,18 +26,18 @@ class PairSplits:
     SHA-256 of the source text: the same source is always on the same side.
 
     Attributes:
-        sources: of `pair_sources`.
+        sources: of `pair_sources` or `tree_sources`.
         tolerance: share of unusable records above which nothing is read.
         dev_share: share of train that is dev, where dev has no file.
         test_share: share of train that is test, where neither dev nor test has a file.
     """
 
-    sources: Mapping[str, PairSource]
+    sources: Mapping[str, PairSource | TreeSource]
     tolerance: float = 0.01
     dev_share: float = 0.1
     test_share: float = 0.1
 
-    def training(self) -> tuple[dict[str, list[TextPair]], list[PairFile]]:
+    def training(self) -> tuple[dict[str, list[Any]], list[PairFile]]:
         """The splits that training wants, "train" and "dev" at least, and the files they are from.
 
         Raises:
@@ -56,7 +58,7 @@ class PairSplits:
                 )
         return split, files
 
-    def pairs(self, name: str) -> list[TextPair]:
+    def pairs(self, name: str) -> list[Any]:
         """The pairs of one split, or of the file of that name.
 
         Raises:

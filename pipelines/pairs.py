@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from pipelines.readers.record import Record
 from pipelines.skipped import Skipped, check_share, listing
@@ -15,6 +15,9 @@ CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 """Control characters, NUL among them, become a space."""
 
 
+P = TypeVar("P")
+
+
 class TextPair(NamedTuple):
     """A source text and a target text."""
 
@@ -23,13 +26,13 @@ class TextPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PairFile:
+class PairFile(Generic[P]):
     """What was read from a file of pairs, or from two parallel ones.
 
     Attributes:
         path: of the file.
         form: what kind it is, in words.
-        pairs: list of `TextPair`, in order, duplicates kept.
+        pairs: list of pairs, such as `TextPair`, in order, duplicates kept.
         records: how many there were, with the unusable ones.
         skipped: list of `Skipped`, the unusable ones.
         lines: dict from each pair to the first line where it stands.
@@ -37,17 +40,17 @@ class PairFile:
 
     path: Path
     form: str
-    pairs: list[TextPair]
+    pairs: list[P]
     records: int
     skipped: list[Skipped]
-    lines: dict[TextPair, int]
+    lines: dict[P, int]
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
         check_share(self.skipped, self.records, tolerance)
 
 
-def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile:
+def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[TextPair]:
     """Sorts records into pairs and what cannot be used.
 
     Control characters become a space, runs of white space one space. A text that is then empty, or

@@ -13,11 +13,12 @@ import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import CAPTION, ERROR, IMAGE, SOURCE, TARGET
+from keras_attn.contracts import CAPTION, ERROR, IMAGE, SOURCE, TAGS, TARGET
 from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.attention import Explanation, explanation_figure
 from keras_attn.viz.every_head import EveryHead
+from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
 from keras_attn.whole_file import whole_file
 
 
@@ -155,8 +156,7 @@ class SavedTextModel(TextRequests, Saved):
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
         if heads is None and word is None:
-            found = Alignment.of(answer)
-            figure = alignment_figure(found)
+            found, figure = _pictured(answer)
         else:
             found = EveryHead.of(answer)
             figure = found.word_figure(word, layer) if heads is None else found.figure(heads)
@@ -176,6 +176,15 @@ def saved_model(folder) -> SavedCaptioner | SavedTextModel:
     if SOURCE in inputs:
         return SavedTextModel(folder)
     raise ValueError(f"Expected a SavedModel that asks for {IMAGE} or {SOURCE}. Received: {folder}")
+
+
+def _pictured(answer):
+    """What an answer of `explain` shows, and its picture: a parser's has tags."""
+    if TAGS in answer:
+        tree = ParsedTree.of(answer)
+        return tree, parsed_tree_figure(tree)
+    alignment = Alignment.of(answer)
+    return alignment, alignment_figure(alignment)
 
 
 def _inputs(version):

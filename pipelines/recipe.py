@@ -21,8 +21,8 @@ from pipelines.evaluation import Evaluation
 
 COSINE, INVERSE_SQUARE_ROOT = "cosine", "inverse_square_root"
 SCHEDULES = (COSINE, INVERSE_SQUARE_ROOT)
-TARGET_TOKENIZER, SOURCE_TOKENIZER = "tokenizer", "source_tokenizer"
-"""Names of tokenizers, and of the folders they are in."""
+TARGET_TOKENIZER, SOURCE_TOKENIZER, TAG_TABLE = "tokenizer", "source_tokenizer", "tags"
+"""Names of vocabularies, and of the folders they are in."""
 
 
 def option(default, text):
@@ -91,6 +91,10 @@ class Recipe(abc.ABC):
     """Known values of choices that are names."""
     goes_on: ClassVar[bool] = False
     """Whether training begins with the weights of another."""
+    vocabularies: ClassVar[Sequence[str]] = (TARGET_TOKENIZER,)
+    """Names of the vocabularies that a model cannot be without."""
+    outputs: ClassVar[Sequence[str]] = ()
+    """Keys of the model's outputs that have targets of their own; none where it is LOGITS alone."""
     settled: ClassVar[Sequence[str]]
     """Choices that trained weights and tokenizers have settled."""
 
@@ -135,12 +139,17 @@ class Recipe(abc.ABC):
         return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
 
     def compile(self, model, steps: int, **options) -> None:
-        """Compiles a model with the recipe's optimizer, loss, metrics and decoder inputs."""
+        """Compiles a model with the recipe's optimizer, loss, metrics and decoder inputs.
+
+        Where there are several outputs, each has a loss of the same kind, and they add up.
+        """
+        loss: Any = TokenCrossEntropy(self.label_smoothing)
+        metrics: Any = [TokenAccuracy()]
+        if self.outputs:
+            loss = {key: TokenCrossEntropy(self.label_smoothing) for key in self.outputs}
+            metrics = {key: [TokenAccuracy()] for key in self.outputs}
         model.compile(
-            optimizer=self.optimizer(model, steps),
-            loss=TokenCrossEntropy(self.label_smoothing),
-            weighted_metrics=[TokenAccuracy()],
-            **options,
+            optimizer=self.optimizer(model, steps), loss=loss, weighted_metrics=metrics, **options
         )
         if self.own_words:
             share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)

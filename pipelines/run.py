@@ -9,15 +9,17 @@ from typing import Any
 import keras
 
 from keras_attn.serving.precision import set_precision
+from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
+from pipelines.parsing import ParsingRecipe
 from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
 from pipelines.text_to_text import TextToTextRecipe
 
 DESCRIPTION_FILE = "recipe.json"
-KINDS = {one.kind: one for one in (CaptioningRecipe, TextToTextRecipe)}
+KINDS = {one.kind: one for one in (CaptioningRecipe, TextToTextRecipe, ParsingRecipe)}
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 
 
@@ -26,8 +28,8 @@ class Run:
     """A run directory.
 
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
-    tokenizer/, source_tokenizer/ (where sources have their own), model.keras (the best epoch),
-    model.best.json, history.csv, skipped.txt,
+    tokenizer/, source_tokenizer/ (where sources have their own), tags/ (of a parser), model.keras
+    (the best epoch), model.best.json, history.csv, skipped.txt,
     tensorboard/, checkpoint.npz (until training ends).
 
     Attributes:
@@ -74,10 +76,8 @@ class Run:
             ValueError: a kind that is not known.
         """
         kind = self.description.get("kind", CaptioningRecipe.kind)
-        if kind not in KINDS:
-            raise ValueError(f"Expected a run of {', '.join(KINDS)}. Received: {kind!r}")
         values: dict[str, Any] = self.description["values"]
-        known = {one.name for one in fields(KINDS[kind])}
+        known = {one.name for one in fields(_kind(kind))}
         choices: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in values.items()
@@ -85,9 +85,10 @@ class Run:
         }
         return KINDS[kind](**choices)
 
-    def tokenizers(self) -> dict[str, Tokenizer]:
-        """The tokenizers that trained the model, by their names."""
-        return load_tokenizers(self.folder)
+    def tokenizers(self) -> dict[str, Any]:
+        """The vocabularies that trained the model, by their names."""
+        kind = self.description.get("kind", CaptioningRecipe.kind)
+        return load_tokenizers(self.folder, kind)
 
     def model(self, precision="float32"):
         """The model of the best epoch, in a precision of choice whatever it was trained in.
@@ -123,12 +124,24 @@ class Run:
         return recipe.service(model, tokenizers, width, n_best)
 
 
-def load_tokenizers(folder: Path) -> dict[str, Tokenizer]:
-    """The tokenizers in a folder, by their names; the source's where it has its own.
+def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:
+    """The vocabularies in a folder, `Tokenizer`s and `SymbolTable`s, by their names.
+
+    Args:
+        folder: path.
+        kind: of the recipe; it says which there must be.
 
     Raises:
-        ValueError: none, or a damaged one.
+        ValueError: one is missing or damaged, or an unknown kind.
     """
-    names = [TARGET_TOKENIZER]
-    names += [SOURCE_TOKENIZER] if (folder / SOURCE_TOKENIZER).is_dir() else []
-    return {name: Tokenizer.load(folder / name) for name in names}
+    names = list(_kind(kind).vocabularies)
+    if SOURCE_TOKENIZER not in names and (folder / SOURCE_TOKENIZER).is_dir():
+        names.append(SOURCE_TOKENIZER)
+    kinds = {name: SymbolTable if SymbolTable.is_in(folder / name) else Tokenizer for name in names}
+    return {name: kind.load(folder / name) for name, kind in kinds.items()}
+
+
+def _kind(name: str) -> type[Recipe]:
+    if name not in KINDS:
+        raise ValueError(f"Expected a run of {', '.join(KINDS)}. Received: {name!r}")
+    return KINDS[name]

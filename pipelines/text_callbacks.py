@@ -1,7 +1,5 @@
 """What a training from text to text shows after each epoch: metrics of its texts, alignments."""
 
-import itertools
-
 import numpy as np
 import tensorflow as tf
 
@@ -12,27 +10,27 @@ from keras_attn.serving.text_service import TextService, most_pieces
 from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.attention import figure_pixels
-from pipelines.recipe import TARGET_TOKENIZER
-from pipelines.text_data import TextData
+from pipelines.pair_data import PairData
+from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 PICTURED = 3
 SIZE = (600, 600)
 
 
-def text_scoring(model, data: TextData, batch: int = 64) -> GenerationMetrics:
+def text_scoring(model, data: PairData, batch: int = 64) -> GenerationMetrics:
     """The callback that scores greedy answers to dev's sources, those of like length together.
 
     A source that is too long for the model counts as one that is only its end.
     """
     batches = data.batches
     pairs = sorted(data.splits["dev"], key=lambda pair: len(pair.source))
-    longest = batches.source_lengths[-1]
+    tokenizer, longest = data.tokenizers[TARGET_TOKENIZER], batches.source_lengths[-1]
+    source_tokenizer = data.tokenizers.get(SOURCE_TOKENIZER, tokenizer)
     contexts = [
-        {SOURCE: _padded(pairs[start : start + batch], batches.source_tokenizer, longest, batch)}
+        {SOURCE: _padded(pairs[start : start + batch], source_tokenizer, longest, batch)}
         for start in range(0, len(pairs), batch)
     ]
     references = [pair.target for pair in pairs]
-    tokenizer = data.tokenizers[TARGET_TOKENIZER]
 
     def length(context):
         return tf.reduce_max(most_pieces(context[SOURCE], batches.target_lengths[-1]))
@@ -40,11 +38,9 @@ def text_scoring(model, data: TextData, batch: int = 64) -> GenerationMetrics:
     return GenerationMetrics(model, contexts, tokenizer, references, length, text_metrics)
 
 
-def alignment_pictures(model, data: TextData, service: TextService, log) -> AttentionImages:
+def alignment_pictures(model, data: PairData, service: TextService, log) -> AttentionImages:
     """The callback that draws the alignments of a few dev answers, whose sources fit."""
-    long = {index for index, _, _ in data.rows["dev"].long}
-    fitting = (pair.source for n, pair in enumerate(data.splits["dev"]) if n not in long)
-    sources = list(itertools.islice(fitting, PICTURED))
+    sources = [pair.source for pair in data.fitting("dev")[:PICTURED]]
     explain = tf.function(service.explain, autograph=False)
 
     def draw():

@@ -59,9 +59,9 @@ class WarmStart:
                 "Expected a run directory or a SavedModel exported from one. "
                 f"Received: {version} without {missing} in its metadata"
             )
-        tokenizers = load_tokenizers(version / TOKENIZERS_FOLDER)
-        model = _restored(version, metadata[MODEL_KEY])
         kind = metadata.get("kind", CaptioningRecipe.kind)
+        tokenizers = load_tokenizers(version / TOKENIZERS_FOLDER, kind)
+        model = _restored(version, metadata[MODEL_KEY])
         return cls(version, metadata["values"], tokenizers, model, kind)
 
     def recipe(self, recipe: type[Recipe], choices: Mapping[str, Any]) -> Recipe:

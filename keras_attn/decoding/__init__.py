@@ -15,6 +15,7 @@ from keras_attn.decoding.length_penalty import length_penalty
 from keras_attn.decoding.loop import Strategy, decode
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.decoding.sampling import Sampling
+from keras_attn.decoding.well_formed_tree import WellFormedTree
 
 __all__ = [
     "DEAD",
@@ -29,6 +30,7 @@ __all__ = [
     "NoRepeatedNgrams",
     "Sampling",
     "Strategy",
+    "WellFormedTree",
     "decode",
     "forbid",
     "length_penalty",

@@ -90,6 +90,10 @@ class BracketReport:
     errors: list[Unscored]
     skipped: list[Unscored]
 
+    def unscored(self) -> list[Unscored]:
+        """All that take no part in the scores, in the order of the sentences."""
+        return sorted(self.errors + self.skipped)
+
     def scores(self) -> dict[str, float]:
         """Scores of all sentences that could be compared, as EVALB prints them.
 

@@ -7,6 +7,7 @@ from keras_attn.layers.general_attention import GeneralAttention
 from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
+from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
@@ -22,6 +23,7 @@ __all__ = [
     "LearnedPositions",
     "MultiHeadAttention",
     "MultiplicativeAttention",
+    "NextSource",
     "RestrictedSelfAttention",
     "ScaledDotAttention",
     "ScaledEmbedding",

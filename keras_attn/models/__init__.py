@@ -7,6 +7,7 @@ from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
+from keras_attn.models.parser import Parser
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_config import PRESETS, TransformerConfig
@@ -24,6 +25,7 @@ __all__ = [
     "EfficientNetLite0Encoder",
     "HardAttentionReader",
     "MeanReader",
+    "Parser",
     "SmallConvEncoder",
     "Transformer",
     "TransformerConfig",

@@ -8,16 +8,17 @@ from keras_attn.contracts import LOGITS
 class EncoderDecoder(keras.Model):
     """Abstract: a `Stepper` that hands its steps to its `decoder`, which is one.
 
-    Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`.
+    Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`. What is
+    compiled for LOGITS gets them alone; a dict of targets gets the outputs of the same keys.
     """
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of the logits."""
-        return super().compute_loss(x, y, y_pred[LOGITS], sample_weight, training)
+        """The compiled loss of what there are targets for."""
+        return super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """The compiled metrics of the logits."""
-        return super().compute_metrics(x, y, y_pred[LOGITS], sample_weight)
+        """The compiled metrics of what there are targets for."""
+        return super().compute_metrics(x, y, _aimed(y, y_pred), sample_weight)
 
     def step(self, tokens, memory, state):
         """Stepper: the decoder's step."""
@@ -34,3 +35,10 @@ class EncoderDecoder(keras.Model):
     def reorder(self, state, parents):
         """Stepper: the decoder's state, reordered."""
         return self.decoder.reorder(state, parents)
+
+
+def _aimed(targets, outputs):
+    """The outputs that targets stand against."""
+    if isinstance(targets, dict):
+        return {key: outputs[key] for key in targets}
+    return outputs[LOGITS]

@@ -31,9 +31,12 @@ class TransformerConfig:
         tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
         attention_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalizations.
+        counted_token: int or None. A target token that stands for one step of the source each: the
+            decoder's inputs then have a function of the step that is next, see `NextSource`.
 
     Raises:
-        ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
+        ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, or a
+            counted_token outside the target vocabulary.
     """
 
     vocabulary_size: int
@@ -52,6 +55,7 @@ class TransformerConfig:
     tied: str = ALL
     attention_bias: bool = False
     epsilon: float = 1e-6
+    counted_token: int | None = None
 
     def __post_init__(self):
         sizes = ("vocabulary_size", "layers", "model_units", "hidden_units", "heads")
@@ -73,6 +77,12 @@ class TransformerConfig:
             raise ValueError(
                 "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
                 f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
+            )
+        counted = self.counted_token
+        if counted is not None and not 0 <= counted < self.target_size:
+            raise ValueError(
+                f"Expected 0 <= counted_token < {self.target_size}. "
+                f"Received: counted_token={counted}"
             )
 
     @property
@@ -114,6 +124,8 @@ class TransformerConfig:
             DECODER: self.vocabulary_size + self.target_size,
             NOTHING: self.vocabulary_size + 2 * self.target_size,
         }
+        if self.counted_token is not None:
+            stacks += units * units
         return stacks + tables[self.tied] * units
 
 

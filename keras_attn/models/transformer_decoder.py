@@ -7,6 +7,7 @@ import keras
 from keras import ops, tree
 
 from keras_attn.contracts import PAD_ID, StepResult
+from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
@@ -19,12 +20,14 @@ class TransformerMemory(NamedTuple):
 
     Attributes:
         keys_mask: bool (B, S).
+        sources: compute dtype (B, S, D), of `NextSource`; (B, 0) without one.
         blocks: tuple of `BlockMemory`, by layer.
         embedding: compute dtype (V, D); no batch axis.
         output: compute dtype (D, V); no batch axis.
     """
 
     keys_mask: Any
+    sources: Any
     blocks: Any
     embedding: Any
     output: Any
@@ -35,11 +38,13 @@ class TransformerState(NamedTuple):
 
     Attributes:
         time: int32 (N,). Tokens consumed; the hypotheses of an example have consumed equally many.
+        count: int32 (N,). Those of them that are `counted_token`; 0 where nothing is counted.
         ancestors: int32 (N, L). Which of the K caches of the example holds each step.
         caches: tuple of `KeysAndValues` by layer, keys (N, H, L, d_k) and values (N, H, L, d_v).
     """
 
     time: Any
+    count: Any
     ancestors: Any
     caches: Any
 
@@ -91,6 +96,11 @@ class TransformerDecoder(keras.layers.Layer):
                 config.target_size, config.model_units, name="output_embedding", dtype=policy
             )
         self.positions, self.dropout, self.last_norm = make_ends(config, policy)
+        self.next_source = None
+        if config.counted_token is not None:
+            self.next_source = NextSource(
+                config.counted_token, config.model_units, name="next_source", dtype=policy
+            )
         self.blocks = [
             TransformerDecoderBlock(**config.block, name=f"block_{n}", dtype=policy)
             for n in range(config.layers)
@@ -102,11 +112,16 @@ class TransformerDecoder(keras.layers.Layer):
             layer.build()
         for layer in filter(None, (self.positions, self.last_norm)):
             layer.build(shape)
+        if self.next_source is not None:
+            self.next_source.build((None, None), keys_shape)
         for block in self.blocks:
             block.build(shape, keys_shape)
 
     def call(self, tokens, keys, keys_mask=None, training=None):
-        hidden = self.dropout(self.positions(self.embedding(tokens)), training=training)
+        hidden = self.embedding(tokens)
+        if self.next_source is not None:
+            hidden += self.next_source(tokens, keys)
+        hidden = self.dropout(self.positions(hidden), training=training)
         weights, cross_weights = [], []
         for block in self.blocks:
             hidden, *both = block(hidden, keys, keys_mask=keys_mask, training=training)
@@ -133,13 +148,18 @@ class TransformerDecoder(keras.layers.Layer):
             self.positions.check_length(length)
         keys, keys_mask = context
         keys, rows = ops.cast(keys, self.compute_dtype), ops.shape(keys)[0]
+        sources = ops.zeros((rows, 0), self.compute_dtype)
+        if self.next_source is not None:
+            sources = self.next_source.dense(keys)
         memory = TransformerMemory(
             ops.cast(keys_mask, "bool"),
+            sources,
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),
             self._output_layer().output_kernel(),
         )
         state = TransformerState(
+            ops.zeros((rows,), "int32"),
             ops.zeros((rows,), "int32"),
             ops.zeros((rows, length), "int32"),
             tuple(block.empty_cache(rows, length) for block in self.blocks),
@@ -181,13 +201,14 @@ class TransformerDecoder(keras.layers.Layer):
     def reorder(self, state, parents):
         """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K).
 
-        Only `time` and `ancestors` are gathered.
+        The caches stay where they are.
         """
         batch, width = (ops.shape(parents)[axis] for axis in range(2))
         rows = ops.arange(batch, dtype="int32")[:, None] * width + parents
         rows = ops.reshape(rows, (-1,))
         return state._replace(
             time=ops.take(state.time, rows, axis=0),
+            count=ops.take(state.count, rows, axis=0),
             ancestors=ops.take(state.ancestors, rows, axis=0),
         )
 
@@ -200,7 +221,13 @@ class TransformerDecoder(keras.layers.Layer):
         own = ops.arange(rows, dtype="int32") % ops.maximum(width, 1)
         ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])
         coming = next_steps(ancestors, time, steps, batch, self.config.heads, real)
-        hidden = self.positions(self.embedding.embed(tokens, memory.embedding), offset=time)
+        hidden = self.embedding.embed(tokens, memory.embedding)
+        count = state.count
+        if self.next_source is not None:
+            counts = self.next_source.counts(tokens, count)
+            chosen = self.next_source.chosen(ops.reshape(counts, (batch, -1)), memory.sources)
+            hidden, count = hidden + ops.reshape(chosen, ops.shape(hidden)), counts[:, -1]
+        hidden = self.positions(hidden, offset=time)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(
@@ -209,7 +236,7 @@ class TransformerDecoder(keras.layers.Layer):
             caches.append(cache)
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
-        state = TransformerState(time + consumed, ancestors, tuple(caches))
+        state = TransformerState(time + consumed, count, ancestors, tuple(caches))
         return hidden, self.average(weights), state
 
     def average(self, weights):

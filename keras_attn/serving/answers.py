@@ -5,13 +5,18 @@ import tensorflow as tf
 from keras_attn.contracts import (
     ANSWER_PIECES,
     ANSWER_TOKENS,
+    CROSS_WEIGHTS,
+    DECODER_WEIGHTS,
+    ENCODER_WEIGHTS,
     END_ID,
     ERROR,
     PAD_ID,
     SCORE,
+    SOURCE,
     START_ID,
     TEXT,
     TOKEN_SCORES,
+    TOKENS,
 )
 from keras_attn.ops.log_probabilities import log_probabilities
 
@@ -47,6 +52,37 @@ def answer_of(result, tokenizer, reasons):
         ANSWER_PIECES: tokenizer.pieces(tokens),
         TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),
     }
+
+
+def every_weight(model, tokens, targets, readable):
+    """Every attention weight of a model that reads its answers again.
+
+    Args:
+        model: `Transformer`, or another with its `attention`.
+        tokens: int32 (B, S), of the sources, or (B, S, P).
+        targets: int32 (B, T), of the answers, END_ID at their ends.
+        readable: bool (B,), False where the source could not be read.
+
+    Returns:
+        dict with ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, 0 for a padding query; and
+        the targets int32 (B, longest), PAD_ID where nothing could be read.
+    """
+    longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+    targets = tf.where(readable[:, None], targets[:, :longest], PAD_ID)
+    inputs = tf.where(targets == END_ID, PAD_ID, targets)[:, :-1]
+    inputs = tf.concat([tf.fill((tf.shape(targets)[0], 1), START_ID), inputs], axis=1)
+    found = model.attention({SOURCE: tokens, TOKENS: inputs})
+    first = tokens if len(tokens.shape) == 2 else tokens[..., 0]
+    asking = {
+        ENCODER_WEIGHTS: tf.where(readable[:, None], first, PAD_ID),
+        DECODER_WEIGHTS: targets,
+        CROSS_WEIGHTS: targets,
+    }
+    answer = {
+        key: tf.where((own != PAD_ID)[:, None, None, :, None], tf.stack(weights, axis=1), 0.0)
+        for (key, own), weights in zip(asking.items(), found)
+    }
+    return answer, targets
 
 
 def targets_of(texts, tokenizer, max_length):
@@ -87,15 +123,16 @@ def scores_of(logits, targets, reasons):
     return {SCORE: tf.reduce_sum(scores, axis=1), TOKEN_SCORES: scores, ERROR: reasons}
 
 
-def too_long(name, counts, most):
+def too_long(name, counts, most, unit="pieces, its end included"):
     """string (B,): why texts of so many pieces, int32 (B,), cannot be read; '' for those that can.
 
     Args:
         name: what they are called, as "a caption".
-        counts: int32 (B,), end included.
+        counts: int32 (B,).
         most: int.
+        unit: what is counted.
     """
-    limit = f" pieces, its end included (expected at most {most})"
+    limit = f" {unit} (expected at most {most})"
     reasons = tf.strings.join([f"{name} of ", tf.strings.as_string(counts), limit])
     return tf.where(counts <= most, "", reasons)
 

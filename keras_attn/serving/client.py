@@ -15,10 +15,17 @@ import urllib.request
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ERROR, SOURCE_PIECES, TEXT
+from keras_attn.contracts import (
+    ANSWER_PIECES,
+    ANSWER_TOKENS,
+    ERROR,
+    SOURCE_PIECES,
+    TAGS,
+    TEXT,
+)
 from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
 
-STRINGS = (TEXT, ERROR, ANSWER_PIECES, SOURCE_PIECES)
+STRINGS = (TEXT, ERROR, ANSWER_PIECES, SOURCE_PIECES, TAGS)
 _PIECE_OF_ANSWER = 1 << 16
 
 

@@ -5,9 +5,6 @@ import tensorflow as tf
 from keras_attn.contracts import (
     ANSWER_PIECES,
     ANSWER_WEIGHTS,
-    CROSS_WEIGHTS,
-    DECODER_WEIGHTS,
-    ENCODER_WEIGHTS,
     END_ID,
     END_PIECE,
     ERROR,
@@ -16,7 +13,6 @@ from keras_attn.contracts import (
     SCORE,
     SOURCE,
     SOURCE_PIECES,
-    START_ID,
     TARGET,
     TEXT,
     TOKENS,
@@ -26,6 +22,7 @@ from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.serving.answers import (
     answer_of,
     at_least_one,
+    every_weight,
     first_reason,
     scores_of,
     targets_of,
@@ -143,20 +140,7 @@ class TextService(tf.Module):
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         readable = reasons == ""
         targets = self._decoded(tokens, reasons, with_weights=False).tokens[:, 0]
-        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
-        targets = tf.where(readable[:, None], targets[:, :longest], PAD_ID)
-        inputs = tf.where(targets == END_ID, PAD_ID, targets)[:, :-1]
-        inputs = tf.concat([tf.fill((tf.shape(targets)[0], 1), START_ID), inputs], axis=1)
-        found = self.model.attention({SOURCE: tokens, TOKENS: inputs})
-        asking = {
-            ENCODER_WEIGHTS: tf.where(readable[:, None], tokens, PAD_ID),
-            DECODER_WEIGHTS: targets,
-            CROSS_WEIGHTS: targets,
-        }
-        answer = {
-            key: tf.where((own != PAD_ID)[:, None, None, :, None], tf.stack(weights, axis=1), 0.0)
-            for (key, own), weights in zip(asking.items(), found)
-        }
+        answer, targets = every_weight(self.model, tokens, targets, readable)
         answer[TEXT] = self.tokenizer.decode(targets)
         answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
         answer[ANSWER_PIECES] = _pieces(targets, self.tokenizer, readable)

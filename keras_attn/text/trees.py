@@ -1,5 +1,6 @@
 """Constituency trees: immutable, with a label over children and a tag over each word."""
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 DEEPEST = 200
@@ -44,3 +45,59 @@ def leaves(node: Node) -> list[Leaf]:
         else:
             ahead += reversed(top.children)
     return found
+
+
+def depth(node: Node) -> int:
+    """How many constituents lie inside each other, at most; 0 for a word.
+
+    Example:
+        >>> depth(Tree("S", (Tree("NP", (Leaf("NN", "cells"),)), Leaf("VBP", "grow"))))
+        2
+    """
+    deepest = 0
+    ahead = [(node, 1)]
+    while ahead:
+        top, level = ahead.pop()
+        if isinstance(top, Tree):
+            deepest = max(deepest, level)
+            ahead += [(child, level + 1) for child in top.children]
+    return deepest
+
+
+def childless(node: Node) -> list[str]:
+    """Labels of the constituents that have no children.
+
+    Example:
+        >>> childless(Tree("S", (Tree("cells", ()), Leaf("VBP", "grow"))))
+        ['cells']
+    """
+    found: list[str] = []
+    ahead = [node]
+    while ahead:
+        top = ahead.pop()
+        if isinstance(top, Tree):
+            found += [] if top.children else [top.label]
+            ahead += reversed(top.children)
+    return found
+
+
+def retagged(node: Node, tags: Iterable[str]) -> Node:
+    """The same tree with other tags, one for each word.
+
+    Raises:
+        ValueError: not as many tags as words.
+
+    Example:
+        >>> retagged(Tree("NP", (Leaf("VB", "cells"),)), ["NNS"])
+        Tree(label='NP', children=(Leaf(tag='NNS', word='cells'),))
+    """
+    tags = list(tags)
+    if (words := len(leaves(node))) != len(tags):
+        raise ValueError(f"Expected a tag for each of {words} words. Received: {len(tags)}")
+    return _retagged(node, iter(tags))
+
+
+def _retagged(node: Node, tags: Iterator[str]) -> Node:
+    if isinstance(node, Leaf):
+        return node._replace(tag=next(tags))
+    return node._replace(children=tuple(_retagged(child, tags) for child in node.children))

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 
+from keras_attn.contracts import WORD_MARK
+
 try:
     from matplotlib.font_manager import FontProperties, findfont, get_font
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
         "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
     ) from error
-
-
-WORD_MARK = "▁"
-"""What SentencePiece puts before the first piece of a word."""
 
 
 def drawable(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 AUTO = "auto"
 GZIP = ".gz"
+GZIP_START = b"\x1f\x8b"
 SNIFFED = 4096
 IMAGE_COLUMNS = (
     "image",
@@ -114,15 +115,18 @@ class Columns:
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
-    """A file's bytes, or the first few; a .gz file's are unpacked.
+    """A file's bytes, or the first few; gzip is known by its first bytes, and unpacked.
 
     Raises:
-        ValueError: a .gz file that is none, or is cut off; UTF-16 or UTF-32 by its first bytes.
-            Without a byte order mark, that is known by zeros, one in four bytes or more.
+        ValueError: gzip that is damaged or cut off; UTF-16 or UTF-32 by its first bytes. Without a
+            byte order mark, that is known by zeros, one in four bytes or more.
     """
     try:
-        with gzip.open(path) if path.suffix.lower() == GZIP else path.open("rb") as file:
-            data = file.read(most)
+        with path.open("rb") as plain:
+            packed = plain.read(len(GZIP_START)) == GZIP_START
+            plain.seek(0)
+            with gzip.open(plain) if packed else plain as file:
+                data = file.read(most)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
     check_utf8(data, path)

@@ -1,41 +1,76 @@
-"""Treebank files: Penn Treebank brackets, plain or gzip."""
+"""Files of trees in brackets, as the Penn Treebank and its kin have them."""
 
-import gzip
-import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from keras_attn.text.bracket_text import parse_trees
 from keras_attn.text.tree_rules import RULES, Rule, normalized
-from keras_attn.text.trees import Node, leaves
-from pipelines.skipped import Skipped, check_share, listing
+from keras_attn.text.trees import Node, childless, leaves
+from pipelines.pairs import PairFile
+from pipelines.readers.parallel_reader import stem_of
+from pipelines.readers.record import bytes_of, suffix_of
+from pipelines.skipped import Skipped, listing
 
-GZIP_START = b"\x1f\x8b"
+TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees")
+FORM = "trees in brackets"
 
 
-@dataclass(frozen=True)
-class TreeFile:
-    """What was read from a file of trees.
+class TreePair(NamedTuple):
+    """A sentence, its words with a space between them, and its tree."""
 
-    Attributes:
-        path: of the file.
-        trees: list of trees with words, in order, after the rules.
-        lines: for each of them, the line where it begins, from 1.
-        skipped: list of `Skipped`, the trees without words.
-    """
+    source: str
+    target: Node
+
+
+class TreeSource(NamedTuple):
+    """A file of trees, and the rules by which it is read."""
 
     path: Path
-    trees: list[Node]
-    lines: list[int]
-    skipped: list[Skipped]
+    rules: Sequence[Rule] = RULES
 
-    def check(self, tolerance: float) -> None:
-        """Raises ValueError if more than `tolerance` (a share) of the trees were skipped."""
-        check_share(self.skipped, len(self.trees) + len(self.skipped), tolerance)
+    def read(self) -> PairFile[TreePair]:
+        """See `read_trees`."""
+        return read_trees(self.path, self.rules)
 
 
-def read_trees(path, rules: Sequence[Rule] = RULES) -> TreeFile:
+def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
+    """Finds files of trees: TREE_SUFFIXES, each plain or .gz.
+
+    Args:
+        data: path of a data folder, or of one file of any name.
+        rules: see `read_trees`.
+
+    Returns:
+        dict from the stem of a file's name ("train") to its `TreeSource`.
+
+    Raises:
+        ValueError: nothing found, or two files of the same stem.
+    """
+    folder = Path(data)
+    if folder.is_file():
+        return {stem_of(folder): TreeSource(folder, rules)}
+    if not folder.is_dir():
+        raise ValueError(f"Expected trees at {folder}. Received: no such file or folder")
+    found: dict[str, TreeSource] = {}
+    for path in sorted(folder.iterdir()):
+        hidden = path.name.startswith(".")
+        if hidden or suffix_of(path) not in TREE_SUFFIXES or not path.is_file():
+            continue
+        if stem_of(path) in found:
+            both = f"{found[stem_of(path)].path.name} and {path.name}"
+            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
+        found[stem_of(path)] = TreeSource(path, rules)
+    if not found:
+        names = ", ".join(sorted(one.name for one in folder.iterdir())[:10]) or "nothing"
+        raise ValueError(
+            f"Expected {', '.join(TREE_SUFFIXES)} files, plain or .gz, in {folder}. "
+            f"Received: {names}"
+        )
+    return found
+
+
+def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
     """Reads a file of trees in brackets.
 
     UTF-8, with or without byte order mark; gzip is known by its first bytes, whatever the name.
@@ -45,36 +80,40 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> TreeFile:
         rules: what is taken out of each tree; see `keras_attn.text.tree_rules`.
 
     Returns:
-        `TreeFile`.
+        `PairFile` of `TreePair`s; trees without words are skipped, and those that have words and a
+        constituent without children, such as a word that has no tag.
 
     Raises:
         ValueError: no such file, damaged gzip, not UTF-8, brackets that are no trees (see
             `parse_trees`), or no tree with words; with the file, and the line where there is one.
     """
     path = Path(path)
-    trees, lines, skipped = [], [], []
+    pairs, skipped = [], []
+    lines: dict[TreePair, int] = {}
     for line, node in parse_trees(_text(path), str(path)):
         tree = normalized(node, rules)
-        if tree is not None and leaves(tree):
-            trees.append(tree)
-            lines.append(line)
+        words = leaves(tree) if tree is not None else []
+        if words and (empty := childless(node)):
+            reason = (
+                f"a constituent without children, {empty[0]!r:.40}: is a word or a tag missing?"
+            )
+            skipped.append(Skipped(path, line, reason))
+        elif tree is not None and words:
+            pairs.append(TreePair(" ".join(leaf.word for leaf in words), tree))
+            lines.setdefault(pairs[-1], line)
         else:
             reason = "a tree with no words but traces" if leaves(node) else "a tree without words"
             skipped.append(Skipped(path, line, reason))
-    if not trees:
+    if not pairs:
         found = listing(skipped) or " no tree"
         raise ValueError(f"Expected trees with words in {path}. Received:{found}")
-    return TreeFile(path, trees, lines, skipped)
+    return PairFile(path, FORM, pairs, len(pairs) + len(skipped), skipped, lines)
 
 
 def _text(path):
     if not path.is_file():
         raise ValueError(f"Expected a file of trees at {path}. Received: no such file")
-    data = path.read_bytes()
-    try:
-        data = gzip.decompress(data) if data.startswith(GZIP_START) else data
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+    data = bytes_of(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -14,6 +14,7 @@ from keras_attn.layers import (
     LearnedPositions,
     MultiHeadAttention,
     MultiplicativeAttention,
+    NextSource,
     RestrictedSelfAttention,
     ScaledDotAttention,
     ScaledEmbedding,
@@ -108,6 +109,7 @@ CASES = {
     "learned_positions": Case(
         lambda **k: LearnedPositions(13, "concatenate", 3, "he_normal", **k), ((2, 13, 5),)
     ),
+    "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
     "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", **k), (KEYS,)),
     "scaled_embedding": Case(
         lambda **k: ScaledEmbedding(13, 5, **k), ((2, 11),), integers=((0, 13),)

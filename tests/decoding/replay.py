@@ -16,6 +16,7 @@ from keras_attn.decoding import (
     MinimumLength,
     NoRepeatedNgrams,
     Sampling,
+    WellFormedTree,
     decode,
 )
 from tests.reference.decoding import TableStepper
@@ -33,6 +34,7 @@ CASES = {
     "sampling nucleus": (Sampling(top_p=0.8, seed=7, n=2), 7, True),
     "exhaustive": (Exhaustive(1.0, 3), 2, False),
     "one step": (Beam(2), 1, True),
+    "trees": (Beam(3, 0.6, 3), 13, False),
 }
 
 
@@ -44,6 +46,8 @@ def answer(name, context):
     choices = {"constraints": LIMITS, "prefix": PREFIX} if limited else {}
     if name == "one step":
         choices["constraints"] = LIMITS[1:]
+    if name == "trees":
+        choices["constraints"] = [WellFormedTree((4, 6), (5, 7), 8, [3, 0, 2], [13, 5, 9], 2, 4)]
     return decode(stepper, context, strategy, length, **choices)
 
 

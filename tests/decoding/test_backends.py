@@ -14,7 +14,7 @@ from keras_attn.serving.export import unservable_ops
 from tests.decoding.replay import CASES, CONTEXT, answer, arrays
 from tests.reference.decoding import TableStepper
 
-ON_JAX = ("beam", "sampling cut", "exhaustive")
+ON_JAX = ("beam", "sampling cut", "exhaustive", "trees")
 ROOT = Path(__file__).resolve().parents[2]
 
 

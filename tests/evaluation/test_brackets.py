@@ -74,7 +74,8 @@ def real_pairs(folder, seed):
     if not path.is_file():
         pytest.skip(f"needs {path}; set KERAS_ATTN_DATA to the data folder")
     source = random.Random(seed)
-    true = [tree for tree in read_trees(path).trees if readable(tree)]
+    trees = (pair.target for pair in read_trees(path).pairs)
+    true = [tree for tree in trees if readable(tree)]
     return [damaged(tree, source, share=source.choice([0, 0.05, 0.1])) for tree in true], true
 
 

@@ -61,7 +61,8 @@ def test_scores_on_a_treebank(data_folder):
     folder = data_folder / "craft-treebank"
     if not folder.is_dir():
         pytest.skip(f"needs {folder}; set KERAS_ATTN_DATA to the data folder")
-    train, dev = (read_trees(folder / f"{name}.mrg.gz").trees for name in ("train", "dev"))
+    files = (read_trees(folder / f"{name}.mrg.gz") for name in ("train", "dev"))
+    train, dev = ([pair.target for pair in file.pairs] for file in files)
     parser = RightBranching.learn(train)
     sentences = [leaves(tree) for tree in dev]
     parsed = [parser.parse([w.word for w in own], [w.tag for w in own]) for own in sentences]

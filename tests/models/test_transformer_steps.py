@@ -23,6 +23,7 @@ from tests.models.tiny_transformer import (
 
 ROOT = Path(__file__).resolve().parents[2]
 CHOICES = [{}, {"norm": "pre", "positions": "learned", "tied": "none", "attention_bias": True}]
+CHOICES += [{"norm": "pre", "counted_token": 5}]
 both = pytest.mark.parametrize("choices", CHOICES)
 
 
@@ -34,6 +35,7 @@ def check(found, expected, tolerance=1e-5):
 def check_states(found, expected):
     """Equal where a step can look: consumed slots of the caches, and the indices of these."""
     check(found.time, expected.time)
+    check(found.count, expected.count)
     real = np.arange(found.ancestors.shape[1]) < ops.convert_to_numpy(found.time)[:, None]
     check(found.ancestors * real, expected.ancestors * real)
     for one, other in zip(tree.flatten(found.caches), tree.flatten(expected.caches)):
@@ -94,8 +96,9 @@ def gathered(model, state, parents):
         caches,
     )
     own = np.broadcast_to(np.tile(np.arange(width), batch_size)[:, None], ancestors.shape)
-    time = ops.convert_to_numpy(state.time)[rows]
-    return state._replace(time=time, ancestors=own.astype("int32"), caches=caches)
+    time, count = (ops.convert_to_numpy(one)[rows] for one in (state.time, state.count))
+    own = own.astype("int32")
+    return state._replace(time=time, count=count, ancestors=own, caches=caches)
 
 
 @both

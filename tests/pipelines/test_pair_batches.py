@@ -6,6 +6,7 @@ import pytest
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.pair_batches import PairBatches
+from pipelines.pair_encoding import TextEncoding
 from pipelines.pairs import TextPair
 from tests.pipelines.toy_language import pairs
 
@@ -22,7 +23,7 @@ def tokenizers():
 def make(tokenizers):
     def batches(**options):
         options = {"tokens": 79, "seed": 5, **options}
-        return PairBatches(tokenizers[1], tokenizers[0], SOURCES, TARGETS, **options)
+        return PairBatches(TextEncoding(*tokenizers[::-1]), SOURCES, TARGETS, **options)
 
     return batches
 
@@ -43,7 +44,10 @@ def read(batches, dataset):
         assert real[0] and (tokens[real, 0] == START_ID).all() and not source[~real].any()
         assert ((source[real] == END_ID).sum(1) == 1).all()
         assert ((targets[real] == END_ID).sum(1) == 1).all()
-        texts = batches.source_tokenizer.decode(source), batches.tokenizer.decode(targets)
+        texts = (
+            batches.encoding.source_tokenizer.decode(source),
+            batches.encoding.tokenizer.decode(targets),
+        )
         both = zip(*(one.numpy()[real].tolist() for one in texts))
         found += [(one.decode(), two.decode()) for one, two in both]
     return sorted(found)
@@ -106,13 +110,15 @@ def test_what_is_too_long_is_left_out_and_named(make, tokenizers):
         for one in own[1:]
     ]
     assert rows.long == [(1, *lengths[0]), (2, *lengths[1])]
-    with pytest.raises(ValueError, match=r"at most 47 and 61 pieces, .*none of 2"):
+    with pytest.raises(
+        ValueError, match=r"at most 47 pieces and 61 pieces, ends included, .*none of 2"
+    ):
         batches.rows(own[1:])
 
 
 def test_encoding_in_parts_changes_nothing(make, monkeypatch):
     whole = make().rows(pairs(29))
-    monkeypatch.setattr("pipelines.pair_batches.ENCODED", 7)
+    monkeypatch.setattr("pipelines.pair_encoding.ENCODED", 7)
     parts = make().rows(pairs(29))
     for one, other in zip(whole[:2], parts[:2]):
         assert one.to_list() == other.to_list()
@@ -121,6 +127,6 @@ def test_encoding_in_parts_changes_nothing(make, monkeypatch):
 def test_bad_choices(tokenizers):
     for lengths in ((5, 5), (0, 5), (5,)):
         with pytest.raises(ValueError, match="increasing source_lengths and target_lengths"):
-            PairBatches(*tokenizers, lengths, (3, 7), 79)
+            PairBatches(TextEncoding(*tokenizers), lengths, (3, 7), 79)
     with pytest.raises(ValueError, match="tokens >= 1 and replicas >= 1"):
-        PairBatches(*tokenizers, (3,), (3,), 0)
+        PairBatches(TextEncoding(*tokenizers), (3,), (3,), 0)

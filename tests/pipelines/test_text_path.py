@@ -4,7 +4,6 @@ import io
 import json
 import re
 import shutil
-import subprocess
 import sys
 import types
 
@@ -22,6 +21,7 @@ from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
 from pipelines.train import train
 from pipelines.warm_start import WarmStart
+from tests.pipelines.text_on_devices import check_one_and_two
 from tests.pipelines.toy_language import TINY, write_folder
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -81,7 +81,10 @@ def test_train_leaves_a_run_directory(run):
     assert len(lines) == 3 and set(MONITORS) <= set(lines[0].split(","))
     assert list((run.folder / "tensorboard" / "attention").glob("events*"))
     (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
-    assert "train.en:62: pair of 31 and 2 pieces, too long for a batch" in skipped
+    assert (
+        "train.en:62: pair of 31 pieces and 2 pieces, ends included, too long for a batch"
+        in skipped
+    )
 
 
 @pytest.mark.parametrize(("before", "kept"), [(99.0, True), (0.01, False)])
@@ -309,7 +312,10 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),
         (["--batch-tokens", "0"], "batch_tokens >= 1. Received: batch_tokens=0"),
         (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),
-        (["--lengths", "1"], "at most 1 and 1 pieces, the last of lengths. Received: none of"),
+        (
+            ["--lengths", "1"],
+            "at most 1 pieces and 1 pieces, ends included, the last of lengths. Received: none of",
+        ),
         (["--seed", str(2**32)], f"Expected seed <= {2**32 - 1}. Received: seed={2**32}"),
         (["--target-column", "fr"], "such as train.en and train.fr. Received: "),
     ],
@@ -334,12 +340,4 @@ def test_too_many_bad_records(tmp_path, capsys):
 @pytest.mark.slow
 def test_two_devices_equal_one(data, tmp_path):
     """Batches by a budget of tokens, own words and the mean of epochs, by the whole recipe."""
-    for name in ("one", "mirrored"):
-        command = [sys.executable, "-m", "tests.pipelines.text_on_devices"]
-        command += [str(data), str(tmp_path / name), name]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        assert "mean of the last 2 epochs" in done.stdout
-    one, two = (Run(tmp_path / name).model() for name in ("one", "mirrored"))
-    for own, other in zip(weights(one), weights(two), strict=True):
-        np.testing.assert_allclose(own, other, atol=1e-4)
+    check_one_and_two("translator_transformer", data, tmp_path)

@@ -1,35 +1,55 @@
-"""Trains a tiny translator in a process of its own, over one or two logical CPUs.
+"""Trains a tiny translator or parser in a process of its own, over one or two logical CPUs.
 
-Run as `python -m tests.pipelines.text_on_devices DATA RUN STRATEGY`.
+Run as `python -m tests.pipelines.text_on_devices RECIPE DATA RUN STRATEGY`.
 """
 
+import subprocess
 import sys
 
+import numpy as np
 import tensorflow as tf
 
+from pipelines.recipes.parser_transformer import ParserTransformer
 from pipelines.recipes.translator_transformer import TranslatorTransformer
+from pipelines.run import Run
 from pipelines.train import train
-from tests.pipelines.toy_language import TINY
+from tests.pipelines import toy_language, toy_treebank
 
-RECIPE = TranslatorTransformer(
-    **TINY,
-    batch_tokens=112,
-    epochs=2,
-    dropout=0.0,
-    learning_rate=0.03,
-    warmup_steps=3,
-    monitor="val_loss",
-    average=2,
-    own_words=0.5,
-)
+CHOICES = {
+    "batch_tokens": 112,
+    "epochs": 2,
+    "dropout": 0.0,
+    "learning_rate": 0.03,
+    "warmup_steps": 3,
+    "monitor": "val_loss",
+    "average": 2,
+    "own_words": 0.5,
+}
+RECIPES = {
+    "parser_transformer": ParserTransformer(**toy_treebank.TINY, **CHOICES),
+    "translator_transformer": TranslatorTransformer(**toy_language.TINY, **CHOICES),
+}
 
 
-def main(data, run, strategy):
+def check_one_and_two(recipe, data, folder):
+    """Training over two devices ends with the weights of training on one."""
+    found = []
+    for strategy in ("one", "mirrored"):
+        command = [sys.executable, "-m", __name__, recipe, str(data), str(folder / strategy)]
+        done = subprocess.run([*command, strategy], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert "mean of the last 2 epochs" in done.stdout
+        found.append([np.array(one) for one in Run(folder / strategy).model().get_weights()])
+    for own, other in zip(*found, strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-4)
+
+
+def main(recipe, data, run, strategy):
     if strategy == "mirrored":
         cpu = tf.config.list_physical_devices("CPU")[0]
         devices = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, devices)
-    train(RECIPE, data, run, "translator_transformer", strategy, verbose=0)
+    train(RECIPES[recipe], data, run, recipe, strategy, verbose=0)
 
 
 if __name__ == "__main__":

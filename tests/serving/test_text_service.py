@@ -16,6 +16,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.viz.every_head import EveryHead
 from pipelines.predict import SavedTextModel, saved_model
 from tests.serving.servers import Backend, grpc_server, rest_server
+from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
 
 TEXTS = [
@@ -62,23 +63,11 @@ def test_bad_texts_have_their_own_reasons(saved):
 
 
 def test_neighbors_change_nothing(saved):
-    together = saved.answer(TEXTS)
-    for row in GOOD:
-        alone = saved.answer(TEXTS[row : row + 1])[0]
-        assert alone[TEXT].tolist() == together[row][TEXT].tolist()
-        np.testing.assert_allclose(alone[SCORE], together[row][SCORE], rtol=1e-5)
+    check_alone(saved, TEXTS, GOOD)
 
 
 def test_the_saved_model_answers_as_the_service(service, saved):
-    expected = service.explain(tf.constant(TEXTS))
-    for row, answer in enumerate(saved.explain(TEXTS)):
-        assert sorted(answer) == sorted(expected)
-        for key, value in answer.items():
-            value = np.asarray(value)
-            if value.dtype == np.float32:
-                np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
-            else:
-                np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
+    check_saved(saved, service, TEXTS)
 
 
 def test_score_equals_the_model_step_by_step(service, saved):

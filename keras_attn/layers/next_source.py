@@ -1,0 +1,68 @@
+"""What of a source is next, where a decoder writes one symbol for each part of it."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class NextSource(keras.layers.Layer):
+    """A linear function of the key that is next: as many have been written as the token has come.
+
+        n_t = Σ_{i ≤ t} [token_i = c],  x_t = W k_{n_t}
+
+    Past the last key, the last one counts.
+
+    Args:
+        token: int ≥ 0. c, id of the token that stands for a part of the source.
+        units: int > 0. D, width of the output.
+
+    Call arguments:
+        tokens: int32 (B, T), what has been written.
+        keys: float (B, S, E).
+        count: int scalar or int32 (B,). How many have come before the first of the tokens.
+
+    Returns:
+        (B, T, D), compute dtype.
+
+    Raises:
+        ValueError: token no int ≥ 0.
+
+    Example:
+        >>> layer = NextSource(7, 3)
+        >>> tuple(layer(ops.array([[5, 7]]), ops.zeros((1, 11, 5))).shape)
+        (1, 2, 3)
+
+    Source: the deterministic attention of Ma et al. 2017, "Deterministic Attention for
+    Sequence-to-Sequence Constituent Parsing". Differs: it joins learned attention; there it takes
+    its place.
+    """
+
+    def __init__(self, token, units, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(token, int) or token < 0:
+            raise ValueError(f"Expected an int token >= 0. Received: token={token!r}")
+        self.token, self.units = token, units
+        self.dense = keras.layers.Dense(
+            units, use_bias=False, name="dense", dtype=self.dtype_policy
+        )
+
+    def build(self, tokens_shape, keys_shape):
+        self.dense.build(keys_shape)
+
+    def call(self, tokens, keys, count=0):
+        return self.chosen(self.counts(tokens, count), self.dense(keys))
+
+    def counts(self, tokens, count=0):
+        """int32 (B, T): how many times the token has come, each place's own counted."""
+        here = ops.cumsum(ops.cast(ops.equal(tokens, self.token), "int32"), axis=1)
+        return ops.expand_dims(ops.cast(count, "int32"), -1) + here
+
+    def chosen(self, counts, values):
+        """Values (B, S, D) at counts, int32 (B, T): (B, T, D)."""
+        length = ops.shape(values)[1]
+        places = ops.arange(length, dtype="int32")
+        chosen = ops.equal(ops.minimum(counts, length - 1)[..., None], places)
+        return ops.matmul(ops.cast(chosen, values.dtype), values)
+
+    def get_config(self):
+        return {**super().get_config(), "token": self.token, "units": self.units}

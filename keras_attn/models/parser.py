@@ -1,0 +1,114 @@
+"""The Transformer as a parser: brackets from its decoder, tags of the words from its encoder."""
+
+from dataclasses import asdict
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.transformer import TransformerWeights
+from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Parser(EncoderDecoder):
+    """Sentences to the symbols of their trees, with a tag for each word. It is a `Stepper`.
+
+    The encoder reads a vector for each word: Σ E[piece] / √pieces.
+
+    Args:
+        config: `TransformerConfig`. Its target vocabulary is that of the symbols; with the symbol
+            of a word as `counted_token`, the decoder's inputs say which word is next.
+        tags: int ≥ 1. Tags, special ids included.
+
+    Call arguments:
+        batch: dict with SOURCE int32 (B, S, P), the pieces of each word, and TOKENS int32 (B, T);
+            PAD_ID after the pieces of a word, after the words, and after the tokens.
+
+    Returns:
+        dict: LOGITS float32 (B, T, V), TAG_LOGITS float32 (B, S, tags) and WEIGHTS float32
+        (B, T, S).
+
+    Raises:
+        ValueError: tags < 1.
+
+    Example:
+        >>> model = Parser(TransformerConfig(13, 7, 1, 6, 7, 2, 3, 5, tied="decoder"), 17)
+        >>> batch = {"source": ops.ones((2, 11, 3), "int32"), "tokens": ops.ones((2, 5), "int32")}
+        >>> tuple(model(batch)["tag_logits"].shape)
+        (2, 11, 17)
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 6.3; Vinyals et al. 2015, arXiv:1412.7449.
+    Differs: there a vector of its own for each word, and no tags; here words are made of pieces,
+    tags are a linear function of the encoder's output, trained with the decoder, and the decoder
+    may be told the next word (`NextSource`).
+    """
+
+    def __init__(self, config, tags, **kwargs):
+        super().__init__(**kwargs)
+        check_width("tags", tags)
+        self.config, self.tags = config, tags
+        policy = self.dtype_policy
+        self.source_embedding = ScaledEmbedding(
+            config.vocabulary_size, config.model_units, name="source_embedding", dtype=policy
+        )
+        self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
+        self.decoder = TransformerDecoder(config, name="decoder", dtype=policy)
+        self.tagger = keras.layers.Dense(tags, name="tagger", dtype=policy)
+
+    def build(self, input_shape=None):
+        shape = (None, None, self.config.model_units)
+        for layer in (self.source_embedding, self.encoder, self.tagger):
+            if not layer.built:
+                layer.build(shape)
+        if not self.decoder.built:
+            self.decoder.build((None, None), shape)
+
+    def call(self, batch, training=None):
+        keys, logits, weights = self._run(batch, training)
+        weights = self.decoder.average(weights.cross)
+        return {LOGITS: logits, TAG_LOGITS: self.tag_logits(keys), WEIGHTS: weights}
+
+    def attention(self, batch):
+        """`TransformerWeights` of a batch, without dropout."""
+        return self._run(batch, training=False)[2]
+
+    def encode(self, source, training=None):
+        """int32 (B, S, P) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
+        source = ops.convert_to_tensor(source, dtype="int32")
+        real = ops.cast(ops.not_equal(source, PAD_ID), self.compute_dtype)
+        count = ops.sum(real, axis=-1, keepdims=True)
+        words = ops.sum(self.source_embedding(source) * real[..., None], axis=-2)
+        keys_mask = count[..., 0] > 0
+        inputs = words / ops.sqrt(ops.maximum(count, 1))
+        keys, weights = self.encoder(inputs, keys_mask=keys_mask, training=training)
+        return keys, keys_mask, weights
+
+    def tag_logits(self, keys):
+        """The encoder's output (B, S, D) to float32 (B, S, tags)."""
+        return ops.cast(self.tagger(keys), "float32")
+
+    def start(self, context, length):
+        """Stepper: memory and state from a dict with SOURCE int32 (B, S, P)."""
+        keys, keys_mask, _ = self.encode(context[SOURCE], training=False)
+        return self.decoder.start((keys, keys_mask), length)
+
+    def _run(self, batch, training):
+        keys, keys_mask, encoder = self.encode(batch[SOURCE], training)
+        logits, decoder, cross = self.decoder(
+            batch[TOKENS], keys, keys_mask=keys_mask, training=training
+        )
+        return keys, logits, TransformerWeights(encoder, decoder, cross)
+
+    def get_config(self):
+        return {**super().get_config(), "config": asdict(self.config), "tags": self.tags}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(TransformerConfig(**config.pop("config")), **config)

@@ -1,0 +1,309 @@
+"""The whole path from sentences to trees by the command line, on a toy treebank."""
+
+import json
+import shutil
+
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from keras_attn.contracts import ERROR, TEXT
+from keras_attn.serving.export import read_metadata
+from keras_attn.text.bracket_text import bracket_text, parse_tree
+from keras_attn.text.trees import Leaf, Tree, leaves
+from pipelines.cli import main
+from pipelines.parsing import SCORES
+from pipelines.predict import saved_model
+from pipelines.readers.tree_reader import TreePair
+from pipelines.recipes.parser_transformer import ParserTransformer
+from pipelines.run import Run
+from pipelines.tree_callbacks import TreeScores
+from pipelines.tree_evaluation import TreeEvaluation
+from pipelines.warm_start import WarmStart
+from tests.pipelines.text_on_devices import check_one_and_two
+from tests.pipelines.toy_treebank import TINY, lines, pairs, written
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+CHOICES = ["--model-units", "14", "--hidden-units", "11", "--heads", "2", "--layers", "1"]
+CHOICES += ["--vocabulary-size", "310", "--lengths", "13", "23", "43", "--scored", "7"]
+CHOICES += ["--source-lengths", "7", "11", "17", "--batch-tokens", "230", "--epochs", "2"]
+CHOICES += ["--beam-width", "2", "--average", "2", "--monitor", "val_loss", "--tolerance", "0.1"]
+SENTENCE = "the small cell grows near the old gene ."
+CHAINED = "(S (NP (NP (NP (NP (NN cell))))) (VP (VBZ grows)))"
+LONG = "(NP " + "(NN cell) " * 17 + ")"
+
+
+def command(data, out, *more):
+    start = ["train", "parser-transformer", "--data", str(data), "--out", str(out)]
+    return [*start, *CHOICES, *more]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = written(tmp_path_factory.mktemp("data") / "toy")
+    with (folder / "train.mrg").open("a") as train, (folder / "dev.mrg").open("a") as dev:
+        train.write(f"(NP (-NONE- *))\n{CHAINED}\n{LONG}\n")
+        dev.write(f"{LONG}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert main(command(data, out)) == 0
+    return Run(out)
+
+
+@pytest.fixture(scope="module")
+def model(run, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved_models") / "parser"
+    arguments = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
+    assert main(arguments) == 0
+    return folder
+
+
+def test_train_leaves_a_run_directory(run, data):
+    description = run.description
+    assert description["kind"] == "parsing" and description["recipe"] == "parser_transformer"
+    assert description["pairs"] == {"train": 54, "dev": 18, "test": 0}
+    assert sorted(run.tokenizers()) == ["source_tokenizer", "tags", "tokenizer"]
+    assert run.tokenizers()["tokenizer"].symbols[0] == "XX"
+    head, *rows = (run.folder / "history.csv").read_text().splitlines()
+    wanted = {f"val_{key}" for key in SCORES} | {"val_tag_logits_token_accuracy"}
+    assert len(rows) == 2 and wanted <= set(head.split(","))
+    assert list((run.folder / "tensorboard" / "attention").glob("events*"))
+    train, dev = data / "train.mrg", data / "dev.mrg"
+    skipped = (run.folder / "skipped.txt").read_text().splitlines()
+    assert skipped[:2] == [
+        f"{train}:54: a tree with no words but traces",
+        f"{train}:55: a chain of 4 constituents (expected at most 3): 'cell grows'",
+    ]
+    long = "pair of 18 words and 20 symbols, ends included, too long for a batch: 'cell cell"
+    assert [
+        one.startswith(f"{file}:{line}: {long}")
+        for one, file, line in zip(skipped[2:], (train, dev), (56, 18), strict=True)
+    ] == [True, True]
+
+
+def test_evaluate(run, data, tmp_path, capsys):
+    out = tmp_path / "scores.json"
+    ask = ["evaluate", str(run.folder), "--data", str(data), "--json", str(out)]
+    assert main(ask) == 0
+    printed = capsys.readouterr()
+    assert "| F1 | precision | recall | exact match | tagging | F1, true tags | " in printed.out
+    assert "18 trees of dev, beam 2; " in printed.out and "EVALB" in printed.out
+    assert "a sentence of 17 words (expected at most 16)" in printed.err
+    found = json.loads(out.read_text())
+    assert found["trees"] == len(found["texts"]) == 18
+    assert 0 <= found["scores"]["f1"] <= 100 < 100 + found["scores"]["right_branching_f1"]
+    assert any("'cell cell" in one and "no tree" in one for one in found["unscored"])
+    for one in found["texts"]:
+        if one["text"]:
+            words = [leaf.word for leaf in leaves(parse_tree(one["text"]))]
+            assert words == one["source"].split(" ")
+        assert [leaf.word for leaf in leaves(parse_tree(one["reference"]))] == one["source"].split()
+
+
+def test_the_true_trees_score_full_marks():
+    records = pairs(13)
+    texts = [bracket_text(pair.target) for pair in records]
+    facts = {"data": "toy", "split": "dev", "beam_width": 1, "errors": []}
+    found = TreeEvaluation.of(records, texts, [0.0] * 13, **facts)
+    scores = dict(found.scores)
+    assert 0 < scores.pop("right_branching_f1") < 100
+    assert scores.pop("crossing") == 0
+    assert set(scores.values()) == {100.0} and not found.unscored
+    texts[0], texts[1] = "", texts[2]
+    found = TreeEvaluation.of(records, texts, [0.0] * 13, **facts)
+    assert len(found.unscored) == 2 and "no tree" in found.unscored[0]
+    assert found.scores["f1"] == 100 and "2 of them could not be compared" in found.table()
+
+
+class Answers:
+    """A service that answers with what it was given."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def answer(self, source):
+        texts = [self.texts[one.decode()] for one in source.numpy()]
+        return {TEXT: tf.constant(texts)[:, None]}
+
+
+def test_scores_after_an_epoch_count_every_sentence(monkeypatch):
+    monkeypatch.setattr(tf, "function", lambda function, *_, **__: function)
+    records = pairs(13)
+    texts = {pair.source: bracket_text(pair.target).replace("(. .)", "(NN .)") for pair in records}
+    logs = {}
+    TreeScores(Answers(texts), records, SCORES, batch=5).on_epoch_end(0, logs)
+    assert logs["val_f1"] == logs["val_exact"] == 100
+    words = sum(len(pair.source.split()) for pair in records)
+    assert logs["val_tagging"] == pytest.approx(100 * (1 - 13 / words))
+
+
+def test_card_and_metadata(model, run, data):
+    card = (model / "README.md").read_text()
+    assert card.startswith("# parser, version 1\n") and "constituency tree" in card
+    assert "toy: pairs 54 train, 18 dev" in card and "| F1 |" in card
+    assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
+    metadata = read_metadata(model / "1")
+    assert metadata["kind"] == "parsing" and metadata["deepest"] == 32
+
+
+def test_predict(model, capsys):
+    assert main(["predict", str(model), SENTENCE, "f(x) grows"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == [SENTENCE, SENTENCE, "f(x) grows", "f(x) grows"]
+    for row in rows:
+        words = [leaf.word for leaf in leaves(parse_tree(row[2]))]
+        assert words == row[0].replace("(", "-LRB-").replace(")", "-RRB-").split()
+    assert main(["predict", str(model), "", "cell " * 17, SENTENCE]) == 2
+    printed = capsys.readouterr()
+    assert printed.out.startswith(SENTENCE) and "'': an empty text" in printed.err
+    assert "a sentence of 17 words (expected at most 16)" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"),
+    [("x.png", []), ("x.svg", []), ("c.png", ["--heads", "cross"]), ("w.png", ["--word", "gene"])],
+)
+def test_explain(model, tmp_path, name, flags, capsys):
+    out = tmp_path / name
+    assert main(["explain", str(model), SENTENCE, "--out", str(out), *flags]) == 0
+    tree = parse_tree(capsys.readouterr().out.splitlines()[0])
+    assert " ".join(leaf.word for leaf in leaves(tree)) == SENTENCE
+    if name.endswith("png"):
+        with Image.open(out) as image:
+            assert image.format == "PNG" and image.width > 200
+    else:
+        assert "<svg" in out.read_text()
+
+
+def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsys):
+    source = WarmStart.read(model)
+    assert source.kind == "parsing" and sorted(source.tokenizers) == sorted(run.tokenizers())
+    assert main(command(data, tmp_path / "more", "--from", str(model), "--epochs", "1")) == 0
+    other = ["--from", str(model), "--word-pieces", "3"]
+    assert main(command(data, tmp_path / "other", *other)) == 2
+    assert "Expected word_pieces=8, as in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("train", "choices", "message"),
+    [
+        ("(S (NP (NN a))\n(NP (NN b))\n", [], r"tree that begins at {}/train.mrg:1"),
+        ("(NP (-NONE- *))\n", [], "Expected trees with words in {}/train.mrg"),
+        ("(NP (NN a)) (NP (NN b) c)\n", [], "{}/train.mrg:1, in the tree that begins in line 1"),
+        ("(NP (NN a))\n(NP)\n", [], "at most 10.0% unusable records. Received: 1 of 2"),
+        ("(NP (NN a))\n(NP (b) (NN c))\n", [], "without children, 'b': is a word or a tag"),
+        ("(NN a)\n", [], "Expected trees with constituents. Received: words alone"),
+        ("(NP (NN a))\n" + f"{CHAINED}\n" * 2, [], "unusable records. Received: 2 of 4"),
+        ("(NP (NN a))\n", ["--longest-chain", "0"], "Expected longest_chain >= 1"),
+        ("(NP (NN a))\n", ["--deepest", "201"], "Expected deepest <= 200"),
+        ("(NP (NN a))\n", ["--lengths", "5", "7", "18"], "last of source_lengths + 2"),
+        (f"{CHAINED}\n", [], "at least one pair that can be trained on in the split 'train'"),
+    ],
+)
+def test_bad_data_and_choices(tmp_path, capsys, train, choices, message):
+    (tmp_path / "train.mrg").write_text(train)
+    (tmp_path / "dev.mrg").write_text("(NP (NN a))\n")
+    assert main(command(tmp_path, tmp_path / "run", *choices)) == 2
+    assert message.format(tmp_path) in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_trees_that_the_search_would_never_write():
+    recipe = ParserTransformer(**TINY)
+
+    def reason(text):
+        tree = parse_tree(text)
+        return recipe.unusable(TreePair(" ".join(leaf.word for leaf in leaves(tree)), tree))
+
+    assert reason("(S (NP (NN a)) (VP (VB b)))") == ""
+    assert "33 constituents inside" in reason(bracket_text(zigzag(33))) and not reason(
+        bracket_text(zigzag(32))
+    )
+    wide = "(S (S (N (V (D d)))) (T (U (V (W w)))))"
+    assert reason(wide) == "16 symbols for 2 words (expected under 16)"
+    assert "70000 bytes (expected at most 65536)" in reason(f"(NP (NN {'a' * 70000}))")
+
+
+def zigzag(levels):
+    """A tree of so many levels, a word beside each constituent."""
+    node = Tree("NP", (Leaf("NN", "a"),))
+    for _ in range(levels - 1):
+        node = Tree("NP", (Leaf("NN", "a"), node))
+    return node
+
+
+def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
+    folder = written(tmp_path / "toy")
+    with (folder / "dev.mrg").open("a") as dev:
+        dev.write("(XP (ZZ a) (NN b))\n")
+    loaded = ParserTransformer(**TINY).load(folder)
+    assert loaded.unknown == ["labels or tags that are not known: XP, ZZ"]
+    assert any("1 pairs of dev hold what train does not" in line for line in loaded.report())
+    with (folder / "train.mrg").open("a") as train:
+        train.write("(XP (ZZ a) (NN b))\n")
+    assert main(command(folder, tmp_path / "out", "--from", str(run.folder))) == 2
+    message = capsys.readouterr().err
+    assert "vocabularies suffice. Received: 1, such as " in message
+    assert "train.mrg:54: labels or tags that are not known: XP, ZZ" in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_vocabularies_that_are_missing_or_exchanged(run, data, tmp_path, capsys):
+    damaged = shutil.copytree(run.folder, tmp_path / "damaged")
+    symbols = damaged / "tokenizer" / "symbols.json"
+    table = json.loads(symbols.read_text())["symbols"]
+    symbols.write_text(json.dumps({"symbols": table[::-1]}))
+    evaluate = ["evaluate", str(damaged), "--data", str(data)]
+    assert main(evaluate) == 2
+    assert "Expected XX at id 4, which the model counts" in capsys.readouterr().err
+    shutil.rmtree(damaged / "tags")
+    for arguments in (evaluate, command(data, tmp_path / "out", "--from", str(damaged))):
+        assert main(arguments) == 2
+        assert f"Expected a tokenizer in {damaged / 'tags'}" in capsys.readouterr().err
+
+
+def test_fewer_trees_than_asked_for(run, tmp_path, capsys):
+    folder = tmp_path / "many"
+    many = ["--beam-width", "30", "--n-best", "30"]
+    assert main(["export", str(run.folder), str(folder), *many]) == 0
+    capsys.readouterr()
+    assert main(["predict", str(folder), "cell"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert 0 < len(rows) <= 30 and all(parse_tree(row[2]) for row in rows)
+
+
+def test_other_data_folders(tmp_path, capsys):
+    recipe = ParserTransformer(**TINY)
+    with pytest.raises(ValueError, match=r"Expected trees at .*no such file or folder"):
+        recipe.splits(tmp_path / "none")
+    with pytest.raises(ValueError, match=r"Expected \.mrg, .* Received: nothing"):
+        recipe.splits(tmp_path)
+    (tmp_path / "all.ptb").write_text("\n".join(lines(61)))
+    splits, files = recipe.splits(tmp_path).training()
+    assert [len(splits[name]) for name in ("train", "dev", "test")] == [
+        len(recipe.records(tmp_path, name)) for name in ("train", "dev", "test")
+    ]
+    assert sum(map(len, splits.values())) == 61 and splits["dev"] and splits["test"]
+    alone, _ = recipe.splits(tmp_path / "all.ptb").training()
+    assert alone == splits and files[0].form == "trees in brackets"
+    (tmp_path / "all.mrg").write_text("(NN a)")
+    with pytest.raises(ValueError, match=r"one file of each name .* all\.mrg and all\.ptb"):
+        recipe.splits(tmp_path)
+
+
+def test_answers_of_sentences_that_cannot_be_parsed(model):
+    answers = saved_model(model).answer(["", SENTENCE])
+    assert answers[0][ERROR] == b"an empty text" and answers[0][TEXT].tolist() == [b"", b""]
+    assert answers[1][ERROR] == b"" and answers[1][TEXT][0].startswith(b"(")
+
+
+@pytest.mark.slow
+def test_two_devices_equal_one(tmp_path):
+    """Two losses, own words and the mean of epochs, by the whole recipe."""
+    check_one_and_two("parser_transformer", written(tmp_path / "toy"), tmp_path)

@@ -1,0 +1,127 @@
+"""The parser's service and its export: every answer a tree over exactly the words, no XLA."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import ERROR, SCORE, TAGS, TEXT
+from keras_attn.decoding import Greedy
+from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.sources import EMPTY, NOT_UTF8
+from keras_attn.text.bracket_text import parse_tree
+from keras_attn.text.linearization import chain_counts, linearize
+from keras_attn.text.trees import depth, leaves
+from pipelines.predict import SavedTextModel, saved_model
+from tests.serving.text_answers import check_alone, check_saved
+from tests.serving.tiny_parser_service import (
+    CHAIN,
+    DEEPEST,
+    LONGEST_SENTENCE,
+    SYMBOLS,
+    parser_service,
+)
+
+SENTENCES = [
+    b"the cell grows",
+    b"",
+    "f(x) [y] ☂\xa0z , ( a\x00b )".encode(),
+    b" \t\n",
+    b"\xff one",
+    b"cell " * 12,
+    b"mouse",
+    b"cell " * 11,
+    b"cell " * 20000,
+]
+LONG = f"a sentence of 12 words (expected at most {LONGEST_SENTENCE - 1})"
+LARGE = "100000 bytes (expected at most 65536)"
+REASONS = ["", EMPTY, "", EMPTY, NOT_UTF8, LONG, "", "", LARGE]
+GOOD = [0, 2, 6, 7]
+
+
+@pytest.fixture(scope="module")
+def service():
+    return parser_service()
+
+
+@pytest.fixture(scope="module")
+def version(service, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved_models") / "parser"
+    return export_service(service, folder, "# parser\n")
+
+
+@pytest.fixture(scope="module")
+def saved(version):
+    return saved_model(version)
+
+
+def words_of(sentence):
+    text = sentence.decode().replace("(", "-LRB-").replace(")", "-RRB-")
+    return [one.decode() for one in tf.strings.split(text).numpy()]
+
+
+def test_every_answer_is_a_tree_over_the_words(saved):
+    answers = saved.explain(SENTENCES)
+    assert [one[ERROR].decode() for one in answers] == REASONS
+    for row, one in enumerate(answers):
+        if row not in GOOD:
+            assert one[TEXT].tolist() == [b"", b""] and not one[SCORE].any()
+            assert not (one[TAGS] != b"").any() and not one["weights"].any()
+            assert not (one["source_pieces"] != b"").any()
+            continue
+        words = words_of(SENTENCES[row])
+        assert [w.decode() for w in one["source_pieces"] if w] == [*words, "</s>"]
+        tags = [tag.decode() for tag in one[TAGS] if tag]
+        assert (np.diff(one[SCORE]) <= 0).all() and (one[SCORE] < 0).all()
+        for text, symbols in zip(one[TEXT], one["pieces"]):
+            tree = parse_tree(text.decode())
+            assert [leaf.word for leaf in leaves(tree)] == words
+            assert [leaf.tag for leaf in leaves(tree)] == tags
+            assert linearize(tree).symbols == [w.decode() for w in symbols if w]
+            assert set(linearize(tree).symbols) <= set(SYMBOLS)
+            assert max(chain_counts([tree]), default=0) <= CHAIN and depth(tree) <= DEEPEST
+        np.testing.assert_allclose(one["weights"].sum(-1), one["tokens"] != 0, atol=1e-5)
+        assert not one["weights"][..., len(words) + 1 :].any()
+
+
+def test_neighbors_change_nothing(saved):
+    check_alone(saved, SENTENCES, GOOD)
+
+
+def test_the_saved_model_answers_as_the_service(service, saved):
+    check_saved(saved, service, SENTENCES)
+
+
+def test_an_empty_batch(service):
+    answer = service.explain(tf.constant([], tf.string))
+    assert all(value.shape[0] == 0 for value in answer.values())
+    assert service.attention(tf.constant([], tf.string))[TEXT].shape == (0,)
+
+
+def test_attention_of_every_head(saved):
+    answer, bad = saved.attention([b"the cell grows", b""])
+    best = saved.answer([b"the cell grows"])[0][TEXT][0]
+    assert answer[TEXT] == best and bad[TEXT] == b"" and bad[ERROR].decode() == EMPTY
+    symbols = [one.decode() for one in answer["pieces"] if one]
+    assert symbols == [*linearize(parse_tree(best.decode())).symbols, "</s>"]
+    assert answer["encoder_weights"].shape == (2, 2, 4, 4)
+    cross = answer["cross_weights"][..., : len(symbols), :]
+    np.testing.assert_allclose(cross.sum(-1), 1, atol=1e-5)
+    assert not any(bad[key].any() for key in bad if key.endswith("weights"))
+
+
+def test_what_is_exported(version, saved):
+    assert isinstance(saved, SavedTextModel)
+    assert not unservable_ops(version) and "PyFunc" not in graph_ops(version)
+    metadata = read_metadata(version)
+    assert metadata["longest_chain"] == CHAIN and metadata["deepest"] == DEEPEST
+    assert metadata["max_source"] == LONGEST_SENTENCE and metadata["word_pieces"] == 3
+    with pytest.raises(ValueError, match="Expected a SavedModel that can score"):
+        saved.score(["a"], ["b"])
+
+
+def test_greedy_and_too_little_room():
+    service = parser_service(Greedy())
+    text = service.answer(tf.constant(SENTENCES[:1]))[TEXT][0, 0].numpy().decode()
+    assert [leaf.word for leaf in leaves(parse_tree(text))] == ["the", "cell", "grows"]
+    with pytest.raises(ValueError, match=r"max_source \+ 2 symbols and more, 14. Received: .*=13"):
+        parser_service(max_length=13)
