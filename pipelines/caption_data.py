@@ -15,7 +15,7 @@ from pipelines.records import CaptionedPicture, data_folder
 from pipelines.user_cache import user_cache
 
 if TYPE_CHECKING:
-    from pipelines.captioning import CaptioningRecipe
+    from pipelines.picture_recipe import PictureRecipe
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class CaptionData(TrainingData):
 
     @classmethod
     def load(
-        cls, recipe: "CaptioningRecipe", folder, cache=None, tokenizer=None, encoder=None
+        cls, recipe: "PictureRecipe", folder, cache=None, tokenizer=None, encoder=None
     ) -> "CaptionData":
         """Reads a folder, learns the tokenizer and makes the data sets.
 
         Args:
-            recipe: `CaptioningRecipe`.
+            recipe: `PictureRecipe`.
             folder: path of the data.
             cache: path of the feature cache; beside the data's name in the user's cache if None.
                 Used as long as the recipe does not train its encoder.
@@ -58,7 +58,7 @@ class CaptionData(TrainingData):
             encoder: layer whose features are cached; the recipe's if None.
 
         Raises:
-            ValueError: as `CaptioningRecipe.read`; the encoder would begin to train after the last
+            ValueError: as `PictureRecipe.read`; the encoder would begin to train after the last
                 step.
         """
         splits, skipped = recipe.read(folder)

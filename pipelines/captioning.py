@@ -1,57 +1,26 @@
-"""The captioning recipe: what can be chosen, and the data, model and optimizer made from it."""
+"""The captioning recipe: Show, Attend and Tell."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 
-import keras
-
-from keras_attn.decoding import Beam
 from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.captioner import Captioner
-from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
-from keras_attn.serving.pictures import FITS, PictureFormat
-from keras_attn.serving.service import CaptionService
-from keras_attn.text.tokenizer import Tokenizer
-from keras_attn.training.optimizers import ClippedAdam
-from pipelines.batches import CaptionBatches
-from pipelines.caption_callbacks import caption_pictures, caption_scoring
-from pipelines.caption_data import CaptionData
-from pipelines.caption_evaluation import CaptionEvaluation
-from pipelines.choices import monitors_of
-from pipelines.recipe import TARGET_TOKENIZER, Recipe, option
-from pipelines.records import (
-    data_folder,
-    listed_pictures,
-    read_captions,
-    split_pictures,
-)
+from pipelines.picture_recipe import PictureRecipe
+from pipelines.recipe import option
 
-GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
-MONITORS = monitors_of(GENERATION_METRICS)
 CONTEXTS = ("soft", "hard", "mean", "bottleneck")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaptioningRecipe(Recipe):
-    """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts.
-
-    Raises:
-        ValueError: a choice out of its range, when the recipe is made.
-    """
+class CaptioningRecipe(PictureRecipe):
+    """Show, Attend and Tell from a folder of captioned pictures. Subclass it to change parts."""
 
     kind = "captioning"
-    unit = "pictures"
-    monitors = MONITORS
-    chosen = {"context": CONTEXTS, "fit": FITS}
+    source = "Show, Attend and Tell"
+    chosen = {**PictureRecipe.chosen, "context": CONTEXTS}
     settled = (
-        "image_size",
-        "fit",
-        "vocabulary_size",
-        "lowercase",
+        *PictureRecipe.settled,
         "embedding_units",
         "hidden_units",
         "context",
@@ -59,36 +28,12 @@ class CaptioningRecipe(Recipe):
         "feature_units",
     )
 
-    captions_file: str = option("auto", "file of captions; auto takes the one there is")
-    image_column: str = option("auto", "column or key with the picture's name")
-    caption_column: str = option("auto", "column or key with the caption")
-    image_folder: str = option("images", "folder of the pictures, inside the data folder")
-    image_size: int = option(224, "height and width of the picture in pixels")
-    fit: str = option("squash", "squash (change the aspect ratio) or crop (cut the center)")
-    batch_size: int = option(16, "pictures in a batch, over all devices")
-    captions_per_picture: int = option(5, "captions of one picture in a batch row")
     embedding_units: int = option(256, "width of embeddings and deep output")
     hidden_units: int = option(512, "width of the LSTM")
     context: str = option("soft", "soft or hard attention, or none: mean (feature) or bottleneck")
     attention_units: int = option(256, "width of the attention's hidden layer")
     feature_units: int = option(0, "width to which features are projected first; 0: as they are")
     attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
-    fine_tune: bool = option(False, "train the encoder too, without a feature cache")
-    fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
-    encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
-    monitor: str = option("val_cider_d", "metric that picks the best epoch")
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.fine_tune_from and not self.fine_tune:
-            raise ValueError(
-                "Expected fine_tune with fine_tune_from. Received: "
-                f"fine_tune={self.fine_tune}, fine_tune_from={self.fine_tune_from}"
-            )
-
-    def encoder(self):
-        """The picture encoder, untrained or pretrained."""
-        return EfficientNetLite0Encoder(weights="imagenet")
 
     def reader(self):
         """What the decoder reads of the picture at each step."""
@@ -98,15 +43,8 @@ class CaptioningRecipe(Recipe):
             return HardAttentionReader(self.attention_units, seed=self.seed)
         return MeanReader() if self.context == "mean" else BottleneckReader()
 
-    def picture_format(self):
-        """`PictureFormat` of training and serving."""
-        return PictureFormat(self.image_size, self.image_size, self.fit)
-
-    def model(self, vocabulary_size):
-        """A built `Captioner` for a tokenizer's vocabulary."""
-        keras.utils.set_random_seed(self.seed)
-        encoder = self.encoder()
-        encoder.trainable = self.fine_tune
+    def decoder(self, vocabulary_size):
+        """See `PictureRecipe`."""
         config = CaptionDecoderConfig(
             vocabulary_size=vocabulary_size,
             embedding_units=self.embedding_units,
@@ -114,123 +52,8 @@ class CaptioningRecipe(Recipe):
             feature_units=self.feature_units or None,
             dropout=self.dropout,
         )
-        decoder = CaptionDecoder(config, self.reader(), name="decoder")
-        size = (self.image_size, self.image_size)
-        penalty = self.attention_penalty if self.context == "soft" else 0.0
-        model = Captioner(encoder, decoder, size, penalty, name="captioner")
-        model.build()
-        return model
+        return CaptionDecoder(config, self.reader(), name="decoder")
 
-    def optimizer(self, model, steps):
-        """See `Recipe`."""
-        slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
-        slow["slow_layer"] = model.encoder.name
-        return ClippedAdam(self.rates(steps), self.clip_norm, **slow)
-
-    def thaw_step(self):
-        """See `Recipe`."""
-        return self.fine_tune_from if self.fine_tune else 0
-
-    def load(self, data, cache=None, source=None, replicas=1):
-        """See `Recipe`."""
-        given = (source.tokenizers[TARGET_TOKENIZER], source.model.encoder) if source else ()
-        return CaptionData.load(self, data, cache, *given)
-
-    def vocabulary_sizes(self, model):
-        """See `Recipe`."""
-        return {TARGET_TOKENIZER: model.decoder.config.vocabulary_size}
-
-    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width, n_best=1):
-        """See `Recipe`."""
-        strategy = Beam(beam_width, self.length_alpha, n_best)
-        tokenizer = tokenizers[TARGET_TOKENIZER]
-        return CaptionService(model, tokenizer, strategy, self.lengths[-1], self.fit)
-
-    def scoring(self, model, data):
-        """See `Recipe`."""
-        return [caption_scoring(model, data, self.lengths[-1])]
-
-    def pictures(self, model, data, log):
-        """See `Recipe`."""
-        return [caption_pictures(model, data, self.lengths[-1], self.fit, log)]
-
-    def read(self, folder):
-        """Reads and splits a data folder, or whatever else `read_captions` reads.
-
-        Returns:
-            splits: dict of lists of `CaptionedPicture`.
-            skipped: list of `Skipped`.
-
-        Raises:
-            ValueError: more unusable records than `tolerance`.
-        """
-        found = self._found(folder)
-        return self._split(folder, found), found.skipped
-
-    def _found(self, folder):
-        columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
-        found = read_captions(folder, *columns)
-        if self.captions_file == "auto":
-            print(f"captions: {found.source} ({found.form})")
-        found.check(self.tolerance)
-        return found
-
-    def _split(self, folder, found):
-        shares = (self.dev_share, self.test_share)
-        return split_pictures(folder, found.pictures, *shares, found.unusable)
-
-    def records(self, folder, split):
-        """The pictures of one split: "train", "dev", "test", or the name of a split file.
-
-        Raises:
-            ValueError: no such split, or an empty one.
-        """
-        found = self._found(folder)
-        splits = self._split(folder, found)
-        if split not in splits:
-            path = data_folder(folder) / f"{split}.txt"
-            splits[split] = listed_pictures(path, found.pictures, found.unusable)
-        if not splits[split]:
-            raise ValueError(
-                f"Expected pictures in the split {split!r} of {folder}. Received: none"
-            )
-        return splits[split]
-
-    def tokenizer(self, records):
-        """Learns the tokenizer from the captions of the training pictures."""
-        texts = [caption for record in records for caption in record.captions]
-        return Tokenizer.learn(texts, self.vocabulary_size, self.lowercase)
-
-    def batches(self, tokenizer):
-        """`CaptionBatches` with the recipe's shapes."""
-        return CaptionBatches(
-            tokenizer=tokenizer,
-            picture_format=self.picture_format(),
-            pictures=self.batch_size,
-            captions=self.captions_per_picture,
-            lengths=self.lengths,
-            seed=self.seed,
-        )
-
-    def asked(self, record):
-        """See `Recipe`."""
-        return str(record.path), record.path.read_bytes()
-
-    def evaluation(self, records, texts, scores, service, **facts):
-        """See `Recipe`."""
-        return CaptionEvaluation.of(records, texts, scores, service, **facts)
-
-    def card(self, service):
-        """See `Recipe`."""
-        pictures = service.picture_format
-        return {
-            "What it does": "Describes a picture in a sentence (Show, Attend and Tell): "
-            f"{type(service.model.encoder).__name__}, {service.model.count_params():,} parameters, "
-            f"exported {date.today().isoformat()}.",
-            "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
-            "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
-            "caption to score (log-probability in nats), token_scores, error. Pictures are fitted "
-            f"to {pictures.height}×{pictures.width} by {pictures.fit}.",
-            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on, and of the pretrained encoder where there is one.",
-        }
+    def penalty(self):
+        """See `PictureRecipe`."""
+        return self.attention_penalty if self.context == "soft" else 0.0

@@ -27,6 +27,7 @@ AT_LEAST_ONE = (
     "scored",
 )
 AT_LEAST_ZERO = (
+    "encoder_layers",
     "feature_units",
     "attention_penalty",
     "warmup_steps",
@@ -76,6 +77,15 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
         raise ValueError(
             "Expected dev_share + test_share < 1. Received: "
             f"dev_share={values['dev_share']}, test_share={values['test_share']}"
+        )
+
+
+def check_heads(model_units: int, heads: int) -> None:
+    """Raises ValueError unless the width of a Transformer is shared out among its heads."""
+    if model_units % heads:
+        raise ValueError(
+            "Expected model_units that heads divide. "
+            f"Received: model_units={model_units}, heads={heads}"
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from keras_attn.layers.residual import POST, PRE
 from keras_attn.models.transformer_config import ALL, DECODER, TransformerConfig
 from keras_attn.training.optimizers import ClippedAdam
-from pipelines.choices import increasing
+from pipelines.choices import check_heads, increasing
 from pipelines.pair_batches import PairBatches
 from pipelines.pair_data import PairData
 from pipelines.pair_encoding import PairEncoding
@@ -51,11 +51,7 @@ class PairRecipe(Recipe):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.model_units % self.heads:
-            raise ValueError(
-                "Expected model_units that heads divide. "
-                f"Received: model_units={self.model_units}, heads={self.heads}"
-            )
+        check_heads(self.model_units, self.heads)
         own = self.source_lengths
         if own and not (increasing(own) and len(own) == len(self.lengths)):
             raise ValueError(

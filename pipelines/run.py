@@ -17,9 +17,18 @@ from pipelines.parsing import ParsingRecipe
 from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
 from pipelines.text_to_text import TextToTextRecipe
+from pipelines.transformer_captioning import TransformerCaptioningRecipe
 
 DESCRIPTION_FILE = "recipe.json"
-KINDS = {one.kind: one for one in (CaptioningRecipe, TextToTextRecipe, ParsingRecipe)}
+KINDS = {
+    one.kind: one
+    for one in (
+        CaptioningRecipe,
+        TransformerCaptioningRecipe,
+        TextToTextRecipe,
+        ParsingRecipe,
+    )
+}
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 
 

@@ -10,6 +10,7 @@ from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.parser import Parser
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer import Transformer
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import PRESETS, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
@@ -28,6 +29,7 @@ __all__ = [
     "Parser",
     "SmallConvEncoder",
     "Transformer",
+    "TransformerCaptionDecoder",
     "TransformerConfig",
     "TransformerDecoder",
     "TransformerEncoder",

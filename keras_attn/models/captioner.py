@@ -1,4 +1,4 @@
-"""Show, Attend and Tell: a picture encoder and a recurrent decoder that attends to its grid."""
+"""A picture encoder, and a decoder that attends to its grid."""
 
 import keras
 from keras import ops
@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.caption_decoder import CaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
@@ -23,7 +24,7 @@ class Captioner(EncoderDecoder):
     Args:
         encoder: layer, uint8 or float (B, height, width, 3) in 0..255 -> (B, grid height, grid
             width, D).
-        decoder: `CaptionDecoder`.
+        decoder: `CaptionDecoder` or `TransformerCaptionDecoder`.
         image_size: (height, width) in pixels.
         attention_penalty: float ≥ 0. λ.
 
@@ -40,8 +41,11 @@ class Captioner(EncoderDecoder):
 
     def __init__(self, encoder, decoder, image_size, attention_penalty=1.0, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(decoder, CaptionDecoder):
-            raise ValueError(f"Expected a CaptionDecoder. Received: decoder={decoder!r}")
+        if not isinstance(decoder, CaptionDecoder | TransformerCaptionDecoder):
+            raise ValueError(
+                "Expected a CaptionDecoder or a TransformerCaptionDecoder. "
+                f"Received: decoder={decoder!r}"
+            )
         if not attention_penalty >= 0:
             raise ValueError(
                 f"Expected attention_penalty >= 0. Received: attention_penalty={attention_penalty}"

@@ -25,7 +25,7 @@ def load_recipe(name: str) -> type:
 
     Args:
         name: one of `recipe_names`, or the path of a Python file that sets RECIPE to a subclass of
-            `CaptioningRecipe` or `TextToTextRecipe`.
+            `Recipe`.
 
     Returns:
         the class.

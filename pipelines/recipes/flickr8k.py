@@ -10,7 +10,8 @@ and 19.5, `bottleneck` 19.9, 0.473 and 19.2, `hard` 16.3, 0.334 and 17.0.
 
 from dataclasses import dataclass
 
-from pipelines.captioning import CaptioningRecipe, option
+from pipelines.captioning import CaptioningRecipe
+from pipelines.recipe import option
 
 
 @dataclass(frozen=True, kw_only=True)

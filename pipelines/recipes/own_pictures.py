@@ -13,7 +13,7 @@ BLEU-4 21.9; before 0.146 and 6.0, from scratch 0.317 and 19.1
 
 from dataclasses import dataclass
 
-from pipelines.captioning import option
+from pipelines.recipe import option
 from pipelines.recipes.flickr8k import Flickr8k
 
 

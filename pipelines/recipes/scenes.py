@@ -10,7 +10,8 @@ Expected on unseen scenes: 99 % of captions exactly right, pointing 99 %.
 from dataclasses import dataclass
 
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from pipelines.captioning import CaptioningRecipe, option
+from pipelines.captioning import CaptioningRecipe
+from pipelines.recipe import option
 
 
 @dataclass(frozen=True, kw_only=True)

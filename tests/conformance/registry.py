@@ -1,7 +1,7 @@
 """One entry a layer; it inherits every test of the matrix."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import keras
 import numpy as np
@@ -27,6 +27,7 @@ from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConf
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
@@ -79,6 +80,7 @@ def _decoder(reader, **kwargs):
 
 
 TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
+CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
@@ -139,6 +141,11 @@ CASES = {
     "transformer_encoder": Case(lambda **k: TransformerEncoder(TRANSFORMER, **k), (KEYS,)),
     "transformer_decoder": Case(
         lambda **k: TransformerDecoder(TRANSFORMER, 0, **k), ((2, 11), KEYS), integers=((0, 17),)
+    ),
+    "transformer_caption_decoder": Case(
+        lambda **k: TransformerCaptionDecoder(CAPTION_TRANSFORMER, 1, 0, **k),
+        DECODER_INPUTS,
+        integers=((1, 13),),
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)

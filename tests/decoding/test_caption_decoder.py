@@ -1,6 +1,5 @@
-"""Decoding with the recurrent caption decoder equals its teacher-forced pass."""
+"""Decoding with a caption decoder equals its teacher-forced pass."""
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -9,15 +8,26 @@ from keras_attn.contracts import START_ID
 from keras_attn.decoding import Beam, MinimumLength, Sampling
 from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.transformer_config import TransformerConfig
 from tests.decoding.test_decode import run
 
 PREFIX = np.array([[5, 7, 4], [11, 0, 0]], "int32")
 FEATURES = np.random.default_rng(3).normal(size=(2, 3, 5)).astype("float32")
 
 
-@pytest.fixture
-def decoder():
-    made = CaptionDecoder(CaptionDecoderConfig(13, 5, 7, None, 0.0), AttentionReader(11))
+TRANSFORMER = TransformerConfig(13, None, 2, 6, 11, 2, 3, 5, 0.0, tied="none", norm="pre")
+DECODERS = {
+    "recurrent": lambda: CaptionDecoder(
+        CaptionDecoderConfig(13, 5, 7, None, 0.0), AttentionReader(11)
+    ),
+    "transformer": lambda: TransformerCaptionDecoder(TRANSFORMER, 1, 0),
+}
+
+
+@pytest.fixture(params=DECODERS)
+def decoder(request):
+    made = DECODERS[request.param]()
     made.build((None, 3, 5), (None, None, None))
     random = np.random.default_rng(5)
     for weight in made.trainable_weights:
@@ -42,14 +52,17 @@ def test_token_scores_and_weights(decoder, strategy, prefix):
 
 def test_prefill_is_stepping(decoder):
     prefix = np.pad(PREFIX, ((0, 0), (1, 0)), constant_values=START_ID)
-    memory, state = decoder.start(FEATURES, 4)
-    result = decoder.prefill(ops.array(prefix), memory, state)
+    both, state = decoder.start(FEATURES, 5)
+    result = decoder.prefill(ops.array(prefix), both, state)
     for row, tokens in enumerate(prefix):
-        memory, state = decoder.start(FEATURES[row : row + 1], 4)
+        memory, state = decoder.start(FEATURES[row : row + 1], 5)
         for token in tokens[tokens > 0]:
             step = decoder.step(ops.array([token]), memory, state)
             state = step.state
         np.testing.assert_allclose(result.logits[row], step.logits[0], atol=1e-5)
         np.testing.assert_allclose(result.weights[row], step.weights[0], atol=1e-6)
-        for one, other in zip(keras.tree.flatten(result.state), keras.tree.flatten(state)):
-            np.testing.assert_allclose(one[row], other[0], atol=1e-5)
+        result_after, step_after = (
+            decoder.step(ops.array([7] * rows), *carried)
+            for rows, carried in ((2, (both, result.state)), (1, (memory, state)))
+        )
+        np.testing.assert_allclose(result_after.logits[row], step_after.logits[0], atol=1e-5)

@@ -13,10 +13,16 @@ from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from tests.training import tiny
 
+MODELS = {
+    "recurrent": tiny.captioner,
+    "transformer": tiny.transformer_captioner,
+    "no_encoder": lambda: tiny.transformer_captioner(encoder_layers=0),
+}
 
-@pytest.fixture
-def model():
-    return tiny.captioner()
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return MODELS[request.param]()
 
 
 def test_steps_equal_teacher_forcing(model):
@@ -25,7 +31,7 @@ def test_steps_equal_teacher_forcing(model):
     output = model(inputs)
     logits, weights = output[LOGITS], output[WEIGHTS]
     for caption in range(tokens.shape[1]):
-        memory, state = model.start(inputs[IMAGE], 1)
+        memory, state = model.start(inputs[IMAGE], tokens.shape[2])
         for time in range(tokens.shape[2]):
             result = model.step(tf.constant(tokens[:, caption, time]), memory, state)
             state = result.state
@@ -104,7 +110,7 @@ def test_decoding_under_xla_equals_plain(model, strategy):
 
 
 def test_bad_arguments(model):
-    with pytest.raises(ValueError, match="Expected a CaptionDecoder"):
+    with pytest.raises(ValueError, match="Expected a CaptionDecoder or a"):
         Captioner(model.encoder, None, (5, 7))
     with pytest.raises(ValueError, match="attention_penalty=-1"):
         Captioner(model.encoder, model.decoder, (5, 7), -1)
@@ -112,3 +118,5 @@ def test_bad_arguments(model):
         CaptionDecoderConfig(17, dropout=1)
     with pytest.raises(ValueError, match="vocabulary_size=0"):
         CaptionDecoderConfig(0)
+    with pytest.raises(ValueError, match="encoder_layers=-1"):
+        tiny.transformer_captioner(encoder_layers=-1)

@@ -7,6 +7,8 @@ from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.transformer_config import TransformerConfig
 
 SIZE = (11, 13)
 VOCABULARY = 17
@@ -17,6 +19,15 @@ def captioner(vocabulary=VOCABULARY, penalty=0.7, dropout=0.0, size=SIZE):
     decoder = CaptionDecoder(
         CaptionDecoderConfig(vocabulary, 5, 7, 3, dropout), AttentionReader(5), name="decoder"
     )
+    model = Captioner(SmallConvEncoder((3, 5), (2, 2)), decoder, size, penalty)
+    model.build()
+    return model
+
+
+def transformer_captioner(vocabulary=VOCABULARY, penalty=0.7, encoder_layers=1, size=SIZE):
+    """As `captioner`, with a Transformer in the place of the recurrent decoder."""
+    sizes = TransformerConfig(vocabulary, None, 2, 6, 11, 2, 3, 3, 0.0, norm="pre", tied="decoder")
+    decoder = TransformerCaptionDecoder(sizes, encoder_layers, name="decoder")
     model = Captioner(SmallConvEncoder((3, 5), (2, 2)), decoder, size, penalty)
     model.build()
     return model

@@ -1,0 +1,114 @@
+"""The Transformer as a caption decoder: grid features in, one word piece a step out."""
+
+from dataclasses import asdict, replace
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.encoder_decoder import StepsOfDecoder
+from keras_attn.models.transformer_config import LEARNED, TransformerConfig
+from keras_attn.models.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer_encoder import TransformerEncoder
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
+    """A Transformer's encoder over the places of a picture, and its decoder over the caption.
+
+        keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector a place
+        logits_t = decoder(y_1 … y_{t−1}, keys)
+
+    Without encoder layers the decoder reads the features a_i themselves, as it should where they
+    come from a Transformer already (`VisionTransformer`). It is a `contracts.Stepper` whose context
+    is the features.
+
+    Args:
+        config: `TransformerConfig` of one vocabulary, that of the captions.
+        encoder_layers: int ≥ 0. Layers of the encoder; their sizes are those of `config`.
+        weights_layer: int, −N to N − 1. The decoder layer whose attention to the picture, averaged
+            over its heads, is returned.
+
+    Call arguments:
+        features: float (B, S, D).
+        tokens: int32 (B, C, T), decoder input of C captions a picture.
+
+    Returns:
+        logits: float32 (B, C, T, V).
+        weights: float32 (B, C, T, S).
+
+    Raises:
+        ValueError: encoder_layers < 0; weights_layer outside −N..N − 1.
+
+    Example:
+        >>> sizes = TransformerConfig(13, None, 1, 6, 7, 2, 3, 3, tied="decoder")
+        >>> decoder = TransformerCaptionDecoder(sizes, encoder_layers=1)
+        >>> logits, weights = decoder(ops.ones((2, 11, 5)), ops.ones((2, 3, 7), "int32"))
+        >>> tuple(logits.shape), tuple(weights.shape)
+        ((2, 3, 7, 13), (2, 3, 7, 11))
+
+    Source: Vaswani et al. 2017, arXiv:1706.03762, with the features of Xu et al. 2015,
+    arXiv:1502.03044. Differs: places have learned positions, and words those of `config`.
+    """
+
+    def __init__(self, config, encoder_layers=0, weights_layer=-1, **kwargs):
+        super().__init__(**kwargs)
+        if encoder_layers:
+            check_width("encoder_layers", encoder_layers)
+        self.config, self.encoder_layers = config, encoder_layers
+        policy = self.dtype_policy
+        self.feature_projection = None
+        if encoder_layers:
+            self.feature_projection = keras.layers.Dense(
+                config.model_units, name="feature_projection", dtype=policy
+            )
+        self.encoder = None
+        self.decoder = TransformerDecoder(config, weights_layer, name="decoder", dtype=policy)
+
+    def build(self, features_shape, tokens_shape=None):
+        units = features_shape[-1]
+        if self.encoder_layers:
+            self.feature_projection.build(features_shape)
+            places = {"positions": LEARNED, "max_length": features_shape[1]}
+            sizes = replace(self.config, layers=self.encoder_layers, **places)
+            self.encoder = TransformerEncoder(sizes, name="encoder", dtype=self.dtype_policy)
+            units = self.config.model_units
+            self.encoder.build((None, None, units))
+        self.decoder.build((None, None), (None, None, units))
+
+    def call(self, features, tokens, training=None):
+        captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
+        keys = ops.repeat(self.keys(features, training), captions, axis=0)
+        logits, _, cross = self.decoder(ops.reshape(tokens, (-1, length)), keys, training=training)
+        weights = self.decoder.average(cross)
+        grouped = (-1, captions, length)
+        return (
+            ops.reshape(logits, (*grouped, logits.shape[-1])),
+            ops.reshape(weights, (*grouped, keys.shape[1])),
+        )
+
+    def keys(self, features, training=None):
+        """What the decoder attends to: float (B, S, E), compute dtype, from features (B, S, D)."""
+        features = ops.cast(features, self.compute_dtype)
+        if self.encoder is None:
+            return features
+        return self.encoder(self.feature_projection(features), training=training)[0]
+
+    def start(self, context, length):
+        """Memory and first state of each picture, from features (B, S, D); see `Stepper`."""
+        keys = self.keys(context, training=False)
+        everywhere = ops.ones(ops.shape(keys)[:2], dtype="bool")
+        return self.decoder.start((keys, everywhere), length)
+
+    def get_config(self):
+        config = {
+            "config": asdict(self.config),
+            "encoder_layers": self.encoder_layers,
+            "weights_layer": self.decoder.weights_layer,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(TransformerConfig(**config.pop("config")), **config)
