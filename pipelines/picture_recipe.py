@@ -9,12 +9,14 @@ from typing import ClassVar
 import keras
 
 from keras_attn.decoding import Beam
+from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.serving.pictures import FITS, PictureFormat
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.optimizers import ClippedAdam
+from keras_attn.training.self_critical import SelfCritical
 from pipelines.batches import CaptionBatches
 from pipelines.caption_callbacks import caption_pictures, caption_scoring
 from pipelines.caption_data import CaptionData
@@ -58,6 +60,9 @@ class PictureRecipe(Recipe):
     fine_tune: bool = option(False, "train the encoder too, without a feature cache")
     fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
     encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
+    self_critical: int = option(
+        0, "captions sampled a picture and rewarded by CIDEr-D, once trained; 0: cross-entropy"
+    )
     monitor: str = option("val_cider_d", "metric that picks the best epoch")
 
     def __post_init__(self):
@@ -66,6 +71,11 @@ class PictureRecipe(Recipe):
             raise ValueError(
                 "Expected fine_tune with fine_tune_from. Received: "
                 f"fine_tune={self.fine_tune}, fine_tune_from={self.fine_tune_from}"
+            )
+        if self.self_critical and (self.self_critical < 2 or self.own_words):
+            raise ValueError(
+                "Expected self_critical >= 2 or 0, and own_words=0 with it. Received: "
+                f"self_critical={self.self_critical}, own_words={self.own_words}"
             )
 
     def encoder(self):
@@ -100,6 +110,15 @@ class PictureRecipe(Recipe):
         slow = {"slow_rate": self.encoder_rate, "slow_from": self.fine_tune_from}
         slow["slow_layer"] = model.encoder.name
         return ClippedAdam(self.rates(steps), self.clip_norm, **slow)
+
+    def attach(self, model, data):
+        """See `Recipe`: self-critical training."""
+        if self.self_critical:
+            reward = ConsensusReward([one.captions for one in data.splits["train"]])
+            stage = SelfCritical(
+                reward, data.tokenizer, self.self_critical, self.lengths[-1], self.seed
+            )
+            stage.attach(model)
 
     def thaw_step(self):
         """See `Recipe`."""

@@ -155,6 +155,9 @@ class Recipe(abc.ABC):
             share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)
             ScheduledSampling(share, seed=self.seed).attach(model)
 
+    def attach(self, model, data: TrainingData) -> None:  # noqa: B027
+        """Gives a compiled model training steps of another kind, where the recipe has them."""
+
     @abc.abstractmethod
     def load(self, data, cache=None, source=None, replicas: int = 1) -> TrainingData:
         """Reads data, learns tokenizers and makes the data sets.

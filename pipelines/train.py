@@ -76,6 +76,7 @@ def train(
                 source.start(recipe, model)
             steps = loaded.steps * recipe.epochs
             recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
+            recipe.attach(model, loaded)
         facts = {"precision": policy, "strategy": strategy, recipe.unit: counts}
         run.describe({**description, **facts})
         for key, tokenizer in loaded.tokenizers.items():

@@ -1,0 +1,42 @@
+"""The reward equals pycocoevalcap's CIDEr-D, caption by caption."""
+
+import numpy as np
+import pytest
+from pycocoevalcap.cider.cider import Cider
+
+from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.text.ptb_tokenizer import ptb_tokenize
+
+REFERENCES = [
+    ["A dog runs over green grass .", "Two dogs play in the grass"],
+    ["A man in a red shirt climbs a rock", "A climber on a rock face", "A man climbs"],
+    ["Children play with a ball", "A ball , a child and a dog"],
+]
+CAPTIONS = ["a dog runs over green grass", "a man a man climbs a rock", "a"]
+
+
+def test_equals_pycocoevalcap():
+    truth = {
+        place: [" ".join(ptb_tokenize(text)) for text in own]
+        for place, own in enumerate(REFERENCES)
+    }
+    found = {place: [" ".join(ptb_tokenize(text))] for place, text in enumerate(CAPTIONS)}
+    _, expected = Cider().compute_score(truth, found)
+    reward = ConsensusReward(REFERENCES, with_end=False)
+    scores = [reward.scores([one], own)[0] for one, own in zip(CAPTIONS, REFERENCES)]
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+    assert max(scores) > 1
+
+
+def test_the_end_is_a_word():
+    reward = ConsensusReward(REFERENCES)
+    whole, cut = reward.scores(["a man climbs", "a man climbs"], REFERENCES[1], [True, False])
+    assert whole > cut > 0
+
+
+def test_nothing_to_compare():
+    reward = ConsensusReward(REFERENCES)
+    assert reward.scores(["", "never seen"], REFERENCES[0])[1] == 0
+    assert reward.scores(["a dog"], []) == [0]
+    with pytest.raises(ValueError, match="Expected references of at least one example"):
+        ConsensusReward([])
