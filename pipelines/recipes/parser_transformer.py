@@ -3,8 +3,8 @@
 Command, on the CRAFT treebank:
     keras-attn train parser_transformer --data craft-treebank --out runs/parser
 
-Expected: F1 75.4 on dev (EVALB with COLLINS.prm, beam 4; right-branching has 20.9), about 50
-minutes on two CPU cores that do nothing else.
+Expected: F1 74.7 on dev (EVALB with COLLINS.prm, beam 4; right-branching has 20.9); 20 to 40
+minutes on two CPU cores.
 """
 
 from dataclasses import dataclass
