@@ -27,6 +27,8 @@ AT_LEAST_ONE = (
     "scored",
 )
 AT_LEAST_ZERO = (
+    "no_repeat_ngram",
+    "self_critical",
     "encoder_layers",
     "feature_units",
     "attention_penalty",

@@ -122,8 +122,11 @@ def _parser():
 
     one = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
     one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("inputs", nargs="*", metavar="PICTURE|TEXT", help="'-': lines of the input")
+    one.add_argument(
+        "inputs", nargs="*", metavar="PICTURE|TEXT", help="also folders, patterns; '-': input lines"
+    )
     one.add_argument("--file", help="one path or text a line; '-' is standard input")
+    one.add_argument("--json", action="store_true", help="print JSON lines")
 
     one = command("score", commands.score, "how probable a text is, given another or a picture")
     one.add_argument("folder", metavar="saved_models/NAME")

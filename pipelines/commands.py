@@ -1,12 +1,10 @@
 """What the commands of the command line do with what was given."""
 
-import re
 import sys
 from dataclasses import fields
 from pathlib import Path
 
 from keras_attn.whole_file import whole_file
-from pipelines.readers.record import check_utf8
 from pipelines.recipes import recipe_name, recipe_names, recipe_summary
 
 
@@ -80,43 +78,9 @@ def export(arguments) -> None:
 
 def predict(arguments) -> None:
     """Prints the answers of a SavedModel."""
-    from keras_attn.contracts import ERROR, SCORE, TEXT
-    from keras_attn.decoding import DEAD
-    from pipelines.predict import saved_model
+    from pipelines.answers import print_answers
 
-    given: list[tuple[str, str]] = []
-    for one in arguments.inputs:
-        given += _lines("-") if one == "-" else [("", one)]
-    given += _lines(arguments.file) if arguments.file else []
-    if not given:
-        empty = arguments.file or ("standard input" if arguments.inputs else "")
-        received = f"nothing in {empty}" if empty else "nothing"
-        raise ValueError(f"Expected something to ask, or --file FILE. Received: {received}")
-    saved, failed = saved_model(arguments.folder), []
-    reasons = saved.reasons([asked for _, asked in given])
-    answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
-    for (place, asked), reason in zip(given, reasons):
-        answer = {ERROR: reason.encode()} if reason else next(answers)
-        shown = asked.encode(errors="surrogateescape").decode(errors="replace")
-        if error := answer[ERROR].decode():
-            failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
-            continue
-        line = re.sub(r"\s+", " ", shown.strip(), flags=re.ASCII)
-        for text, score in zip(answer[TEXT], answer[SCORE]):
-            if score > DEAD / 2:  # There may be fewer answers than asked for.
-                print(f"{line}\t{score:.2f}\t{text.decode()}")
-    if failed:
-        raise ValueError("\n".join(failed))
-
-
-def _lines(file):
-    """(place, line) of a file or of standard input; bytes that are not UTF-8 stay marked."""
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    check_utf8(data, "standard input" if file == "-" else file)
-    lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
-    lines = lines if lines[-1] else lines[:-1]
-    name = "line " if file == "-" else f"{file}:"
-    return [(f"{name}{n}", line.removesuffix("\r")) for n, line in enumerate(lines, 1)]
+    print_answers(arguments)
 
 
 def score(arguments) -> None:

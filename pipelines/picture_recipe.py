@@ -60,6 +60,9 @@ class PictureRecipe(Recipe):
     fine_tune: bool = option(False, "train the encoder too, without a feature cache")
     fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
     encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
+    no_repeat_ngram: int = option(
+        0, "so many pieces in a row occur once in an answer; 0: any number of times"
+    )
     self_critical: int = option(
         0, "captions sampled a picture and rewarded by CIDEr-D, once trained; 0: cross-entropy"
     )
@@ -137,7 +140,9 @@ class PictureRecipe(Recipe):
         """See `Recipe`."""
         strategy = Beam(beam_width, self.length_alpha, n_best)
         tokenizer = tokenizers[TARGET_TOKENIZER]
-        return CaptionService(model, tokenizer, strategy, self.lengths[-1], self.fit)
+        return CaptionService(
+            model, tokenizer, strategy, self.lengths[-1], self.fit, self.no_repeat_ngram
+        )
 
     def scoring(self, model, data):
         """See `Recipe`."""

@@ -2,6 +2,7 @@
 
 import abc
 import contextlib
+import glob
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,6 +21,10 @@ from keras_attn.viz.attention import Explanation, explanation_figure
 from keras_attn.viz.every_head import EveryHead
 from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
 from keras_attn.whole_file import whole_file
+from pipelines.readers.text_reader import PICTURE_SUFFIXES
+
+BATCH = 32
+"""What is asked at once."""
 
 
 class Saved(Requests):
@@ -41,13 +46,17 @@ class Saved(Requests):
         with whole_saved_model(self.folder):
             self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
+    def named(self, inputs: Sequence[str]) -> list[str]:
+        """The things that a user names, one by one."""
+        return list(inputs)
+
     @abc.abstractmethod
     def reasons(self, inputs: Sequence[str]) -> list[str]:
         """Why each thing that a user names cannot be asked; '' for those that can."""
 
     @abc.abstractmethod
     def answers(self, inputs: Sequence[str]) -> Iterable[dict]:
-        """Answers of `serving_default` for what a user names."""
+        """Answers of `serving_default` for what a user names, as they come."""
 
     @abc.abstractmethod
     def score_pair(self, first: str, second: str) -> dict:
@@ -85,16 +94,19 @@ class SavedCaptioner(CaptionRequests, Saved):
 
     scored = (IMAGE, CAPTION)
 
+    def named(self, inputs):
+        """See `Saved`: paths of pictures; of folders, and of patterns such as `holiday/*.jpg`, what
+        they hold, or themselves where that is nothing."""
+        return [path for one in inputs for path in _pictures(one) or [one]]
+
     def reasons(self, inputs):
         """See `Saved`: paths of pictures."""
-        return [
-            "a folder" if Path(path).is_dir() else "" if Path(path).is_file() else "no such file"
-            for path in inputs
-        ]
+        return [_no_picture(Path(path)) for path in inputs]
 
     def answers(self, inputs):
-        """See `Saved`: paths of pictures."""
-        return self.caption_files(inputs)
+        """See `Saved`: paths of pictures; files are read a batch at a time."""
+        for start in range(0, len(inputs), BATCH):
+            yield from self.caption_files(inputs[start : start + BATCH])
 
     def caption_files(self, paths: Sequence) -> list[dict]:
         """As `caption`, for files."""
@@ -138,7 +150,8 @@ class SavedTextModel(TextRequests, Saved):
 
     def answers(self, inputs):
         """See `Saved`: texts."""
-        return self.answer([_encoded(one) for one in inputs])
+        for start in range(0, len(inputs), BATCH):
+            yield from self.answer([_encoded(one) for one in inputs[start : start + BATCH]])
 
     def score_pair(self, first, second):
         """See `Saved`: texts."""
@@ -162,6 +175,24 @@ class SavedTextModel(TextRequests, Saved):
             figure = found.word_figure(word, layer) if heads is None else found.figure(heads)
         write_figure(figure, out)
         return found.text
+
+
+def _pictures(named):
+    """Paths of the pictures in a folder, at any depth, or of those that fit a pattern; in order."""
+    path = Path(named)
+    if path.is_file() or not (path.is_dir() or glob.has_magic(named)):
+        return []
+    inside = path.rglob("*") if path.is_dir() else map(Path, glob.glob(named, recursive=True))
+    return sorted(
+        str(one) for one in inside if one.suffix.lower() in PICTURE_SUFFIXES and one.is_file()
+    )
+
+
+def _no_picture(path):
+    """Why a path cannot be asked about; '' where it can."""
+    if path.is_dir():
+        return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"
+    return "" if path.is_file() else "no such file"
 
 
 def saved_model(folder) -> SavedCaptioner | SavedTextModel:

@@ -12,7 +12,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKENS,
 )
-from keras_attn.decoding import decode
+from keras_attn.decoding import NoRepeatedNgrams, decode
 from keras_attn.serving.answers import (
     answer_of,
     at_least_one,
@@ -35,13 +35,17 @@ class CaptionService(tf.Module):
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
         max_length: int. Longest caption in pieces, end token included.
         fit: "squash" or "crop", as in training; see `PictureFormat`.
+        no_repeat_ngram: int ≥ 0. So many pieces in a row occur once in a caption; 0: any number of
+            times.
     """
 
-    def __init__(self, model, tokenizer, strategy, max_length, fit="squash"):
+    def __init__(self, model, tokenizer, strategy, max_length, fit="squash", no_repeat_ngram=0):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
         self.strategy, self.max_length = strategy, max_length
         self.picture_format = PictureFormat(*model.image_size, fit)
+        self.no_repeat_ngram = no_repeat_ngram
+        self.constraints = [NoRepeatedNgrams(no_repeat_ngram)] if no_repeat_ngram else []
 
     def caption(self, image):
         """Answers with text.
@@ -75,7 +79,14 @@ class CaptionService(tf.Module):
     def _answer(self, image, with_weights):
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         with cast_once(self.model.decoder):
-            result = decode(self.model, pictures, self.strategy, self.max_length, with_weights)
+            result = decode(
+                self.model,
+                pictures,
+                self.strategy,
+                self.max_length,
+                with_weights,
+                self.constraints,
+            )
         answer = answer_of(result, self.tokenizer, reasons)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
@@ -139,4 +150,5 @@ class CaptionService(tf.Module):
             "max_length": self.max_length,
             "image_size": list(self.model.image_size),
             "fit": self.picture_format.fit,
+            "no_repeat_ngram": self.no_repeat_ngram,
         }

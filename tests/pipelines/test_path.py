@@ -13,7 +13,7 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.captioning import MONITORS
+from pipelines.picture_recipe import MONITORS
 from pipelines.cli import main
 from pipelines.export import export
 from pipelines.recipes import load_recipe, recipe_names
@@ -84,6 +84,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
     assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [picture] * 2
+    check_many(model, data, tmp_path / "many", capsys)
     ask = ["score", str(model), "--image", picture, "--caption"]
     assert main([*ask, "a large red circle"]) == 0
     path, score, caption = capsys.readouterr().out.rstrip("\n").split("\t")
@@ -95,6 +96,28 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     with Image.open(out) as image:
         assert image.format == "PNG" and image.width > 300
     assert [one.name for one in tmp_path.iterdir() if "partial" in one.name] == []
+
+
+def check_many(model, data, folder, capsys):
+    """Folders, patterns and JSON lines; what cannot be read is told, and nothing else suffers."""
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "empty").mkdir()
+    names = [folder / "b.PNG", folder / "deeper" / "a.png", folder / "z.png"]
+    for path in names[:2]:
+        shutil.copyfile(data / "images" / "test_00000.png", path)
+    names[2].write_bytes(b"no picture")
+    (folder / "notes.txt").write_text("no picture either")
+    assert main(["predict", str(model), str(folder), "--json"]) == 2
+    said = capsys.readouterr()
+    found = [json.loads(line) for line in said.out.splitlines()]
+    assert [one["image"] for one in found] == [str(one) for one in names]
+    assert len(found[0]["text"]) == len(found[0]["score"]) == 2 and found[0]["score"][0] < 0
+    assert found[0] == {**found[1], "image": str(names[0])}
+    assert set(found[2]) == {"image", "error"} and f"{names[2]}: " in said.err
+    assert main(["predict", str(model), str(folder / "**" / "*.png"), str(folder / "empty")]) == 2
+    said = capsys.readouterr()
+    assert [line.split("\t")[0] for line in said.out.splitlines()] == [str(names[1])] * 2
+    assert f"{folder / 'empty'}: a folder without pictures (.jpg, .jpeg, .png" in said.err
 
 
 def test_export_in_bfloat16(run, tmp_path, capsys):
