@@ -116,13 +116,16 @@ class CaptionService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(image), tf.shape(caption), "Expected as many captions as pictures."
         )
+        image, count = at_least_one(image)
+        caption, _ = at_least_one(caption)
         pictures, _, reasons = self.picture_format.decode_batch(image)
         inputs, targets, counts = targets_of(caption, self.tokenizer, self.max_length)
         with cast_once(self.model.decoder):
             batch = {IMAGE: pictures, TOKENS: inputs[:, None]}
             logits = self.model(batch, training=False)[LOGITS][:, 0]
         long = too_long("a caption", counts, self.max_length)
-        return scores_of(logits, targets, first_reason(reasons, long))
+        answer = scores_of(logits, targets, first_reason(reasons, long))
+        return {key: value[:count] for key, value in answer.items()}
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
