@@ -3,10 +3,12 @@
 from typing import Any, NamedTuple
 
 import keras
+from keras import ops
 
 from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import POST, Residual
+from keras_attn.ops.cached_attention import hypotheses_of
 
 
 class BlockMemory(NamedTuple):
@@ -42,14 +44,14 @@ class TransformerDecoderBlock(keras.layers.Layer):
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
 
     Call arguments:
-        inputs: float (B, T, D).
-        keys: float (B, S, E). The encoder's output.
+        inputs: float (N, T, D), N = B·C: C sequences for each of B examples, which are neighbors.
+        keys: float (B, S, E). The encoder's output; projected once for all C.
         keys_mask: bool (B, S); True = attend. Filled in by Keras where the keys carry a mask.
 
     Returns:
-        outputs: (B, T, D), compute dtype.
-        weights: float32 (B, H, T, T), of the self-attention.
-        cross_weights: float32 (B, H, T, S), of the attention to the keys.
+        outputs: (N, T, D), compute dtype.
+        weights: float32 (N, H, T, T), of the self-attention.
+        cross_weights: float32 (N, H, T, S), of the attention to the keys.
 
     Raises:
         ValueError: a width < 1; a probability outside [0, 1); another `norm`.
@@ -112,12 +114,25 @@ class TransformerDecoderBlock(keras.layers.Layer):
         attending, crossing, feeding = self.residuals
         attended, weights = self.attention(attending.enter(inputs), training=training)
         inputs = attending.leave(inputs, attended, training)
-        attended, cross_weights = self.cross_attention(
-            crossing.enter(inputs), keys, keys_mask=keys_mask, training=training
-        )
+        attended, cross_weights = self._cross(crossing.enter(inputs), keys, keys_mask, training)
         inputs = crossing.leave(inputs, attended, training)
         fed = self.feed_forward(feeding.enter(inputs), training=training)
         return feeding.leave(inputs, fed, training), weights, cross_weights
+
+    def _cross(self, query, keys, keys_mask, training):
+        """Attention of queries (N, T, D) to keys (B, S, E), N = B·C, as one of (B, C·T, D)."""
+        examples, (rows, length, units) = ops.shape(keys)[0], ops.shape(query)
+        shared = hypotheses_of(rows, examples)
+        attended, weights = self.cross_attention(
+            ops.reshape(query, (examples, shared * length, units)),
+            keys,
+            keys_mask=keys_mask,
+            training=training,
+        )
+        split = (examples, self.heads, shared, length, ops.shape(weights)[-1])
+        weights = ops.swapaxes(ops.reshape(weights, split), 1, 2)
+        whole = (rows, self.heads, length, split[-1])
+        return ops.reshape(attended, (rows, length, units)), ops.reshape(weights, whole)
 
     def start(self, keys):
         """`BlockMemory` of the encoder's output, float (B, S, E)."""

@@ -77,11 +77,11 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
         self.decoder.build((None, None), (None, None, units))
 
     def call(self, features, tokens, training=None):
-        captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
-        keys = ops.repeat(self.keys(features, training), captions, axis=0)
-        logits, _, cross = self.decoder(ops.reshape(tokens, (-1, length)), keys, training=training)
+        grouped = tuple(ops.shape(tokens))
+        rows = ops.reshape(tokens, (grouped[0] * grouped[1], grouped[2]))
+        keys = self.keys(features, training)
+        logits, _, cross = self.decoder(rows, keys, training=training)
         weights = self.decoder.average(cross)
-        grouped = (-1, captions, length)
         return (
             ops.reshape(logits, (*grouped, logits.shape[-1])),
             ops.reshape(weights, (*grouped, keys.shape[1])),

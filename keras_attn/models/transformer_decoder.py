@@ -62,14 +62,15 @@ class TransformerDecoder(keras.layers.Layer):
             heads, `step` and `prefill` return.
 
     Call arguments:
-        tokens: int32 (B, T), decoder input; padding only at its end.
+        tokens: int32 (N, T), decoder input; padding only at its end. N = B·C: the C sequences of an
+            example are neighbors.
         keys: float (B, S, E). The encoder's output.
         keys_mask: bool (B, S); True = attend.
 
     Returns:
-        logits: float32 (B, T, V).
-        weights: tuple of N float32 (B, H, T, T), by layer: self-attention.
-        cross_weights: tuple of N float32 (B, H, T, S), by layer: attention to the keys.
+        logits: float32 (N, T, V).
+        weights: tuple of float32 (N, H, T, T), by layer: self-attention.
+        cross_weights: tuple of float32 (N, H, T, S), by layer: attention to the keys.
 
     Raises:
         ValueError: weights_layer outside −N..N − 1.

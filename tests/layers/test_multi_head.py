@@ -199,3 +199,16 @@ def test_bad_arguments():
         TransformerDecoderBlock(2, 3, 3, 7, epsilon=0)
     with pytest.raises(ValueError, match="Received: units=0"):
         ScaledEmbedding(3, 0)
+
+
+def test_sequences_share_the_keys_of_their_example():
+    block = TransformerDecoderBlock(2, 3, 5, 13, norm="pre", use_bias=True)
+    random = np.random.default_rng(3)
+    inputs, keys = (
+        random.normal(size=shape).astype("float32") for shape in ((6, 5, 7), (2, 11, 7))
+    )
+    keys_mask = np.arange(11) < np.array([[11], [4]])
+    found = block(inputs, keys, keys_mask=keys_mask)
+    alone = block(inputs, np.repeat(keys, 3, axis=0), keys_mask=np.repeat(keys_mask, 3, axis=0))
+    for one, other in zip(found, alone):
+        np.testing.assert_allclose(one, other, atol=1e-6)

@@ -13,9 +13,9 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.picture_recipe import MONITORS
 from pipelines.cli import main
 from pipelines.export import export
+from pipelines.picture_recipe import MONITORS
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
