@@ -4,10 +4,12 @@ from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.general_attention import GeneralAttention
+from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
+from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
@@ -20,10 +22,12 @@ __all__ = [
     "DotAttention",
     "FeedForward",
     "GeneralAttention",
+    "GridPositions",
     "LearnedPositions",
     "MultiHeadAttention",
     "MultiplicativeAttention",
     "NextSource",
+    "PatchEncoder",
     "RestrictedSelfAttention",
     "ScaledDotAttention",
     "ScaledEmbedding",

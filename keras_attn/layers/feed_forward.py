@@ -8,6 +8,9 @@ from keras import ops
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.linear import EXTRA, linear, loop_kernel
 
+RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
+ACTIVATIONS = (RELU, GELU, GELU_TANH)
+
 
 class FeedForwardKernels(NamedTuple):
     """The weights of a `FeedForward`, cast once: hidden (D, F), (F,), output (F, D), (D,)."""
@@ -20,12 +23,14 @@ class FeedForwardKernels(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class FeedForward(keras.layers.Layer):
-    """Two layers at each position alike: max(0, x W_1 + b_1) W_2 + b_2.
+    """Two layers at each position alike: f(x W_1 + b_1) W_2 + b_2.
 
     Args:
         hidden_units: int > 0. Width F between the two.
         dropout: probability. On the hidden layer; 0 in the paper.
         kernel_initializer: Keras initializer of W_1 and W_2.
+        activation: f. "relu", max(0, x) as in the paper; "gelu", x · Φ(x) by the error function;
+            or "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
 
     Call arguments:
         inputs: float (..., D).
@@ -34,22 +39,32 @@ class FeedForward(keras.layers.Layer):
         (..., D), compute dtype.
 
     Raises:
-        ValueError: hidden_units < 1; dropout outside [0, 1).
+        ValueError: hidden_units < 1; dropout outside [0, 1); another activation.
 
     Example:
         >>> tuple(FeedForward(7)(ops.ones((2, 3, 5))).shape)
         (2, 3, 5)
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.3.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.3; "gelu" and "gelu_tanh" Hendrycks and Gimpel
+    2016, arXiv:1606.08415.
     """
 
-    def __init__(self, hidden_units, dropout=0.0, kernel_initializer="glorot_uniform", **kwargs):
+    def __init__(
+        self,
+        hidden_units,
+        dropout=0.0,
+        kernel_initializer="glorot_uniform",
+        activation=RELU,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         check_width("hidden_units", hidden_units)
         if not 0 <= dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
+        check_activation(activation)
         self.supports_masking = True
         self.hidden_units, self.dropout = hidden_units, dropout
+        self.activation = activation
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.hidden_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
@@ -85,9 +100,14 @@ class FeedForward(keras.layers.Layer):
 
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""
-        hidden = ops.relu(linear(inputs, kernels.hidden, kernels.hidden_bias))
+        hidden = self._activate(linear(inputs, kernels.hidden, kernels.hidden_bias))
         hidden = self.hidden_dropout(hidden, training=training)
         return linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
+
+    def _activate(self, inputs):
+        if self.activation == RELU:
+            return ops.relu(inputs)
+        return ops.gelu(inputs, approximate=self.activation == GELU_TANH)
 
     def call(self, inputs, training=None):
         return self.apply(inputs, self.kernels(), training)
@@ -97,5 +117,14 @@ class FeedForward(keras.layers.Layer):
             "hidden_units": self.hidden_units,
             "dropout": self.dropout,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "activation": self.activation,
         }
         return {**super().get_config(), **config}
+
+
+def check_activation(activation):
+    """Raises ValueError unless `activation` is one of ACTIVATIONS."""
+    if activation not in ACTIVATIONS:
+        raise ValueError(
+            f"Expected activation in {ACTIVATIONS}. Received: activation={activation!r}"
+        )

@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_attn.layers.feed_forward import FeedForward
+from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import POST, Residual
 
@@ -21,6 +21,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         norm: "post", LN(x + f(x)) as in the paper, or "pre", x + f(LN(x)).
         use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
+        activation: "relu", "gelu" or "gelu_tanh". Of the feed-forward net.
 
     Call arguments:
         inputs: float (B, S, D).
@@ -33,7 +34,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         weights: float32 (B, H, S, S).
 
     Raises:
-        ValueError: a width < 1; a probability outside [0, 1); another `norm`.
+        ValueError: a width < 1; a probability outside [0, 1); another `norm` or activation.
 
     Example:
         >>> from keras import ops
@@ -56,6 +57,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         norm=POST,
         use_bias=False,
         epsilon=1e-6,
+        activation=RELU,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -63,6 +65,7 @@ class TransformerEncoderBlock(keras.layers.Layer):
         self.heads, self.key_units, self.value_units = heads, key_units, value_units
         self.hidden_units, self.dropout, self.weight_dropout = hidden_units, dropout, weight_dropout
         self.norm, self.use_bias, self.epsilon = norm, bool(use_bias), epsilon
+        self.activation = activation
         policy = self.dtype_policy
         self.attention = MultiHeadAttention(
             heads,
@@ -73,7 +76,9 @@ class TransformerEncoderBlock(keras.layers.Layer):
             name="attention",
             dtype=policy,
         )
-        self.feed_forward = FeedForward(hidden_units, name="feed_forward", dtype=policy)
+        self.feed_forward = FeedForward(
+            hidden_units, activation=activation, name="feed_forward", dtype=policy
+        )
         self.residuals = [
             Residual(norm, dropout, epsilon, name=f"{name}_residual", dtype=policy)
             for name in ("attention", "feed_forward")
@@ -111,5 +116,6 @@ class TransformerEncoderBlock(keras.layers.Layer):
             "norm": self.norm,
             "use_bias": self.use_bias,
             "epsilon": self.epsilon,
+            "activation": self.activation,
         }
         return {**super().get_config(), **config}

@@ -7,6 +7,7 @@ from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
+from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer import Transformer
@@ -14,9 +15,12 @@ from keras_attn.models.transformer_caption_decoder import TransformerCaptionDeco
 from keras_attn.models.transformer_config import PRESETS, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer_config import VIT_PRESETS, VisionTransformerConfig
 
 __all__ = [
     "PRESETS",
+    "VIT_PRESETS",
     "ApplicationsEncoder",
     "AttentionReader",
     "BottleneckReader",
@@ -25,6 +29,7 @@ __all__ = [
     "Captioner",
     "EfficientNetLite0Encoder",
     "HardAttentionReader",
+    "ImageClassifier",
     "MeanReader",
     "Parser",
     "SmallConvEncoder",
@@ -33,4 +38,6 @@ __all__ = [
     "TransformerConfig",
     "TransformerDecoder",
     "TransformerEncoder",
+    "VisionTransformer",
+    "VisionTransformerConfig",
 ]

@@ -11,10 +11,12 @@ from keras_attn.layers import (
     DotAttention,
     FeedForward,
     GeneralAttention,
+    GridPositions,
     LearnedPositions,
     MultiHeadAttention,
     MultiplicativeAttention,
     NextSource,
+    PatchEncoder,
     RestrictedSelfAttention,
     ScaledDotAttention,
     ScaledEmbedding,
@@ -26,11 +28,14 @@ from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
+from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 
 QUERY, KEYS = (2, 3, 5), (2, 11, 5)
 WIDE_KEYS = (2, 11, 7)
@@ -81,6 +86,22 @@ def _decoder(reader, **kwargs):
 
 TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
 CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
+VISION = VisionTransformerConfig(
+    (6, 10),
+    2,
+    2,
+    6,
+    11,
+    3,
+    0.2,
+    "token",
+    "gelu_tanh",
+    1e-5,
+    7,
+    None,
+    (0.1, 0.2, 0.3),
+    (0.4, 0.5, 0.6),
+)
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CASES = {
     "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
@@ -111,13 +132,20 @@ CASES = {
     "learned_positions": Case(
         lambda **k: LearnedPositions(13, "concatenate", 3, "he_normal", **k), ((2, 13, 5),)
     ),
+    "patch_encoder": Case(
+        lambda **k: PatchEncoder(3, 7, False, "he_normal", **k), ((2, 15, 33, 5),)
+    ),
+    "grid_positions": Case(lambda **k: GridPositions(3, 5, "he_normal", **k), ((2, 7, 11, 13),)),
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
-    "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", **k), (KEYS,)),
+    "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", "gelu", **k), (KEYS,)),
     "scaled_embedding": Case(
         lambda **k: ScaledEmbedding(13, 5, **k), ((2, 11),), integers=((0, 13),)
     ),
     "encoder_block": Case(
-        lambda **k: TransformerEncoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k), (KEYS,)
+        lambda **k: TransformerEncoderBlock(
+            2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, "gelu_tanh", **k
+        ),
+        (KEYS,),
     ),
     "decoder_block": Case(
         lambda **k: TransformerDecoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k),
@@ -149,5 +177,10 @@ CASES = {
     ),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)
+    ),
+    "vision_transformer": Case(lambda **k: VisionTransformer(VISION, **k), ((2, 14, 22, 3),)),
+    "image_classifier": Case(
+        lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
+        ((2, 6, 10, 3),),
     ),
 }

@@ -1,0 +1,91 @@
+"""Pictures as grids of vectors, one a patch."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class PatchEncoder(keras.layers.Layer):
+    """A linear map of each patch of P × P pixels, patches side by side.
+
+    The kernel (P, P, C, D) is that of a convolution whose stride is its size. Read as a matrix
+    (P·P·C, D) it multiplies what `keras.ops.image.extract_patches` returns.
+
+    Args:
+        patch_size: int > 0. P, in pixels.
+        units: int > 0. D.
+        use_bias: bool.
+        kernel_initializer: Keras initializer of the kernel.
+
+    Call arguments:
+        images: float (B, height, width, C).
+
+    Returns:
+        (B, height / P, width / P, D), compute dtype. A size that is unknown until it runs loses
+        the pixels that fill no patch.
+
+    Raises:
+        ValueError: a size < 1; a height or width that is no multiple of P ("Expected a height
+            that is a multiple of patch_size=16. Received: height=225").
+
+    Example:
+        >>> tuple(PatchEncoder(3, 7)(ops.zeros((2, 15, 33, 3))).shape)
+        (2, 5, 11, 7)
+
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.1, E of equation 1.
+    """
+
+    def __init__(
+        self, patch_size, units, use_bias=True, kernel_initializer="lecun_normal", **kwargs
+    ):
+        super().__init__(**kwargs)
+        check_width("patch_size", patch_size)
+        check_width("units", units)
+        self.patch_size, self.units, self.use_bias = patch_size, units, bool(use_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+    def build(self, images_shape):
+        shape = (self.patch_size, self.patch_size, images_shape[-1], self.units)
+        self.kernel = self.add_weight(
+            shape=shape, initializer=self.kernel_initializer, name="kernel"
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
+
+    def call(self, images):
+        self.compute_output_shape(images.shape)
+        outputs = ops.conv(
+            images,
+            ops.cast(self.kernel, self.compute_dtype),
+            strides=self.patch_size,
+            padding="valid",
+            data_format="channels_last",
+        )
+        return outputs + ops.cast(self.bias, self.compute_dtype) if self.use_bias else outputs
+
+    def compute_output_shape(self, images_shape):
+        batch, height, width, _ = images_shape
+        cells = [self._cells(name, size) for name, size in (("height", height), ("width", width))]
+        return (batch, *cells, self.units)
+
+    def _cells(self, name, size):
+        """How many patches make a size, None where it is unknown."""
+        if size is None:
+            return None
+        if size < 1 or size % self.patch_size:
+            raise ValueError(
+                f"Expected a {name} that is a multiple of patch_size={self.patch_size}. "
+                f"Received: {name}={size}"
+            )
+        return size // self.patch_size
+
+    def get_config(self):
+        config = {
+            "patch_size": self.patch_size,
+            "units": self.units,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
+        return {**super().get_config(), **config}

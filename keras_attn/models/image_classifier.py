@@ -1,0 +1,79 @@
+"""Pictures to classes."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.vision_transformer import VisionTransformer
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ImageClassifier(keras.Model):
+    """A picture encoder and a linear head; `compile` and `fit` train both.
+
+    Args:
+        encoder: `VisionTransformer`, whose pooled vector the head reads, or any layer from images
+            to a grid (B, grid height, grid width, D), whose mean it reads.
+        classes: int > 0.
+        kernel_initializer: Keras initializer of the head's kernel; zeros as in the paper's program.
+
+    Call arguments:
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255.
+        training: bool.
+
+    Returns:
+        logits: float32 (B, classes).
+
+    Raises:
+        ValueError: classes < 1.
+
+    Example:
+        >>> from keras_attn.models import SmallConvEncoder
+        >>> classifier = ImageClassifier(SmallConvEncoder((5, 7), (2, 2)), 3)
+        >>> tuple(classifier(ops.zeros((2, 13, 11, 3))).shape)
+        (2, 3)
+
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.2.
+    """
+
+    def __init__(self, encoder, classes, kernel_initializer="zeros", **kwargs):
+        super().__init__(**kwargs)
+        check_width("classes", classes)
+        self.encoder, self.classes = encoder, classes
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.head = keras.layers.Dense(
+            classes, kernel_initializer=self.kernel_initializer, name="head", dtype="float32"
+        )
+
+    def build(self, images_shape):
+        if not self.encoder.built:
+            self.encoder.build(images_shape)
+        units = self.encoder.compute_output_shape(images_shape)[-1]
+        if isinstance(self.encoder, VisionTransformer):
+            units = self.encoder.config.pooled_units
+        self.head.build((None, units))
+
+    def call(self, images, training=None):
+        if isinstance(self.encoder, VisionTransformer):
+            vector, _ = self.encoder.pool(images, training=training)
+        else:
+            grid = self.encoder(images, training=training)
+            vector = ops.mean(ops.cast(grid, "float32"), axis=(1, 2))
+        return self.head(vector)
+
+    def compute_output_shape(self, images_shape):
+        return (images_shape[0], self.classes)
+
+    def get_config(self):
+        config = {
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "classes": self.classes,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
+        return cls(encoder, **config)

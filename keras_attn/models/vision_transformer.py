@@ -1,0 +1,162 @@
+"""The Vision Transformer."""
+
+from dataclasses import asdict
+
+import keras
+from keras import ops
+
+from keras_attn.layers.grid_positions import GridPositions
+from keras_attn.layers.patch_encoder import PatchEncoder
+from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
+from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class VisionTransformer(keras.layers.Layer):
+    """A Transformer's encoder over the patches of a picture.
+
+        z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)
+
+    The layer normalizes the pixels itself, (x / 255 − μ) / σ, and has all its variables as soon as
+    it is made. Pictures may have another size than `config.image_size`, as long as it is known
+    when the graph is made: the positions are interpolated, see `GridPositions`.
+
+    Args:
+        config: `VisionTransformerConfig`. Its `classes` are for an `ImageClassifier`.
+
+    Call arguments:
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; height and width
+            multiples of the patch size.
+        training: bool.
+
+    Returns:
+        features: (B, height / P, width / P, D), compute dtype: y of the patches.
+
+    Raises:
+        ValueError: pictures that patches do not fill, or of unknown size.
+
+    Example:
+        >>> sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
+        >>> encoder = VisionTransformer(sizes)
+        >>> tuple(encoder(ops.zeros((2, 15, 21, 3))).shape)
+        (2, 5, 7, 10)
+        >>> vector, weights = encoder.pool(ops.zeros((2, 9, 33, 3)))
+        >>> tuple(vector.shape), [tuple(one.shape) for one in weights]
+        ((2, 10), [(2, 2, 34, 34), (2, 2, 34, 34)])
+
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.1. Differs: keys have no bias, for a
+    softmax over keys does not see it; no dropout between the two layers of the feed-forward net.
+    """
+
+    def __init__(self, config, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.config, policy = config, self.dtype_policy
+        normal = keras.initializers.RandomNormal(stddev=0.02)
+        self.patches = PatchEncoder(
+            config.patch_size, config.model_units, name="patches", dtype=policy
+        )
+        self.positions = GridPositions(
+            *config.grid, initializer=normal, name="positions", dtype=policy
+        )
+        self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
+        self.blocks = [
+            TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=policy)
+            for n in range(config.layers)
+        ]
+        self.last_norm = keras.layers.LayerNormalization(
+            epsilon=config.epsilon, name="last_norm", dtype=policy
+        )
+        self.representation = None
+        if config.representation_units:
+            self.representation = keras.layers.Dense(
+                config.representation_units, "tanh", name="representation", dtype=policy
+            )
+        self.build((None, *config.image_size, 3))
+
+    def build(self, images_shape):
+        units = self.config.model_units
+        if self.config.pooling == TOKEN:
+            normal = keras.initializers.RandomNormal(stddev=0.02)
+            self.token = self._vector("zeros", "token")
+            self.token_position = self._vector(normal, "token_position")
+        self.patches.build((None, None, None, 3))
+        self.positions.build((None, None, None, units))
+        for layer in (*self.blocks, self.last_norm):
+            layer.build((None, None, units))
+        if self.representation is not None:
+            self.representation.build((None, units))
+        parts = [self.patches, self.positions, *self.blocks, self.last_norm, self.representation]
+        for layer in filter(None, parts):
+            layer.trainable = self.trainable  # Keras hands on changes of the flag only.
+
+    def _vector(self, initializer, name):
+        shape = (self.config.model_units,)
+        return self.add_weight(shape=shape, initializer=initializer, name=name)
+
+    def call(self, images, training=None):
+        _, height, width, units = self.compute_output_shape(images.shape)
+        hidden, _ = self._read(images, training)
+        patches = hidden[:, -height * width :]
+        return ops.reshape(patches, (-1, height, width, units))
+
+    def pool(self, images, training=None):
+        """Pictures as one vector each, and what every block attended to.
+
+        Args:
+            images: as in the call.
+            training: bool.
+
+        Returns:
+            vector: (B, D), compute dtype, y of the class token or the mean of y; or (B, R), its
+                representation.
+            weights: tuple of N float32 (B, H, S, S), by block, before dropout; the class token is
+                the first of S, then the patches row by row.
+        """
+        hidden, weights = self._read(images, training)
+        pooled = hidden[:, 0] if self.config.pooling == TOKEN else ops.mean(hidden, axis=1)
+        if self.representation is not None:
+            pooled = self.representation(pooled)
+        return pooled, weights
+
+    def _read(self, images, training):
+        """y (B, S, D), the class token first, and the blocks' weights."""
+        hidden, weights = self.dropout(self._embed(images), training=training), []
+        for block in self.blocks:
+            hidden, attended = block(hidden, training=training)
+            weights.append(attended)
+        return self.last_norm(hidden), tuple(weights)
+
+    def _embed(self, images):
+        """z_0 (B, S, D)."""
+        mean, deviation = (
+            ops.convert_to_tensor(one, "float32")
+            for one in (self.config.pixel_mean, self.config.pixel_deviation)
+        )
+        pixels = (ops.cast(images, "float32") / 255.0 - mean) / deviation
+        grid = self.positions(self.patches(ops.cast(pixels, self.compute_dtype)))
+        _, height, width, units = grid.shape
+        patches = ops.reshape(grid, (-1, height * width, units))
+        if self.config.pooling != TOKEN:
+            return patches
+        token = ops.cast(self.token + self.token_position, self.compute_dtype)
+        token = ops.broadcast_to(token, (ops.shape(patches)[0], 1, units))
+        return ops.concatenate([token, patches], axis=1)
+
+    def compute_output_shape(self, images_shape):
+        return self.patches.compute_output_shape(images_shape)
+
+    def compute_mask(self, *args, **kwargs):
+        """No mask goes on."""
+        return None
+
+    def get_config(self):
+        sizes = {
+            name: list(one) if isinstance(one, tuple) else one
+            for name, one in asdict(self.config).items()
+        }
+        return {**super().get_config(), "config": sizes}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(VisionTransformerConfig(**config.pop("config")), **config)

@@ -1,0 +1,163 @@
+"""Sizes of a Vision Transformer, and those of the paper's models."""
+
+import numbers
+from dataclasses import dataclass
+
+from keras_attn.layers.feed_forward import GELU, check_activation
+from keras_attn.layers.scored_attention import check_width
+
+TOKEN, MEAN = "token", "mean"
+
+
+@dataclass(frozen=True)
+class VisionTransformerConfig:
+    """Sizes and choices of a `VisionTransformer`; the defaults are ViT-B/16's.
+
+    Attributes:
+        image_size: (height, width) in pixels that the table of positions is for.
+        patch_size: int. P, pixels a side; divides height and width.
+        layers: int. N.
+        model_units: int. D.
+        hidden_units: int. Width of the feed-forward net's hidden layer.
+        heads: int. H; divides D, a head is D / H wide.
+        dropout: probability. On sublayers' outputs and on patches with positions.
+        pooling: "token", a learned class token is read beside the patches and is the picture's
+            vector; or "mean", the mean of the patches after the last normalization is.
+        activation: "gelu", "gelu_tanh" or "relu". Of the feed-forward net.
+        epsilon: float > 0. Of the layer normalizations.
+        classes: int or None. Classes that an `ImageClassifier` tells apart; None has no head.
+        representation_units: int or None. Width R of a layer with tanh after pooling, as in the
+            paper's pretraining; None is no such layer.
+        pixel_mean: three floats, of red, green and blue: μ of (x / 255 − μ) / σ.
+        pixel_deviation: three floats > 0. σ.
+
+    Raises:
+        ValueError: a size < 1; a patch_size that does not divide image_size; heads that do not
+            divide model_units; a probability outside [0, 1); an unknown choice.
+
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, Table 1; μ = σ = ½ and epsilon are the
+    authors' program's, whose "gelu" is "gelu_tanh" here.
+    """
+
+    image_size: tuple[int, int] = (224, 224)
+    patch_size: int = 16
+    layers: int = 12
+    model_units: int = 768
+    hidden_units: int = 3072
+    heads: int = 12
+    dropout: float = 0.0
+    pooling: str = TOKEN
+    activation: str = GELU
+    epsilon: float = 1e-6
+    classes: int | None = None
+    representation_units: int | None = None
+    pixel_mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
+    pixel_deviation: tuple[float, float, float] = (0.5, 0.5, 0.5)
+
+    def __post_init__(self):
+        for name in ("image_size", "pixel_mean", "pixel_deviation"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        for name in ("patch_size", "layers", "model_units", "hidden_units", "heads"):
+            check_width(name, getattr(self, name))
+        for name in ("classes", "representation_units"):
+            if getattr(self, name) is not None:
+                check_width(name, getattr(self, name))
+        self._check_sizes()
+        self._check_choices()
+
+    def _check_sizes(self):
+        patch, size = self.patch_size, self.image_size
+        if len(size) != 2 or not all(isinstance(one, int) and one > 0 for one in size):
+            raise ValueError(f"Expected two sizes >= 1. Received: image_size={size}")
+        if any(one % patch for one in size):
+            raise ValueError(
+                f"Expected multiples of patch_size={patch}. Received: image_size={size}"
+            )
+        if self.model_units % self.heads:
+            raise ValueError(
+                f"Expected model_units that heads={self.heads} divide. "
+                f"Received: model_units={self.model_units}"
+            )
+
+    def _check_choices(self):
+        if self.pooling not in (TOKEN, MEAN):
+            raise ValueError(
+                f"Expected pooling in {(TOKEN, MEAN)}. Received: pooling={self.pooling!r}"
+            )
+        check_activation(self.activation)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
+        if not self.epsilon > 0:
+            raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
+        for name, low in (("pixel_mean", float("-inf")), ("pixel_deviation", 0)):
+            found = getattr(self, name)
+            real = all(isinstance(one, numbers.Real) and one > low for one in found)
+            if len(found) != 3 or not real:
+                raise ValueError(f"Expected {name} of three numbers > {low}. Received: {found}")
+
+    @property
+    def grid(self):
+        """(height, width) of the table of positions, in patches."""
+        return tuple(one // self.patch_size for one in self.image_size)
+
+    @property
+    def pooled_units(self):
+        """Width of a picture's vector."""
+        return self.representation_units or self.model_units
+
+    @property
+    def block(self):
+        """Arguments of a block."""
+        return {
+            "heads": self.heads,
+            "key_units": self.model_units // self.heads,
+            "value_units": None,
+            "hidden_units": self.hidden_units,
+            "dropout": self.dropout,
+            "norm": "pre",
+            "use_bias": True,
+            "epsilon": self.epsilon,
+            "activation": self.activation,
+        }
+
+    def count_parameters(self):
+        """How many numbers the model learns, without building it.
+
+        The head is counted where there are `classes`. Published counts are larger by N·D: the
+        biases of keys, which a softmax over keys does not see and this model does not have.
+        """
+        units, hidden = self.model_units, self.hidden_units
+        height, width = self.grid
+        patches = (self.patch_size**2 * 3 + 1) * units
+        positions = (height * width + 2 * (self.pooling == TOKEN)) * units
+        attention = 4 * units * units + 3 * units
+        feed_forward = 2 * units * hidden + hidden + units
+        blocks = self.layers * (attention + feed_forward + 4 * units)
+        representation = (units + 1) * (self.representation_units or 0)
+        head = (self.pooled_units + 1) * (self.classes or 0)
+        return patches + positions + blocks + 2 * units + representation + head
+
+
+def _sizes(layers, model_units, heads, hidden_units):
+    return {
+        "layers": layers,
+        "model_units": model_units,
+        "heads": heads,
+        "hidden_units": hidden_units,
+    }
+
+
+_SIZES = {
+    "ti": _sizes(12, 192, 3, 768),
+    "s": _sizes(12, 384, 6, 1536),
+    "b": _sizes(12, 768, 12, 3072),
+    "l": _sizes(24, 1024, 16, 4096),
+}
+VIT_PRESETS = {
+    f"vit_{name}{patch_size}": VisionTransformerConfig(patch_size=patch_size, **sizes)
+    for name, sizes in _SIZES.items()
+    for patch_size in (16, 32)
+}
+"""The paper's models for 224 × 224 pixels by name, "vit_ti16" to "vit_l32", without a head; Ti and
+S are Touvron et al. 2021's, arXiv:2012.12877. `dataclasses.replace(preset, classes=1000)` changes
+one."""

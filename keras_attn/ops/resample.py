@@ -1,0 +1,70 @@
+"""Grids of vectors at another size, by bicubic interpolation."""
+
+import numpy as np
+from keras import ops
+
+CUBIC = -0.75
+"""a of the cubic kernel, the slope at distance 1; torch's. (Pillow and antialiased torch: −0.5.)"""
+
+
+def bicubic_matrix(old, new):
+    """The weights with which `new` equally wide cells read `old` cells of the same stretch.
+
+    Cell j's center lies at x = (j + ½) · old / new − ½, counted in old cells (half-pixel centers).
+    It reads the four cells nearest to x, those beyond the rim taken to be the outermost, with
+    Keys' cubic weights, a = −¾. Nothing is smoothed where cells become fewer (no antialiasing).
+
+    Args:
+        old: int > 0.
+        new: int > 0.
+
+    Returns:
+        NumPy float32 (new, old); rows sum to 1; the identity for new = old.
+
+    Example:
+        >>> bicubic_matrix(2, 2).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+
+    Source: Keys 1981, doi:10.1109/TASSP.1981.1163711; equals torch's interpolate(mode="bicubic",
+    align_corners=False, antialias=False).
+    """
+    centers = (np.arange(new) + 0.5) * old / new - 0.5
+    nearest = np.floor(centers).astype(int)
+    matrix = np.zeros((new, old))
+    for tap in (-1, 0, 1, 2):
+        places = np.clip(nearest + tap, 0, old - 1)
+        np.add.at(matrix, (np.arange(new), places), _cubic(np.abs(centers - nearest - tap)))
+    return matrix.astype("float32")
+
+
+def _cubic(distance):
+    """Keys' kernel at distances of at most 2."""
+    near = ((CUBIC + 2) * distance - (CUBIC + 3)) * distance**2 + 1
+    far = CUBIC * (((distance - 5) * distance + 8) * distance - 4)
+    return np.where(distance <= 1, near, far)
+
+
+def resample_grid(grid, height, width):
+    """A grid of vectors at another size, see `bicubic_matrix`.
+
+    Args:
+        grid: float (old height, old width, D).
+        height: int > 0.
+        width: int > 0.
+
+    Returns:
+        float (height, width, D), the grid's dtype; the grid itself where the size is its own.
+
+    Example:
+        >>> tuple(resample_grid(ops.ones((3, 5, 7)), 11, 13).shape)
+        (11, 13, 7)
+    """
+    grid = ops.convert_to_tensor(grid)
+    old_height, old_width, _ = grid.shape
+    if (height, width) == (old_height, old_width):
+        return grid
+    rows, columns = (
+        ops.cast(bicubic_matrix(old, new), grid.dtype)
+        for old, new in ((old_height, height), (old_width, width))
+    )
+    return ops.einsum("hr,wc,rcd->hwd", rows, columns, grid)
