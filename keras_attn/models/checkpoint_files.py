@@ -1,0 +1,164 @@
+"""Finds and reads the files of a pretrained model, local or from the Hugging Face hub."""
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_attn.models.torch_state_dict import read_state_dict
+
+SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class CheckpointFiles(NamedTuple):
+    """What the files of a checkpoint hold.
+
+    Attributes:
+        path: of the file with the weights.
+        tensors: name -> NumPy array, as they are in the file.
+        settings: what is in config.json beside a file of torch's names, {} without one.
+        preprocessing: likewise of preprocessor_config.json.
+    """
+
+    path: Path
+    tensors: dict[str, np.ndarray]
+    settings: dict[str, Any]
+    preprocessing: dict[str, Any]
+
+
+def read_checkpoint_files(source):
+    """Reads the files of a checkpoint; nothing in them can run code.
+
+    Args:
+        source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file, or of a folder with
+            model.safetensors, pytorch_model.bin or one `.npz`; or, where there is no such file or
+            folder, the name of a model on the Hugging Face hub ("google/vit-base-patch16-224")
+            that has a model.safetensors, which is downloaded, or taken from the hub's own cache.
+
+    Returns:
+        `CheckpointFiles`.
+
+    Raises:
+        ImportError: safetensors or huggingface_hub is needed and absent.
+        OSError: a hub name that could not be downloaded.
+        ValueError: no such file, folder or name; a file that is damaged or of another kind.
+    """
+    path = _weights_path(Path(source).expanduser(), os.fspath(source))
+    tensors = read_tensors(path)
+    if path.suffix == ".npz":
+        return CheckpointFiles(path, tensors, {}, {})
+    settings, preprocessing = (
+        _read_json(path.with_name(name)) for name in (SETTINGS, PREPROCESSING)
+    )
+    return CheckpointFiles(path, tensors, settings, preprocessing)
+
+
+def read_tensors(path):
+    """name -> array of a `.safetensors`, `.npz` or torch file; bfloat16 comes as float32.
+
+    Raises:
+        ImportError: a `.safetensors` file without the package safetensors.
+        ValueError: damaged, or of another kind, with the file's path.
+    """
+    if path.suffix not in (".safetensors", ".npz"):
+        return read_state_dict(path)
+    read = _read_safetensors if path.suffix == ".safetensors" else _read_npz
+    try:
+        return {name: _as_float(array) for name, array in read(path).items()}
+    except ImportError:
+        raise
+    except Exception as error:  # Both libraries raise errors of many kinds for damaged files.
+        reason = str(error) or type(error).__name__
+        raise ValueError(
+            f"Expected a whole {path.suffix} file at {os.fspath(path)!r}. Received: {reason}"
+        ) from error
+
+
+def _read_safetensors(path):
+    try:
+        from safetensors.numpy import load_file
+    except ImportError as error:
+        raise ImportError(
+            "Expected the package safetensors. Install it: pip install 'keras-attn[pretrained]'"
+        ) from error
+    return load_file(path)
+
+
+def _read_npz(path):
+    with path.open("rb") as file:
+        arrays = np.load(file, allow_pickle=False)
+        if isinstance(arrays, np.ndarray):
+            raise ValueError("one array in place of an archive")
+        return {name: arrays[name] for name in arrays.files}
+
+
+def _as_float(array):
+    """bfloat16, which NumPy writes as two bytes without a type, as float32."""
+    if array.dtype.kind != "V":
+        return array
+    if array.dtype.itemsize != 2:
+        raise ValueError(f"an array of type {array.dtype}")
+    return (np.ascontiguousarray(array).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+
+
+def _weights_path(path, source):
+    """The file with the weights."""
+    if path.is_file():
+        return path
+    if path.is_dir():
+        return _weights_in(path)
+    if _HUB_NAME.fullmatch(source) and path.suffix not in (".safetensors", ".npz", ".bin", ".pth"):
+        return _weights_in(_download(source))
+    raise ValueError(
+        "Expected a file, a folder or the name OWNER/MODEL of a model on the Hugging Face hub. "
+        f"Received: {source!r}"
+    )
+
+
+def _weights_in(folder):
+    found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+    found = found[:1] or sorted(folder.glob("*.npz"))
+    if len(found) != 1:
+        raise ValueError(
+            f"Expected {' or '.join(WEIGHTS)} or one .npz file in {os.fspath(folder)!r}. "
+            f"Received: {sorted(one.name for one in folder.iterdir())}"
+        )
+    return found[0]
+
+
+def _download(name):
+    """The folder in the hub's cache."""
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise ImportError(
+            f"Expected the package huggingface_hub for {name!r}, which is no file or folder. "
+            "Install it: pip install 'keras-attn[pretrained]'"
+        ) from error
+    try:
+        wanted = [WEIGHTS[0], SETTINGS, PREPROCESSING]
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+    except Exception as error:  # The hub's client raises errors of many libraries.
+        raise OSError(
+            f"Expected a file, a folder or a model on the Hugging Face hub. Received: {name!r}, "
+            f"which is no file or folder here, and from the hub: {error}"
+        ) from error
+
+
+def _read_json(path):
+    if not path.is_file():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"Expected JSON in {os.fspath(path)!r}. Received: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"Expected an object in {os.fspath(path)!r}. Received: a {type(found).__name__}"
+        )
+    return found

@@ -1,0 +1,158 @@
+"""Which tensors a checkpoint must hold, and what becomes of each."""
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+_MOST_FAULTS = 10
+
+
+class PlannedTensor(NamedTuple):
+    """A tensor that a checkpoint must hold.
+
+    Attributes:
+        name: in the file.
+        shape: in the file.
+        parts: function from the array to a dict of name -> array, under the names of
+            `vision_transformer_checkpoint`; {} drops it.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    parts: Callable[[np.ndarray], dict[str, np.ndarray]]
+
+
+def vector(name, part, units):
+    """Plans a vector that is kept as it is; part None drops it."""
+    return PlannedTensor(name, (units,), lambda array: {part: array} if part else {})
+
+
+def torch_kernel(name, part, inputs, outputs):
+    """Plans a matrix of torch's Linear (outputs, inputs), transposed."""
+    return PlannedTensor(name, (outputs, inputs), lambda array: {part: array.T})
+
+
+def torch_linear(name, part, inputs, outputs):
+    """Plans weight and bias of torch's Linear, as `part`kernel and `part`bias."""
+    yield torch_kernel(f"{name}.weight", f"{part}kernel", inputs, outputs)
+    yield vector(f"{name}.bias", f"{part}bias", outputs)
+
+
+def torch_norm(name, part, units):
+    """Plans weight and bias of torch's LayerNorm."""
+    yield vector(f"{name}.weight", f"{part}/scale", units)
+    yield vector(f"{name}.bias", f"{part}/offset", units)
+
+
+def torch_patches(name, config):
+    """Plans weight and bias of torch's convolution of patches."""
+    size, units = config.patch_size, config.model_units
+    yield PlannedTensor(
+        f"{name}.weight",
+        (units, 3, size, size),
+        lambda array: {"patches/kernel": array.transpose(2, 3, 1, 0)},
+    )
+    yield vector(f"{name}.bias", "patches/bias", units)
+
+
+def positions(name, config, before):
+    """Plans the table of positions (1, before + height · width, D), `before` 1 for a token's."""
+    height, width = config.grid
+    units = config.model_units
+
+    def parts(array):
+        found = {"positions": array[0, before:].reshape(height, width, units)}
+        return {**found, "token_position": array[0, 0]} if before else found
+
+    return PlannedTensor(name, (1, before + height * width, units), parts)
+
+
+def token(name, units):
+    """Plans the class token (1, 1, D)."""
+    return PlannedTensor(name, (1, 1, units), lambda array: {"token": array[0, 0]})
+
+
+def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor]):
+    """What becomes of a checkpoint's tensors, after all of them were checked.
+
+    Args:
+        path: of the file, for the message.
+        tensors: name -> array.
+        plan: `PlannedTensor` of all that there must be.
+
+    Returns:
+        dict of name -> float32 array.
+
+    Raises:
+        ValueError: tensors that are missing, not planned, of another shape or no floats; all of
+            them are named (the first 10), with their shapes.
+    """
+    plan = list(plan)
+    expected = {one.name: one.shape for one in plan}
+    faults = [_fault(name, shape, tensors.get(name)) for name, shape in expected.items()]
+    faults += [
+        f"{name} of shape {array.shape}, expected no such tensor"
+        for name, array in tensors.items()
+        if name not in expected
+    ]
+    faults = [fault for fault in faults if fault]
+    if faults:
+        more = len(faults) - _MOST_FAULTS
+        ending = [f"and {more} more"] if more > 0 else []
+        raise ValueError(
+            f"Expected the tensors of a Vision Transformer in {os.fspath(path)!r}. "
+            f"Received: {'; '.join(faults[:_MOST_FAULTS] + ending)}"
+        )
+    found = {}
+    for one in plan:
+        found |= one.parts(tensors[one.name].astype(np.float32))
+    return found
+
+
+def _fault(name, shape, array):
+    """What is wrong with a tensor, or None."""
+    if array is None:
+        return f"no {name}, expected shape {shape}"
+    if array.shape != shape:
+        return f"{name} of shape {array.shape}, expected {shape}"
+    if array.dtype.kind != "f":
+        return f"{name} of {array.dtype}, expected floats"
+    return None
+
+
+def shape_of(path, tensors, name, axes):
+    """The shape of a tensor that sizes are read from; ValueError unless it is there with `axes`."""
+    array = tensors.get(name)
+    if array is None or array.ndim != axes:
+        received = "no such tensor" if array is None else f"shape {array.shape}"
+        raise ValueError(
+            f"Expected {name} of {axes} axes in {os.fspath(path)!r}. Received: {received}"
+        )
+    return array.shape
+
+
+def refusal(path, reason):
+    """ValueError for a model that is none of ours."""
+    return ValueError(
+        f"Expected a Vision Transformer of known kind in {os.fspath(path)!r}. Received: {reason}"
+    )
+
+
+def count_blocks(tensors, start):
+    """How many blocks there are: 1 + the largest number after `start` in a name."""
+    rests = (name.removeprefix(start) for name in tensors if name.startswith(start))
+    numbers = (rest.replace("/", ".").split(".")[0] for rest in rests)
+    return max((int(one) + 1 for one in numbers if one.isdecimal()), default=0)
+
+
+def square_size(path, cells, patch_size, choices):
+    """(height, width) in pixels: `image_size` in choices, or of a square of cells."""
+    if "image_size" in choices:
+        return choices["image_size"]
+    side = math.isqrt(cells)
+    if side * side != cells:
+        raise refusal(path, f"{cells} positions, which are no square, and no image_size=")
+    return (side * patch_size, side * patch_size)

@@ -1,0 +1,123 @@
+"""Sizes and tensors of the Vision Transformers of the library timm."""
+
+import numpy as np
+
+from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
+from keras_attn.models.checkpoint_tensors import (
+    PlannedTensor,
+    count_blocks,
+    positions,
+    refusal,
+    shape_of,
+    square_size,
+    token,
+    torch_linear,
+    torch_norm,
+    torch_patches,
+)
+from keras_attn.models.vision_transformer_config import MEAN, TOKEN
+
+HEAD_UNITS = 64
+"""Width of a head where nothing tells how many there are, as in all of the paper's models."""
+_ACTIVATIONS = {"gelu": GELU, "gelu_tanh": GELU_TANH, "relu": RELU}
+_PATCHES, _QKV = "patch_embed.proj.weight", "blocks.0.attn.qkv"
+
+
+def recognizes(tensors):
+    """Whether the names are those of timm's VisionTransformer."""
+    return _PATCHES in tensors
+
+
+def sizes(files, choices):
+    """Fields of `VisionTransformerConfig` from shapes and, where it is there, config.json.
+
+    Raises:
+        ValueError: a tensor that sizes are read from is missing; sizes that nothing tells; another
+            activation; a mean over tokens in a model with a class token.
+    """
+    path, tensors, settings = files.path, files.tensors, files.settings
+    units, _, patch, _ = shape_of(path, tensors, _PATCHES, 4)
+    chosen, trained = _objects(files, "model_args"), _objects(files, "pretrained_cfg")
+    pooling = TOKEN if "cls_token" in tensors else MEAN
+    if pooling == TOKEN and settings.get("global_pool", TOKEN) != TOKEN:
+        raise refusal(path, f"global_pool={settings['global_pool']!r} beside a class token")
+    activation = chosen.get("act_layer") or "gelu"
+    if activation not in tuple(_ACTIVATIONS):
+        raise refusal(path, f"act_layer={activation!r}, none of {list(_ACTIVATIONS)}")
+    cells = shape_of(path, tensors, "pos_embed", 3)[1] - _before(files, choices)
+    trained_size = (
+        {"image_size": tuple(trained["input_size"][1:])} if "input_size" in trained else {}
+    )
+    found = {
+        "image_size": square_size(path, cells, patch, {**trained_size, **choices}),
+        "patch_size": patch,
+        "layers": count_blocks(tensors, "blocks."),
+        "model_units": units,
+        "hidden_units": shape_of(path, tensors, "blocks.0.mlp.fc1.weight", 2)[0],
+        "heads": choices.get("heads") or chosen.get("num_heads") or _heads(path, units),
+        "pooling": pooling,
+        "activation": _ACTIVATIONS[activation],
+        "epsilon": 1e-6,
+        "pixel_mean": trained.get("mean", (0.5,) * 3),
+        "pixel_deviation": trained.get("std", (0.5,) * 3),
+    }
+    if "head.weight" in tensors:
+        found["classes"] = shape_of(path, tensors, "head.weight", 2)[0]
+    return found
+
+
+def _objects(files, name):
+    """An object in config.json, {} where there is none."""
+    found = files.settings.get(name) or {}
+    if not isinstance(found, dict):
+        raise refusal(files.path, f"{name}={found!r} in config.json")
+    return found
+
+
+def _heads(path, units):
+    if units % HEAD_UNITS:
+        raise refusal(path, f"width {units}, no multiple of {HEAD_UNITS}, and no heads=")
+    return units // HEAD_UNITS
+
+
+def _before(files, choices):
+    """1 where the class token has a position of its own, which not all of timm's have."""
+    if "cls_token" not in files.tensors:
+        return 0
+    return 0 if _objects(files, "model_args").get("no_embed_class") else 1
+
+
+def plan(files, config):
+    """`PlannedTensor` of all tensors."""
+    units, hidden = config.model_units, config.hidden_units
+    if config.pooling == TOKEN:
+        yield token("cls_token", units)
+    yield positions("pos_embed", config, _before(files, {}))
+    yield from torch_patches(_PATCHES.removesuffix(".weight"), config)
+    for n in range(config.layers):
+        start, part = f"blocks.{n}", f"block_{n}"
+        yield from _query_key_value(start, part, units, f"{_QKV}.bias" in files.tensors)
+        yield from torch_linear(f"{start}.attn.proj", f"{part}/output_", units, units)
+        yield from torch_linear(f"{start}.mlp.fc1", f"{part}/feed_hidden_", units, hidden)
+        yield from torch_linear(f"{start}.mlp.fc2", f"{part}/feed_output_", hidden, units)
+        yield from torch_norm(f"{start}.norm1", f"{part}/attention_norm", units)
+        yield from torch_norm(f"{start}.norm2", f"{part}/feed_norm", units)
+    yield from torch_norm("norm", "last_norm", units)
+    if config.classes:
+        yield from torch_linear("head", "head/", units, config.classes)
+
+
+def _query_key_value(start, part, units, bias):
+    """One matrix and one bias for all three."""
+
+    def kernels(array):
+        names = (f"{part}/query_kernel", f"{part}/key_kernel", f"{part}/value_kernel")
+        return dict(zip(names, np.split(array.T, 3, axis=1)))
+
+    def biases(array):
+        query, _, value = np.split(array, 3)
+        return {f"{part}/query_bias": query, f"{part}/value_bias": value}
+
+    yield PlannedTensor(f"{start}.attn.qkv.weight", (3 * units, units), kernels)
+    if bias:
+        yield PlannedTensor(f"{start}.attn.qkv.bias", (3 * units,), biases)

@@ -1,0 +1,155 @@
+"""Pretrained Vision Transformers from the files of transformers, timm and the paper's authors."""
+
+import os
+
+import numpy as np
+
+from keras_attn.models import vision_names_flax, vision_names_timm, vision_names_transformers
+from keras_attn.models.checkpoint_files import read_checkpoint_files
+from keras_attn.models.checkpoint_tensors import converted, refusal
+from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
+
+_KINDS = (vision_names_transformers, vision_names_timm, vision_names_flax)
+_MAY_BE_ABSENT = ("query_bias", "value_bias", "token_position")
+
+
+def load_vision_transformer(source, **choices):
+    """A `VisionTransformer` with pretrained weights.
+
+    The kind of checkpoint is known by the names of its tensors:
+
+    - transformers, ViTModel or ViTForImageClassification: sizes are in config.json, the pixels'
+      mean and deviation in preprocessor_config.json (½ without it). A pooler becomes the
+      representation.
+    - timm's VisionTransformer: sizes are in the shapes, heads are 64 wide unless `heads` or
+      config.json says otherwise, pixels as in config.json.
+    - `.npz` of the authors' programs vision_transformer and big_vision: sizes are in the shapes.
+
+    All tensors are checked before a model is made: those that are missing, too many or of another
+    shape are named in one error. Biases of keys are read and dropped, for they do not change the
+    softmax; biases of queries and values that a model does not have are 0.
+
+    Args:
+        source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file or of a folder with one; or
+            the name of a model on the Hugging Face hub, see `read_checkpoint_files`.
+        **choices: fields of `VisionTransformerConfig` that take the place of what was found:
+            `heads`, `image_size` where positions are no square, `pixel_mean`, `dropout`…
+
+    Returns:
+        `VisionTransformer`; its `config.classes` are those of the head, which is not kept.
+
+    Raises:
+        ImportError: safetensors or huggingface_hub is needed and absent.
+        OSError: a hub name that could not be downloaded.
+        ValueError: a damaged file, or one of another model, with the file's path.
+
+    Example:
+        >>> encoder = load_vision_transformer("google/vit-base-patch16-224")  # doctest: +SKIP
+        >>> tuple(encoder(ops.zeros((1, 224, 320, 3))).shape)  # doctest: +SKIP
+        (1, 14, 20, 768)
+    """
+    config, arrays = _read(source, choices)
+    encoder = VisionTransformer(config)
+    _assign(_encoder_weights(encoder), arrays)
+    return encoder
+
+
+def load_image_classifier(source, classes=None, **choices):
+    """An `ImageClassifier` with pretrained weights.
+
+    Args:
+        source: see `load_vision_transformer`.
+        classes: int > 0 for a new head of zeros, to fine-tune; None for the checkpoint's.
+        **choices: see `load_vision_transformer`.
+
+    Returns:
+        `ImageClassifier`.
+
+    Raises:
+        ImportError, OSError, ValueError: see `load_vision_transformer`; no head in the checkpoint
+            and no `classes`.
+    """
+    config, arrays = _read(source, choices)
+    if classes is None and config.classes is None:
+        raise ValueError(
+            f"Expected a checkpoint with a head, or classes=. Received: {os.fspath(source)!r}, "
+            "which has none"
+        )
+    encoder = VisionTransformer(config)
+    _assign(_encoder_weights(encoder), arrays)
+    classifier = ImageClassifier(encoder, classes or config.classes)
+    classifier.build((None, *config.image_size, 3))
+    if classes is None:
+        head = classifier.head
+        _assign({"head/kernel": head.kernel, "head/bias": head.bias}, arrays)
+    return classifier
+
+
+def _read(source, choices):
+    """The config, and every array under the name of `_encoder_weights`, all of them checked."""
+    files = read_checkpoint_files(source)
+    files = files._replace(tensors=vision_names_flax.parameters(files.tensors))
+    kind = next((one for one in _KINDS if one.recognizes(files.tensors)), None)
+    if kind is None:
+        names = sorted(files.tensors)
+        raise refusal(files.path, f"tensors {', '.join(names[:5])}… ({len(names)})")
+    config = _config(files, kind, choices)
+    return config, converted(files.path, files.tensors, kind.plan(files, config))
+
+
+def _config(files, kind, choices):
+    """`VisionTransformerConfig` of files of a kind."""
+    try:
+        found = kind.sizes(files, choices)
+    except (TypeError, LookupError) as error:
+        raise refusal(files.path, f"settings of other types: {error}") from error
+    if choices.get("pooling", found["pooling"]) != found["pooling"]:
+        raise refusal(files.path, f"pooling={found['pooling']!r}, chosen: {choices['pooling']!r}")
+    try:
+        return VisionTransformerConfig(**{**found, **choices})
+    except (TypeError, ValueError) as error:
+        raise refusal(files.path, error) from error
+
+
+def _assign(weights, arrays):
+    """Sets variables by name; biases and the token's position are 0 where no tensor tells them."""
+    for name, variable in weights.items():
+        if name not in arrays and name.endswith(_MAY_BE_ABSENT):
+            variable.assign(np.zeros(variable.shape, "float32"))
+        else:
+            variable.assign(arrays[name])
+
+
+def _encoder_weights(encoder):
+    """name -> variable of all that a `VisionTransformer` learns."""
+    named = {
+        "patches/kernel": encoder.patches.kernel,
+        "patches/bias": encoder.patches.bias,
+        "positions": encoder.positions.table,
+        "last_norm/scale": encoder.last_norm.gamma,
+        "last_norm/offset": encoder.last_norm.beta,
+    }
+    if encoder.config.pooling == TOKEN:
+        named |= {"token": encoder.token, "token_position": encoder.token_position}
+    if encoder.representation is not None:
+        named["representation/kernel"] = encoder.representation.kernel
+        named["representation/bias"] = encoder.representation.bias
+    for n, block in enumerate(encoder.blocks):
+        named |= {f"block_{n}/{name}": one for name, one in _block_weights(block).items()}
+    return named
+
+
+def _block_weights(block):
+    attention, feed = block.attention, block.feed_forward
+    kernels = ("query_kernel", "key_kernel", "value_kernel", "output_kernel")
+    named = {name: getattr(attention, name) for name in kernels}
+    named |= {name: getattr(attention, name) for name in ("query_bias", "value_bias")}
+    named["output_bias"] = attention.output_bias
+    for name in ("hidden_kernel", "hidden_bias", "output_kernel", "output_bias"):
+        named[f"feed_{name}"] = getattr(feed, name)
+    for name, residual in zip(("attention_norm", "feed_norm"), block.residuals):
+        named[f"{name}/scale"] = residual.normalization.gamma
+        named[f"{name}/offset"] = residual.normalization.beta
+    return named
