@@ -1,6 +1,5 @@
 """Pictures of where a caption's words looked."""
 
-import io
 import math
 from dataclasses import dataclass
 
@@ -8,11 +7,12 @@ import numpy as np
 
 from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
 from keras_attn.viz.labels import drawable, spelled, word_groups
+from keras_attn.viz.overlay import as_the_model_sees_it, overlay
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
-    from PIL import Image, ImageOps
+    from PIL import Image
 except ImportError as error:  # pragma: no cover - both come with the extra
     raise ImportError(
         "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
@@ -88,7 +88,7 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     Returns:
         matplotlib Figure.
     """
-    image = _as_the_model_sees_it(picture)
+    image = as_the_model_sees_it(picture)
     image.thumbnail((448, 448))
     panels = 1 + len(explanation.words)
     rows = math.ceil(panels / columns)
@@ -100,29 +100,11 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
         axis.set_axis_off()
     axes[0].imshow(image)
     for axis, word, weights in zip(axes[1:], explanation.words, explanation.weights):
-        axis.imshow(_overlay(image, weights))
+        axis.imshow(overlay(image, weights))
         axis.set_title(drawable(word), fontsize=13, pad=3)
     figure.suptitle(drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
     figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
     return figure
-
-
-def _as_the_model_sees_it(picture):
-    """RGB, turned upright as EXIF says, transparency over white."""
-    image = ImageOps.exif_transpose(Image.open(io.BytesIO(picture))).convert("RGBA")
-    sheet = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(sheet, image).convert("RGB")
-
-
-def _overlay(image, weights):
-    """The picture darkened where the word did not look, tinted warm where it did."""
-    scale = float(weights.max()) or 1.0
-    grid = Image.fromarray((weights / scale).astype("float32"))
-    field = np.clip(np.asarray(grid.resize(image.size, Image.Resampling.BICUBIC)), 0, 1)[..., None]
-    pixels = np.asarray(image, "float32") / 255
-    gray = pixels.mean(axis=-1, keepdims=True) * 0.35
-    warm = np.array([1.0, 0.85, 0.55], "float32")
-    return np.clip(gray * (1 - field) + (0.75 * pixels + 0.25 * warm) * field, 0, 1)
 
 
 def figure_pixels(figure: Figure, size: tuple[int, int]):

@@ -1,0 +1,135 @@
+"""Where every head of a Vision Transformer looked, and pictures of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_attn.ops.rollout import attention_rollout
+from keras_attn.viz.overlay import as_the_model_sees_it, overlay
+
+try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+except ImportError as error:  # pragma: no cover - it comes with the extra
+    raise ImportError(
+        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
+    ) from error
+
+
+@dataclass(frozen=True)
+class PictureHeads:
+    """The attention weights of one picture, of every block and head.
+
+    Attributes:
+        weights: float array (N, H, S, S), rows sum to 1; S is the grid's cells, or 1 more where a
+            class token stands before them.
+        grid: (height, width) in patches.
+
+    Raises:
+        ValueError: weights of other axes, or of another number of places than the grid's.
+
+    Example:
+        >>> heads = PictureHeads(np.full((2, 3, 36, 36), 1 / 36), (5, 7))
+        >>> heads.rollout().shape, heads.maps().shape
+        ((5, 7), (2, 3, 5, 7))
+    """
+
+    weights: np.ndarray
+    grid: tuple[int, int]
+
+    def __post_init__(self):
+        cells, shape = self.grid[0] * self.grid[1], np.shape(self.weights)
+        fits = len(shape) == 4 and shape[2] == shape[3] and shape[3] in (cells, cells + 1)
+        if not fits or 0 in shape:
+            raise ValueError(
+                f"Expected weights (N, H, S, S) with S = {cells} or {cells + 1} for a grid of "
+                f"{self.grid}. Received: weights of shape {shape}"
+            )
+
+    @classmethod
+    def of(cls, weights, grid, row: int = 0) -> "PictureHeads":
+        """From the weights that `VisionTransformer.pool` returned.
+
+        Args:
+            weights: tuple of N tensors (B, H, S, S).
+            grid: (height, width) in patches, of the pictures that it read.
+            row: int. Which picture.
+        """
+        return cls(np.stack([np.asarray(one[row], "float32") for one in weights]), tuple(grid))
+
+    def maps(self) -> np.ndarray:
+        """Where each head looked from the class token, or on average over all patches.
+
+        Returns:
+            float array (N, H, grid height, grid width); each map sums to 1 less what the class
+            token gave to itself.
+        """
+        return self._seen(np.asarray(self.weights))
+
+    def rollout(self) -> np.ndarray:
+        """How much of each patch is in the class token at the end, or in the mean of the patches.
+
+        Returns:
+            float array (grid height, grid width), see `keras_attn.ops.rollout`.
+        """
+        rows = attention_rollout(np.asarray(self.weights)[:, None])
+        return self._seen(np.asarray(rows[0], "float32"))
+
+    def _seen(self, rows):
+        """(..., S, S) to (..., grid height, grid width)."""
+        cells = self.grid[0] * self.grid[1]
+        has_token = rows.shape[-1] > cells
+        seen = rows[..., 0, 1:] if has_token else rows.mean(axis=-2)
+        return seen.reshape(*seen.shape[:-1], *self.grid)
+
+    def rollout_figure(self, picture) -> Figure:
+        """The picture, and the picture lit up by `rollout`; bright is the largest share.
+
+        Args:
+            picture: encoded image bytes, or uint8 (height, width, 3).
+
+        Returns:
+            matplotlib Figure.
+        """
+        image = _small(picture, 448)
+        figure, axes = _panels(1, 2, 3.2, image)
+        for axis, shown in zip(axes[0], (image, overlay(image, self.rollout()))):
+            axis.imshow(shown)
+        return figure
+
+    def heads_figure(self, picture) -> Figure:
+        """The picture once for each block and head, lit up by `maps`; bright is each one's largest.
+
+        Args:
+            picture: encoded image bytes, or uint8 (height, width, 3).
+
+        Returns:
+            matplotlib Figure.
+        """
+        image, maps = _small(picture, 224), self.maps()
+        figure, axes = _panels(*maps.shape[:2], 1.6, image)
+        for block, head in np.ndindex(*maps.shape[:2]):
+            axis = axes[block, head]
+            axis.imshow(overlay(image, maps[block, head]))
+            if block == 0:
+                axis.set_title(f"head {head + 1}", fontsize=9)
+            if head == 0:
+                axis.set_ylabel(f"block {block + 1}", fontsize=9)
+        return figure
+
+
+def _small(picture, pixels):
+    image = as_the_model_sees_it(picture)
+    image.thumbnail((pixels, pixels))
+    return image
+
+
+def _panels(rows, columns, width, image):
+    """A figure of rows × columns pictures, without ticks or frames."""
+    height = width * image.height / image.width
+    figure = Figure(figsize=(columns * width, rows * height + 0.3), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for axis in axes.ravel():
+        axis.set(xticks=[], yticks=[], frame_on=False)
+    return figure, axes

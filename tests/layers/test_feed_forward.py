@@ -1,0 +1,50 @@
+"""Activations of the feed-forward net equal their formulas, in a decoding loop too."""
+
+import math
+
+import numpy as np
+import pytest
+
+from keras_attn.layers import FeedForward, TransformerEncoderBlock
+
+FORMULAS = {
+    "relu": lambda x: max(0.0, x),
+    "gelu": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
+    "gelu_tanh": lambda x: (
+        0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    ),
+}
+INPUTS = np.random.default_rng(7).normal(size=(2, 3, 5)).astype("float32")
+
+
+def twin(layer, inputs):
+    hidden_kernel, output_kernel, hidden_bias, output_bias = (
+        np.array(one, "float64") for one in layer.get_weights()
+    )
+    hidden = np.vectorize(FORMULAS[layer.activation])(inputs @ hidden_kernel + hidden_bias)
+    return hidden @ output_kernel + output_bias
+
+
+@pytest.mark.parametrize("activation", FORMULAS)
+def test_activations(activation):
+    layer = FeedForward(7, activation=activation)
+    layer.build(INPUTS.shape)
+    layer.hidden_bias.assign(np.linspace(-3, 3, 7))
+    np.testing.assert_allclose(layer(INPUTS), twin(layer, INPUTS), atol=1e-5)
+    rows = INPUTS.reshape(6, 5)
+    stepped = layer.apply(rows, layer.loop_kernels())
+    np.testing.assert_allclose(stepped, twin(layer, rows), atol=1e-5)
+
+
+def test_the_two_of_gelu_differ():
+    exact, approximate = (FORMULAS[name](1.0) for name in ("gelu", "gelu_tanh"))
+    assert 1e-5 < abs(exact - approximate) < 1e-3
+
+
+@pytest.mark.parametrize(
+    "make", [FeedForward, lambda n, **k: TransformerEncoderBlock(2, 3, 3, n, **k)]
+)
+def test_other_activations(make):
+    message = r"activation in \('relu', 'gelu', 'gelu_tanh'\)\. Received: activation='swish'"
+    with pytest.raises(ValueError, match=message):
+        make(7, activation="swish")
