@@ -36,6 +36,15 @@ def test_a_decoded_transformer():
     assert tuple(names["found"].tokens.shape) == (2, 1, 9)
 
 
+def test_a_vision_transformer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = next(block for block in blocks() if "PictureHeads" in block)
+    names = {}
+    exec(source, names)
+    assert tuple(names["vector"].shape) == (8, 16)
+    assert (tmp_path / "rollout.png").is_file() and (tmp_path / "heads.png").is_file()
+
+
 def test_the_clients_compile():
     for source in blocks():
         compile(source, "README.md", "exec")

@@ -83,7 +83,8 @@ class PictureHeads:
         return seen.reshape(*seen.shape[:-1], *self.grid)
 
     def rollout_figure(self, picture) -> Figure:
-        """The picture, and the picture lit up by `rollout`; bright is the largest share.
+        """The picture, and the picture lit up by `rollout`: its smallest share is dark, its largest
+        bright, for half of every block's step is the patch's own and makes all shares alike.
 
         Args:
             picture: encoded image bytes, or uint8 (height, width, 3).
@@ -91,9 +92,9 @@ class PictureHeads:
         Returns:
             matplotlib Figure.
         """
-        image = _small(picture, 448)
+        image, shares = _small(picture, 448), self.rollout()
         figure, axes = _panels(1, 2, 3.2, image)
-        for axis, shown in zip(axes[0], (image, overlay(image, self.rollout()))):
+        for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
             axis.imshow(shown)
         return figure
 

@@ -170,17 +170,16 @@ def test_a_saved_classifier_gives_the_same_logits(make, tmp_path):
     np.testing.assert_array_equal(loaded(pictures()), classifier(pictures()))
 
 
-@pytest.mark.parametrize("pooling", ["token", "mean"])
-def test_a_classifier_learns(pooling):
+def test_a_classifier_learns():
     keras.utils.set_random_seed(3)
-    model = ImageClassifier(VisionTransformer(changed(pooling=pooling)), 2)
+    model = ImageClassifier(VisionTransformer(SIZES), 2)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    model.compile(keras.optimizers.Adam(0.003), loss, metrics=["accuracy"])
+    model.compile(keras.optimizers.Adam(0.01), loss, metrics=["accuracy"])
     labels = np.arange(32) % 2
     images = np.random.default_rng(3).integers(0, 80, (32, 15, 21, 3)).astype("uint8")
     images[labels == 0, 2:5, 3:7] = 255
     images[labels == 1, 9:12, 13:19] = 255
-    history = model.fit(images, labels, epochs=12, verbose=0).history
+    history = model.fit(images, labels, epochs=15, verbose=0).history
     assert history["loss"][0] < 0.8 and history["loss"][-1] < 0.5 * history["loss"][0]
     assert history["accuracy"][-1] > 0.9
 
