@@ -23,8 +23,8 @@ def load_vision_transformer(source, **choices):
     - transformers, ViTModel or ViTForImageClassification: sizes are in config.json, the pixels'
       mean and deviation in preprocessor_config.json (½ without it). A pooler becomes the
       representation.
-    - timm's VisionTransformer: sizes are in the shapes, heads are 64 wide unless `heads` or
-      config.json says otherwise, pixels as in config.json.
+    - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
+      64 wide unless `heads` or config.json says otherwise, pixels as in config.json.
     - `.npz` of the authors' programs vision_transformer and big_vision: sizes are in the shapes.
 
     All tensors are checked before a model is made: those that are missing, too many or of another

@@ -35,7 +35,7 @@ CLASSIFIER = {
     "layer_norm_eps": 1e-6,
     "num_labels": 7,
 }
-OTHER_SIZE = (35, 25)
+OTHER_SIZE = (10, 25)
 GRIDS = ((3, 5), (7, 11), (2, 13))
 
 
@@ -60,8 +60,8 @@ def transformers_arrays(name, made, processor, images, **choices):
 
     pixels = processor(list(images), return_tensors="pt")["pixel_values"]
     with torch.no_grad():
-        answer = made(pixels, output_attentions=True, output_hidden_states=True, **choices)
-    arrays = {"image": images, "last_block": answer.hidden_states[-1].numpy()}
+        answer = made(pixels, output_attentions=True, **choices)
+    arrays = {"image": images}
     for key in ("last_hidden_state", "pooler_output", "logits"):
         if key in answer:
             arrays[key] = answer[key].numpy()
