@@ -15,6 +15,8 @@ AT_LEAST_ONE = (
     "attention_units",
     "batch_tokens",
     "layers",
+    "patch_size",
+    "vision_layers",
     "model_units",
     "heads",
     "epochs",

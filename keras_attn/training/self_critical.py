@@ -82,7 +82,13 @@ class SelfCritical:
             for one in means:
                 one.reset_state()
 
+        def get_metrics_result():
+            # Keras asks at the end of an epoch, before validation has built what was compiled.
+            built = all(getattr(one, "built", True) for one in model.metrics)
+            return kind.get_metrics_result(model) if built else {}
+
         model.train_step, model.reset_metrics = train_step, reset_metrics
+        model.get_metrics_result = get_metrics_result
         model.train_function = None
 
     def played(self, model, batch, step):

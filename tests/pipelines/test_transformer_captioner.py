@@ -1,0 +1,86 @@
+"""Captioners that are only Transformers, by the command line: train, reward, export, ask."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from pipelines.cli import main
+from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
+from pipelines.recipes.flickr8k_vit import Flickr8kVit
+from pipelines.run import Run
+from pipelines.scenes import write_scenes
+
+SIZES = {
+    "image_size": 64,
+    "patch_size": 16,
+    "vision_layers": 1,
+    "layers": 1,
+    "model_units": 6,
+    "hidden_units": 7,
+    "heads": 2,
+    "vocabulary_size": 300,
+    "lengths": (60,),
+    "batch_size": 5,
+    "captions_per_picture": 1,
+    "beam_width": 2,
+    "average": 1,
+    "epochs": 1,
+    "monitor": "val_loss",
+}
+FLAGS = [
+    str(part)
+    for name, value in SIZES.items()
+    for part in (f"--{name.replace('_', '-')}", *(value if isinstance(value, tuple) else [value]))
+]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    counts = {"train": 11, "dev": 3, "test": 2, "novel": 2}
+    return write_scenes(tmp_path_factory.mktemp("data"), **counts)
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("run") / "vit"
+    command = ["train", "flickr8k_vit", "--data", str(data), "--out", str(out)]
+    assert main([*command, *FLAGS]) == 0
+    return Run(out)
+
+
+def test_export_predict_explain(run, data, tmp_path, capsys):
+    model, picture = tmp_path / "model", str(data / "images" / "test_00000.png")
+    assert main(["export", str(run.folder), str(model)]) == 0
+    card = (model / "README.md").read_text()
+    assert "(a Transformer over the grid of a picture encoder): VisionTransformer" in card
+    capsys.readouterr()
+    assert main(["predict", str(model), picture]) == 0
+    assert capsys.readouterr().out.startswith(picture)
+    out = tmp_path / "explained.png"
+    assert main(["explain", str(model), picture, "--out", str(out)]) == 0
+    with Image.open(out) as image:
+        assert image.width > 300
+
+
+def test_self_critical(run, data, tmp_path, capsys):
+    out = tmp_path / "rewarded"
+    command = ["train", "flickr8k_vit", "--data", str(data), "--out", str(out)]
+    stage = ["--from", str(run.folder), "--self-critical", "2", "--lengths", "7"]
+    assert main([*command, *FLAGS, *stage]) == 0
+    head = (out / "history.csv").read_text().splitlines()[0].split(",")
+    assert {"loss", "reward", "val_loss", "val_cider_d"} <= set(head)
+    found = tmp_path / "dev.json"
+    assert main(["evaluate", str(out), "--data", str(data), "--json", str(found)]) == 0
+    assert len(json.loads(found.read_text())["captions"]) == 3
+    assert main([*command, *FLAGS, *stage, "--self-critical", "1"]) == 2
+    assert "Expected self_critical >= 2 or 0" in capsys.readouterr().err
+
+
+def test_models():
+    made = Flickr8kVit(**{**SIZES, "encoder_layers": 1}).model(300)
+    assert made.grid == (4, 4) and made.decoder.encoder is not None
+    with pytest.raises(ValueError, match=r"multiples of patch_size=16. Received: image_size=\(65"):
+        Flickr8kVit(**{**SIZES, "image_size": 65}).model(300)
+    with pytest.raises(ValueError, match=r"model_units that heads divide. .*model_units=6"):
+        Flickr8kTransformer(model_units=6, heads=4)
