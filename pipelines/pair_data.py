@@ -1,7 +1,7 @@
 """Everything that `fit` wants of pairs: vocabularies and batches."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -67,17 +67,15 @@ class PairData(TrainingData):
         if strange := _unknown(recipe, known, splits["train"]):
             raise ValueError(
                 "Expected pairs of train for which the vocabularies suffice. Received: "
-                f"{len(strange)}, such as {_skipped(files[0], *strange[0])}"
+                f"{len(strange)}, such as {_skipped(files[0], strange[:1])[0]}"
             )
         batches = recipe.batches(known, replicas)
         rows = {name: batches.rows(splits[name]) for name in ("train", "dev")}
         dev, steps = batches.dataset(rows["dev"]), batches.steps(rows["train"])
         skipped = [*(one for file in files for one in file.skipped), *refused]
-        skipped += [
-            one
-            for name in rows
-            for one in _long(_file(files, name), splits[name], rows[name], batches)
-        ]
+        for name in rows:
+            long = _long(splits[name], rows[name], batches)
+            skipped += _skipped(_file(files, name), long)
         wanted = recipe.vocabulary_size
         unknown = [reason for _, reason in _unknown(recipe, known, splits["dev"])]
         return cls(known, wanted, batches, splits, files, skipped, unknown, rows, dev, steps)
@@ -137,11 +135,11 @@ def _file(files, split):
     return files[-1] if split == "dev" else files[0]
 
 
-def _long(file, pairs, rows, batches):
-    """The pairs of a split that are too long for every bucket, as `Skipped`."""
-    for index, source, target in rows.long:
+def _long(pairs, rows, batches):
+    """(pair, how long it is) of each pair of a split that is too long for every bucket."""
+    for index, source, target in sorted(rows.long):
         length = length_text(batches.encoding, source, target)
-        yield _skipped(file, pairs[index], f"pair of {length}, too long for a batch")
+        yield pairs[index], f"pair of {length}, too long for a batch"
 
 
 def _usable(recipe, files, splits):
@@ -155,7 +153,7 @@ def _usable(recipe, files, splits):
         reasons = [recipe.unusable(pair) for pair in own]
         kept[name] = [pair for pair, reason in zip(own, reasons) if not reason]
         bad = [(pair, reason) for pair, reason in zip(own, reasons) if reason]
-        refused += [_skipped(_file(files, name), *one) for one in bad]
+        refused += _skipped(_file(files, name), bad)
     for name in ("train", "dev"):
         if not kept[name]:
             raise ValueError(
@@ -172,5 +170,14 @@ def _unknown(recipe, known, pairs):
     return [(pair, reason) for pair, reason in reasons if reason]
 
 
-def _skipped(file, pair, reason):
-    return Skipped(file.path, file.lines[pair], f"{reason}: {pair.source!r:.80}")
+def _skipped(file, refused):
+    """(pair, reason) of a split, in order, as `Skipped`; equal pairs are all refused, or none."""
+    lines: dict[Any, Iterator[int]] = {}
+    return [
+        Skipped(
+            file.path,
+            next(lines.setdefault(pair, iter(file.lines[pair]))),
+            f"{reason}: {pair.source!r:.80}",
+        )
+        for pair, reason in refused
+    ]

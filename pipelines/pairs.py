@@ -35,7 +35,7 @@ class PairFile(Generic[P]):
         pairs: list of pairs, such as `TextPair`, in order, duplicates kept.
         records: how many there were, with the unusable ones.
         skipped: list of `Skipped`, the unusable ones.
-        lines: dict from each pair to the first line where it stands.
+        lines: dict from each pair to the lines where it stands, in order.
     """
 
     path: Path
@@ -43,7 +43,7 @@ class PairFile(Generic[P]):
     pairs: list[P]
     records: int
     skipped: list[Skipped]
-    lines: dict[P, int]
+    lines: dict[P, list[int]]
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
@@ -60,7 +60,7 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
         ValueError: no usable record.
     """
     pairs, skipped, count = [], [], 0
-    lines: dict[TextPair, int] = {}
+    lines: dict[TextPair, list[int]] = {}
     for record in records:
         count += 1
         pair = TextPair(*(_clean(text) for text in (record.first, record.second)))
@@ -69,7 +69,7 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
             skipped.append(Skipped(path, record.line, reason))
         else:
             pairs.append(pair)
-            lines.setdefault(pair, record.line)
+            lines.setdefault(pair, []).append(record.line)
     if not pairs:
         raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")
     return PairFile(path, form, pairs, count, skipped, lines)

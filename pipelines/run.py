@@ -14,7 +14,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
 from pipelines.parsing import ParsingRecipe
-from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
+from pipelines.recipe import SOURCE_TOKENIZER, TAG_TABLE, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
 from pipelines.text_to_text import TextToTextRecipe
 from pipelines.transformer_captioning import TransformerCaptioningRecipe
@@ -146,7 +146,8 @@ def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:
     names = list(_kind(kind).vocabularies)
     if SOURCE_TOKENIZER not in names and (folder / SOURCE_TOKENIZER).is_dir():
         names.append(SOURCE_TOKENIZER)
-    kinds = {name: SymbolTable if SymbolTable.is_in(folder / name) else Tokenizer for name in names}
+    tables = [name for name in names if name == TAG_TABLE or SymbolTable.is_in(folder / name)]
+    kinds = {name: SymbolTable if name in tables else Tokenizer for name in names}
     return {name: kind.load(folder / name) for name, kind in kinds.items()}
 
 

@@ -89,7 +89,7 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
     """
     path = Path(path)
     pairs, skipped = [], []
-    lines: dict[TreePair, int] = {}
+    lines: dict[TreePair, list[int]] = {}
     for line, node in parse_trees(_text(path), str(path)):
         tree = normalized(node, rules)
         words = leaves(tree) if tree is not None else []
@@ -100,7 +100,7 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
             skipped.append(Skipped(path, line, reason))
         elif tree is not None and words:
             pairs.append(TreePair(" ".join(leaf.word for leaf in words), tree))
-            lines.setdefault(pairs[-1], line)
+            lines.setdefault(pairs[-1], []).append(line)
         else:
             reason = "a tree with no words but traces" if leaves(node) else "a tree without words"
             skipped.append(Skipped(path, line, reason))

@@ -27,7 +27,7 @@ def texts(found):
 
 
 def places(found):
-    return [found.lines[pair] for pair in found.pairs]
+    return [line for pair in dict.fromkeys(found.pairs) for line in found.lines[pair]]
 
 
 @pytest.mark.parametrize(
