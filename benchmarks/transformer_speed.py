@@ -14,181 +14,84 @@ that a process itself computed, not those that it waited.
 """
 
 import argparse
-import contextlib
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.timing import cores, in_turns, ratio, table
+from benchmarks.race import OURS, Contender, Race
+from benchmarks.timing import cores, table
 from benchmarks.translation_task import BEAM, DECODING, GREEDY, SHOW, TRAIN, Task
-from benchmarks.worker import MEMORY, Worker
 
-OURS, LOADED = "keras-attn", "keras-attn, SavedModel"
+LOADED = f"{OURS}, SavedModel"
+DECODE = "decoding"
 HEAD = ("what", *DECODING, TRAIN, "MiB decoding", "MiB training")
 
 
-class Contender(NamedTuple):
-    """A process to be measured.
-
-    Attributes:
-        name: as the table has it.
-        package: what its Python must have; None for this Python.
-        module: that serves.
-        decoding, training: settings, or None where it does not do that.
-    """
-
-    name: str
-    package: str | None
-    module: str
-    decoding: dict[str, Any] | None
-    training: dict[str, Any] | None
-
-
-def contenders(folder: Path) -> list[Contender]:
-    """All that there are; files go to the folder."""
+def contenders(folder: Path, weights: str) -> list[Contender]:
+    """All that there are, with weights in an .npz; files go to the folder."""
     ours, torch, converted, hub = (
         f"benchmarks.{name}_translator" for name in ("our", "torch", "ctranslate2", "keras_hub")
     )
 
-    def policy(name):
-        return {"policy": name}, {"policy": name, "training": True}
+    def decoding(**more):
+        return {DECODE: {"weights": weights, **more}}
 
-    kinds = ("float32", "int8")
+    def both(policy):
+        trained = {"weights": weights, "policy": policy, "training": True}
+        return {**decoding(policy=policy), TRAIN: trained}
+
+    low = "transformers on torch, bfloat16"
     return [
-        Contender(OURS, None, ours, *policy("float32")),
-        Contender(LOADED, None, ours, {"exported": str(folder / "saved")}, None),
-        Contender("keras-attn, XLA", None, ours, {"policy": "float32", "compiled": True}, None),
-        Contender("keras-attn, bfloat16", None, ours, *policy("mixed_bfloat16")),
-        Contender("transformers on torch", "transformers", torch, *policy("float32")),
-        Contender("transformers on torch, bfloat16", "transformers", torch, *policy("bfloat16")),
+        Contender(OURS, None, ours, both("float32")),
+        Contender(LOADED, None, ours, decoding(exported=str(folder / "saved"))),
+        Contender("keras-attn, XLA", None, ours, decoding(policy="float32", compiled=True)),
+        Contender("keras-attn, bfloat16", None, ours, both("mixed_bfloat16")),
+        Contender("transformers on torch", "transformers", torch, both("float32")),
+        Contender(low, "transformers", torch, both("bfloat16")),
         *(
             Contender(
                 f"CTranslate2, {kind}",
                 "ctranslate2",
                 converted,
-                {"kind": kind, "folder": str(folder / kind)},
-                None,
+                decoding(kind=kind, folder=str(folder / kind)),
             )
-            for kind in kinds
+            for kind in ("float32", "int8")
         ),
-        Contender("keras-hub's BART", "keras_hub", hub, *policy("float32")),
+        Contender("keras-hub's BART", "keras_hub", hub, both("float32")),
     ]
 
 
-def python_with(package, pythons):
-    """The first Python that has a package, or None."""
-    for python in pythons:
-        code = f"import importlib.util; assert importlib.util.find_spec({package!r})"
-        if not subprocess.run([python, "-c", code], capture_output=True).returncode:
-            return python
-    return None
+def race_of(task, folder, pythons, **choices) -> Race:
+    """The `Race` of a `Task`, whose weights are written to the folder."""
+    weights = str(Path(folder) / "weights.npz")
+    np.savez(weights, **task.weights())
+    return Race(task, folder, contenders(Path(folder), weights), pythons, **choices)
 
 
-def say(line):
-    """Progress, to standard error."""
-    print(line, file=sys.stderr, flush=True)
+def run(race, repeats, works=(*DECODING, TRAIN)):
+    """What `Race.run` returns, of these works."""
+    phases = {DECODE: [one for one in works if one != TRAIN], TRAIN: [TRAIN] * (TRAIN in works)}
+    return race.run(repeats, phases, show=SHOW)
 
 
-class Race:
-    """All contenders that there are, on one task.
-
-    Args:
-        task: `Task`.
-        folder: path for weights, saved models and logs.
-        pythons: of peers.
-        left_out: names of contenders that do not take part.
-        processor_time: bool. Whether seconds are those that a process computed, of all threads.
-    """
-
-    def __init__(self, task, folder, pythons, left_out=(), processor_time=False):
-        self.processor_time = processor_time
-        self.task, self.folder, self.found = task, Path(folder), []
-        self.weights = str(self.folder / "weights.npz")
-        np.savez(self.weights, **task.weights())
-        self.pythons = {}
-        for one in contenders(self.folder):
-            python = python_with(one.package, pythons) if one.package else sys.executable
-            if python is None:
-                say(f"{one.name}: left out, no Python given has {one.package}")
-            elif one.name not in left_out:
-                self.found.append(one)
-                self.pythons[one.name] = python
-
-    @contextlib.contextmanager
-    def workers(self, training):
-        """dict from name to `Worker`."""
-        with contextlib.ExitStack() as stack:
-            running = {}
-            for place, one in enumerate(self.found):
-                own = one.training if training else one.decoding
-                if own is None:
-                    continue
-                say(f"{one.name}: starting")
-                settings = self.task.settings(weights=self.weights, **own)
-                log = self.folder / f"{place}-{training}.log"
-                worker = Worker(self.pythons[one.name], one.module, settings, log)
-                running[one.name] = stack.enter_context(worker)
-            yield running
-
-    def run(self, repeats, works=(*DECODING, TRAIN)):
-        """seconds by work and name, MiB by name of decoding and of training, tokens by name."""
-        seconds, memory, shown = {}, ({}, {}), {}
-        for training in (False, True):
-            chosen = [work for work in works if (work == TRAIN) == training]
-            if not chosen:
-                continue
-            with self.workers(training) as running:
-                for work in chosen:
-                    seconds[work] = self._seconds(running, work, repeats)
-                    for name, found in seconds[work].items():
-                        say(f"{work}: {name} {self.task.tokens(work) / np.median(found):.0f}/s")
-                for name, worker in running.items():
-                    if SHOW in worker.works:
-                        _, shown[name] = worker.do(SHOW)
-                    _, memory[training][name] = worker.do(MEMORY)
-        return seconds, memory, shown
-
-    def _seconds(self, running, work, repeats):
-        """dict from name to float (repeats,)."""
-        spent = {name: [] for name in running}
-
-        def turn(name):
-            return lambda: spent[name].append(running[name].do(work)[0])
-
-        waited = in_turns({name: turn(name) for name in running}, repeats)
-        if not self.processor_time:
-            return waited
-        return {name: np.array(found[1:]) for name, found in spent.items()}
-
-    def shown(self, seconds, memory):
-        """The table."""
-        rows = []
-        for one in self.found:
-            rates = [self._rate(seconds.get(work, {}), work, one.name) for work in HEAD[1:5]]
-            held = (found.get(one.name) for found in memory)
-            rows.append([one.name, *rates, *("" if m is None else f"{m:.0f}" for m in held)])
-        return table(HEAD, rows)
-
-    def _rate(self, seconds, work, name):
-        if name not in seconds:
-            return ""
-        rate = self.task.tokens(work) / np.median(seconds[name])
-        if name == OURS or OURS not in seconds:
-            return f"{rate:.0f}"
-        return f"{rate:.0f} ({ratio(seconds[OURS], seconds[name]):.2f})"
+def shown(race, seconds, memory) -> str:
+    """The table."""
+    rows = []
+    for one in race.found:
+        rates = [race.rate(seconds, work, one.name) for work in (*DECODING, TRAIN)]
+        held = (memory.get(phase, {}).get(one.name) for phase in (DECODE, TRAIN))
+        rows.append([one.name, *rates, *("" if m is None else f"{m:.0f}" for m in held)])
+    return table(HEAD, rows)
 
 
-def agreement(shown):
+def agreement(said):
     """Lines that say for how many sentences the contenders say what keras-attn does."""
     lines = []
-    for name, found in shown.items():
-        if name != OURS and OURS in shown:
+    for name, found in said.items():
+        if name != OURS and OURS in said:
             same = {
-                work: np.mean([a == b for a, b in zip(shown[OURS][work], found[work])])
+                work: np.mean([a == b for a, b in zip(said[OURS][work], found[work])])
                 for work in (GREEDY, BEAM)
             }
             shares = ", ".join(f"{work} {share:.0%}" for work, share in same.items())
@@ -209,18 +112,18 @@ def main(arguments=None) -> None:
     parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
     known = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        race = Race(
+        race = race_of(
             Task(cores=known.threads),
             folder,
             known.peer_python,
-            known.leave_out,
-            known.processor_time,
+            left_out=known.leave_out,
+            processor_time=known.processor_time,
         )
-        seconds, memory, shown = race.run(known.repeats, known.works)
+        seconds, memory, said = run(race, known.repeats, known.works)
     clock = "processor time" if known.processor_time else "the clock's time"
     print(f"{known.threads} threads, {known.repeats} turns, {clock}\n")
-    print(race.shown(seconds, memory), end="\n\n")
-    print(agreement(shown))
+    print(shown(race, seconds, memory), end="\n\n")
+    print(agreement(said))
 
 
 if __name__ == "__main__":

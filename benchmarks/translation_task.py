@@ -36,7 +36,7 @@ class Task:
     length: int = 24
     cores: int = 2
 
-    def tokens(self, work):
+    def items(self, work):
         """Target tokens of a work."""
         if work == TRAIN:
             return self.pairs * self.length

@@ -148,16 +148,16 @@ def test_weights_of_the_translation_task_are_the_models():
 
 @pytest.mark.slow
 def test_transformer_speed(tmp_path):
-    left_out = ("keras-attn, bfloat16",)
-    race = transformer_speed.Race(TASK, tmp_path, [sys.executable], left_out, processor_time=True)
-    seconds, memory, shown = race.run(2)
-    rows = cells(race.shown(seconds, memory))
+    choices = {"left_out": ("keras-attn, bfloat16",), "processor_time": True}
+    race = transformer_speed.race_of(TASK, tmp_path, [sys.executable], **choices)
+    seconds, memory, said = transformer_speed.run(race, 2)
+    rows = cells(transformer_speed.shown(race, seconds, memory))
     ours, loaded, compiled = rows[:3]
     names = transformer_speed.OURS, transformer_speed.LOADED, "keras-attn, XLA"
     assert (ours[0], loaded[0], compiled[0]) == names and all(compiled[1:4])
     assert all(ours[1:]) and all(loaded[1:4]) and loaded[4] == "" and float(loaded[5]) > 100
-    assert np.shape(shown[transformer_speed.OURS][translation_task.BEAM]) == (3, 7)
-    lines = transformer_speed.agreement(shown).splitlines()[:2]
+    assert np.shape(said[transformer_speed.OURS][translation_task.BEAM]) == (3, 7)
+    lines = transformer_speed.agreement(said).splitlines()[:2]
     same = "says what keras-attn does: greedy 100%, beam 4 100%"
     assert lines == [f"{name} {same}" for name in names[1:]]
 

@@ -1,0 +1,46 @@
+"""keras-hub's ViT in `vision_speed`, with random weights."""
+
+import os
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+
+import keras
+import keras_hub
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.vision_task import FORWARD, TRAIN, Task
+from benchmarks.worker import serve
+
+
+def make(settings):
+    """The works of one contender."""
+    task = Task(**settings["task"])
+    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
+    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
+    keras.config.set_dtype_policy(settings["policy"])
+    backbone = keras_hub.models.ViTBackbone(
+        image_shape=(task.size, task.size, 3),
+        patch_size=task.patch,
+        num_layers=task.layers,
+        num_heads=task.heads,
+        hidden_dim=task.units,
+        mlp_dim=task.hidden,
+    )
+    model = keras_hub.models.ViTImageClassifier(backbone, num_classes=10, preprocessor=None)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(optimizer=keras.optimizers.Adam(1e-4), loss=loss, jit_compile=False)
+    images = task.images(task.pictures).astype("float32") / 127.5 - 1
+    labels = np.arange(task.pictures) % 10
+    data = iter(tf.data.Dataset.from_tensors((images, labels)).repeat())
+    model.make_train_function()
+    forward = tf.function(lambda one: backbone(one, training=False), autograph=False)
+    given = tf.constant(images)
+    return {
+        FORWARD: lambda: float(tf.reduce_sum(tf.cast(forward(given), tf.float32))),
+        TRAIN: lambda: float(model.train_function(data)["loss"]),
+    }
+
+
+if __name__ == "__main__":
+    serve(make)

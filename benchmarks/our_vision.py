@@ -1,0 +1,94 @@
+"""keras-attn in `vision_speed`."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task
+from benchmarks.worker import serve
+from keras_attn.contracts import END_ID
+from keras_attn.decoding import Beam, Greedy, MinimumLength, decode
+from keras_attn.models.captioner import Captioner
+from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.transformer_config import DECODER, LEARNED, TransformerConfig
+from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.training.optimizers import ClippedAdam
+
+
+def encoder_of(task, layers, units, hidden, heads):
+    """A `VisionTransformer`."""
+    sizes = {"layers": layers, "model_units": units, "hidden_units": hidden, "heads": heads}
+    size = (task.size, task.size)
+    return VisionTransformer(VisionTransformerConfig(size, task.patch, **sizes))
+
+
+def captioner_of(task):
+    """A `Captioner` that is only Transformers."""
+    units, heads = task.tiny_units, task.tiny_heads
+    sizes = TransformerConfig(
+        task.vocabulary,
+        layers=task.decoder_layers,
+        model_units=units,
+        hidden_units=4 * units,
+        heads=heads,
+        key_units=units // heads,
+        value_units=units // heads,
+        norm="pre",
+        positions=LEARNED,
+        max_length=64,
+        tied=DECODER,
+    )
+    encoder = encoder_of(task, task.tiny_layers, units, 4 * units, heads)
+    model = Captioner(encoder, TransformerCaptionDecoder(sizes), (task.size, task.size), 0.0)
+    model.build()
+    return model
+
+
+def captioning(task):
+    """The works of a captioner, by name; every caption has its greatest length."""
+    model = captioner_of(task)
+
+    def work(beams, batch):
+        strategy = Beam(beams) if beams > 1 else Greedy()
+
+        @tf.function(input_signature=[tf.TensorSpec((batch, task.size, task.size, 3), tf.uint8)])
+        def captions(images):
+            limits = [MinimumLength(task.length)]
+            return decode(model, images, strategy, task.length, False, limits).tokens
+
+        images = tf.constant(task.images(batch))
+        return lambda: int(np.sum(captions(images).numpy()[0, 0] != END_ID))
+
+    return {name: work(*own) for name, own in CAPTIONS.items()}
+
+
+def encoding(task):
+    """The works of an encoder, by name."""
+    encoder = encoder_of(task, task.layers, task.units, task.hidden, task.heads)
+    model = ImageClassifier(encoder, 10)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(ClippedAdam(1e-4), loss)
+    images = tf.constant(task.images(task.pictures))
+    data = tf.data.Dataset.from_tensors((images, np.arange(task.pictures) % 10))
+    iterator = iter(data.repeat())
+    model.make_train_function()
+    forward = tf.function(lambda one: encoder(one, training=False), autograph=False)
+    return {
+        FORWARD: lambda: float(tf.reduce_sum(tf.cast(forward(images), tf.float32))),
+        TRAIN: lambda: float(model.train_function(iterator)["loss"]),
+    }
+
+
+def make(settings):
+    """The works of one contender."""
+    task = Task(**settings["task"])
+    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
+    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
+    keras.config.set_dtype_policy(settings["policy"])
+    return captioning(task) if settings["captions"] else encoding(task)
+
+
+if __name__ == "__main__":
+    serve(make)
