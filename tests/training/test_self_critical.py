@@ -1,5 +1,9 @@
 """Self-critical training: rewards, the loss beside its slow twin, and that it gets better."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
 from tests.training import tiny
 
+ROOT = Path(__file__).resolve().parents[2]
 CAPTIONS = [["a red dog", "the red dog"], ["a blue cat"], ["two green birds", "green birds"]]
 
 
@@ -83,6 +88,18 @@ def test_fit_raises_the_reward(tokenizer):
     history = model.fit(data, validation_data=data, validation_steps=1, epochs=3, **fit).history
     assert set(history) == {"loss", "reward", "val_loss", "val_token_accuracy"}
     assert history["reward"][-1] > 1.2 * history["reward"][0] > 0
+
+
+@pytest.mark.slow
+def test_two_devices_equal_one(tmp_path):
+    program = [sys.executable, "-m", "tests.training.mirrored_self_critical", str(tmp_path)]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
+        assert set(one.files) == set(two.files) == {"moved", "loss", "reward"}
+        for key in one.files:
+            np.testing.assert_allclose(one[key], two[key], atol=2e-5, err_msg=key)
+        assert np.abs(one["moved"]).max() > 1e-3
 
 
 def test_bad_arguments(tokenizer):
