@@ -119,6 +119,7 @@ def _parser():
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
     one.add_argument("--n-best", type=int, default=1, help="texts answered (default: 1)")
     one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
+    one.add_argument("--storage", default="float32", help="of weights: float32 (default), float16")
 
     one = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
     one.add_argument("folder", metavar="saved_models/NAME")

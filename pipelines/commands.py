@@ -72,7 +72,8 @@ def export(arguments) -> None:
     precision = arguments.precision
     if arguments.data:
         measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
-    version = export(run, arguments.folder, measured, width, arguments.n_best, precision)
+    storage = arguments.storage
+    version = export(run, arguments.folder, measured, width, arguments.n_best, precision, storage)
     print(f"exported: {version}")
 
 

@@ -28,6 +28,7 @@ def export(
     beam_width: int | None = None,
     n_best: int = 1,
     precision: str = "float32",
+    storage: str = "float32",
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -38,6 +39,7 @@ def export(
         beam_width: int, or None for the recipe's.
         n_best: int. Texts answered for each request.
         precision: "float32" or "bfloat16", what the SavedModel computes in.
+        storage: "float32" or "float16", what its weights are stored in; see `export_service`.
 
     Returns:
         path of the version.
@@ -49,9 +51,9 @@ def export(
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     recipe = run.recipe()
-    card = _card(title, recipe, description, metrics, service)
+    card = _card(title, recipe, description, metrics, service, storage)
     notes = {**{key: description[key] for key in ("recipe", "values")}, "kind": recipe.kind}
-    return export_service(service, folder, card, notes)
+    return export_service(service, folder, card, notes, storage)
 
 
 def _measured(run, evaluation, precision):
@@ -60,14 +62,15 @@ def _measured(run, evaluation, precision):
     return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
 
 
-def _card(title, recipe, description, metrics, service):
+def _card(title, recipe, description, metrics, service, storage):
     words = recipe.card(service)
     choices = json.dumps(description["values"], indent=2)
     strategy = service.strategy
     search = (
         f" Beam {strategy.width}, length penalty α {strategy.alpha}, at most {service.max_length} "
-        f"pieces. Precision: {_PRECISION[precision_of(service.model)]}. Warm-up requests: every "
-        f"signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
+        f"pieces. Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in "
+        f"{storage}. Warm-up requests: every signature, batches of "
+        f"{' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     return model_card(
         title,

@@ -138,5 +138,5 @@ def _restored(version, config):
             f"Received: {len(variables)}, or some of other shapes"
         )
     for own, other in zip(model.variables, variables):
-        own.assign(other)
+        own.assign(tf.cast(other, own.dtype))
     return model

@@ -14,7 +14,7 @@ import keras
 import tensorflow as tf
 
 from keras_attn import __version__
-from keras_attn.serving.precision import precision_of
+from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
@@ -33,7 +33,9 @@ def next_version(folder) -> int:
     return max((int(one.name) for one in entries if one.name.isdigit()), default=0) + 1
 
 
-def export_service(service, folder, card: str, notes: Mapping[str, Any] | None = None) -> Path:
+def export_service(
+    service, folder, card: str, notes: Mapping[str, Any] | None = None, storage: str = "float32"
+) -> Path:
     """Exports a service as the next version of a model.
 
     Signatures: `serving_default` (image or source: string (B,) -> text (B, n), score (B, n),
@@ -51,19 +53,21 @@ def export_service(service, folder, card: str, notes: Mapping[str, Any] | None =
         card: Markdown text of the model card, written as README.md into the version, and beside
             the versions for the newest of them.
         notes: what else the metadata is to hold, of types that JSON has.
+        storage: "float32"; or "float16", weights in half the space, which each request casts to
+            float32 before it begins.
 
     Returns:
         path of the new version.
 
     Raises:
         ValueError: `folder` is a file or holds other things than versions of a model, or the graph
-            holds ops that TF Serving cannot run.
+            holds ops that TF Serving cannot run, or weights do not fit the storage.
         OSError: the version cannot be written; nothing of it is left.
     """
     check_model_folder(folder)
     folder = made_folder(folder)
     try:
-        version = _write_version(service, folder, card, notes or {})
+        version = _write_version(service, folder, card, notes or {}, storage)
     except (OSError, tf.errors.OpError) as error:
         with contextlib.suppress(OSError):
             folder.rmdir()  # Nothing but an empty folder goes.
@@ -100,15 +104,15 @@ def _reason(error):
     return error.strerror or error
 
 
-def _write_version(service, folder, card, notes):
+def _write_version(service, folder, card, notes, storage):
     """The path of the next version, which appears in one move."""
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
     try:
-        _write_graph(service, partial)
+        _write_graph(service, partial, storage)
         write_warm_up(partial, folder.name, service)
         for name, tokenizer in service.tokenizers().items():
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
-        content = json.dumps({**_metadata(service), **notes}, indent=2) + "\n"
+        content = json.dumps({**_metadata(service), "storage": storage, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(card, encoding="utf-8")
         partial.chmod(0o755)
@@ -151,14 +155,20 @@ def read_metadata(version) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _write_graph(service, folder):
+def _write_graph(service, folder, storage):
     """Traces each signature once; with Keras' ExportArchive TensorFlow would trace each again."""
-    signatures = {
-        name: tf.function(function, inputs, autograph=False).get_concrete_function()
-        for name, (function, inputs) in service.signatures().items()
-    }
+    stored = stored_variables(service.model, storage)
+
+    def traced(function, inputs):
+        def signature(*arguments):
+            with reading_stored(service.model, stored):
+                return function(*arguments)
+
+        return tf.function(signature, inputs, autograph=False).get_concrete_function()
+
+    signatures = {name: traced(*own) for name, own in service.signatures().items()}
     holder = tf.Module()
-    holder.model_variables = [variable.value for variable in service.model.variables]
+    holder.model_variables = stored
     holder.resources = [
         one
         for tokenizer in service.tokenizers().values()

@@ -1,12 +1,14 @@
-"""In what precision a model computes, and casting its weights once instead of at every use."""
+"""In what precision a model computes and is stored; weights are cast once, not at every use."""
 
 import contextlib
 
 import keras
+import tensorflow as tf
 from keras import ops
 from keras.src.backend import AutocastScope  # No public name has it; setup.cfg pins Keras.
 
 PRECISIONS = ("float32", "bfloat16")
+STORAGES = ("float32", "float16")
 
 
 def set_precision(model, precision: str) -> None:
@@ -57,4 +59,56 @@ def cast_once(layer):
     with keras.StatelessScope(initialize_variables=False) as scope, AutocastScope(precision):
         for update in values:
             scope.add_update(update)
+        yield
+
+
+def stored_variables(model, storage: str) -> list[tf.Variable]:
+    """The variables of a model as they go into a SavedModel, in the model's order.
+
+    Args:
+        model: with float32 variables.
+        storage: "float32", the model's own variables; or "float16", copies of half the size of
+            those that are float32, see `reading_stored`.
+
+    Raises:
+        ValueError: unknown storage; float16 for a model that does not compute in float32; or a
+            value that float16 does not reach.
+    """
+    if storage not in STORAGES:
+        raise ValueError(f"Expected a storage of {STORAGES}. Received: {storage!r}")
+    if storage == "float32":
+        return [variable.value for variable in model.variables]
+    if (precision := precision_of(model)) != "float32":
+        raise ValueError(
+            f"Expected storage='float32' with precision {precision!r}. "
+            f"Received: storage={storage!r}"
+        )
+    found = []
+    for variable in model.variables:
+        value = tf.convert_to_tensor(variable.value)
+        half = tf.cast(value, tf.float16) if value.dtype == tf.float32 else value
+        if not tf.reduce_all(tf.math.is_finite(tf.cast(half, tf.float32))):
+            raise ValueError(
+                f"Expected weights within float16. Received: {variable.path} with values up to "
+                f"{float(tf.reduce_max(tf.abs(value))):.4g}"
+            )
+        found.append(tf.Variable(half, trainable=variable.trainable, name=variable.name))
+    return found
+
+
+@contextlib.contextmanager
+def reading_stored(model, stored):
+    """Inside, a model computes with `stored_variables`, each cast once, here, where it must be.
+
+    Args:
+        model: the model.
+        stored: what `stored_variables` made of it.
+    """
+    pairs = [(own, one) for own, one in zip(model.variables, stored) if own.value is not one]
+    if not pairs:
+        yield
+        return
+    with keras.StatelessScope(initialize_variables=False) as scope:
+        for own, one in pairs:
+            scope.add_update((own, tf.cast(one, own.dtype)))
         yield

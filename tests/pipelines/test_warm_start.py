@@ -63,6 +63,12 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
         assert {key: getattr(made, key) for key in SIZES} == SIZES
 
 
+def test_weights_stored_in_half_the_space(run, tmp_path):
+    source = WarmStart.read(export(run, tmp_path / "half", storage="float16"))
+    for one, other in zip(weights(source.model), weights(run.model()), strict=True):
+        np.testing.assert_array_equal(one, other.astype("float16").astype("float32"))
+
+
 def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     command = ["train", "scenes", "--from", str(saved.parent), "--data", str(data), "--out"]
     command += [str(tmp_path / "warm"), "--cache", str(tmp_path / "cache"), "--epochs", "1"]
