@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keras_attn.evaluation.caption_metrics import TOKENIZER_NAME, caption_metrics
-from pipelines.evaluation import Evaluation
+from pipelines.evaluation import SearchEvaluation
 
 LABELS = {
     "bleu_1": "BLEU-1",
@@ -18,7 +18,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class CaptionEvaluation(Evaluation):
+class CaptionEvaluation(SearchEvaluation):
     """Captions of a split, scored.
 
     Attributes:
@@ -31,7 +31,7 @@ class CaptionEvaluation(Evaluation):
 
     @classmethod
     def of(cls, records, texts, scores, service, **facts) -> "CaptionEvaluation":
-        """Scores captions: see `Recipe.evaluation`."""
+        """Scores captions: see `SearchRecipe.text_evaluation`."""
         references = [record.captions for record in records]
         print(f"scoring {len(texts)} captions …")
         metrics = caption_metrics(texts, references)

@@ -3,7 +3,7 @@
 import tensorflow as tf
 from tqdm import tqdm
 
-from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.contracts import ERROR
 from pipelines.evaluation import Evaluation
 from pipelines.run import Run
 
@@ -34,23 +34,21 @@ def evaluate(
     """
     recipe = run.recipe()
     records = recipe.records(data, split)
-    service = run.service(beam_width, precision=precision)
+    service = run.service(beam_width, recipe.judged, precision)
     function, inputs = service.signatures()["serving_default"]
     answer = tf.function(function, input_signature=inputs, autograph=False)
     order = sorted(range(len(records)), key=lambda place: recipe.size(records[place]))
-    answers: dict[int, tuple[str, float, str]] = {}
+    answers: dict[int, dict] = {}
+    errors: dict[int, str] = {}
     for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
         places = order[start : start + batch]
         names, asked = zip(*(recipe.asked(records[place]) for place in places))
-        found = answer(tf.constant(asked))
-        texts = [text.decode() for text in found[TEXT][:, 0].numpy()]
-        scores = found[SCORE][:, 0].numpy().tolist()
-        errors = [
-            f"{name}: {error.decode()}" if error else ""
-            for name, error in zip(names, found[ERROR].numpy())
-        ]
-        answers.update(zip(places, zip(texts, scores, errors)))
-    texts, scores, errors = map(list, zip(*(answers[place] for place in range(len(records)))))
-    facts = {"data": str(data), "split": split, "errors": [error for error in errors if error]}
-    width = service.strategy.width
-    return recipe.evaluation(records, texts, scores, service, beam_width=width, **facts)
+        found = {key: value.numpy() for key, value in answer(tf.constant(asked)).items()}
+        for row, (place, name) in enumerate(zip(places, names)):
+            answers[place] = {key: value[row] for key, value in found.items()}
+            if error := answers[place][ERROR].decode():
+                errors[place] = f"{name}: {error}"
+    listed = [errors[place] for place in sorted(errors)]
+    facts = {"data": str(data), "split": split, "errors": listed}
+    ordered = [answers[place] for place in range(len(records))]
+    return recipe.evaluation(records, ordered, service, **facts)

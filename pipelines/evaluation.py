@@ -13,14 +13,12 @@ class Evaluation(abc.ABC):
         data: path of the data folder, as it was given.
         split: name of the split.
         scores: dict of metrics.
-        beam_width: int.
         errors: list of strings, records that could not be read.
     """
 
     data: str
     split: str
     scores: dict[str, float]
-    beam_width: int
     errors: list[str]
 
     def table(self) -> str:
@@ -44,3 +42,22 @@ class Evaluation(abc.ABC):
     @abc.abstractmethod
     def facts(self) -> dict[str, str]:
         """What the JSON holds beside the attributes."""
+
+    @abc.abstractmethod
+    def flags(self) -> str:
+        """Flags of the command line that it was made with, beside data and split."""
+
+
+@dataclass(frozen=True)
+class SearchEvaluation(Evaluation):
+    """Abstract: answers that a beam found, scored.
+
+    Attributes:
+        beam_width: int.
+    """
+
+    beam_width: int
+
+    def flags(self):
+        """See `Evaluation`."""
+        return f" --beam-width {self.beam_width}"

@@ -58,25 +58,23 @@ def export(
 
 def _measured(run, evaluation, precision):
     command = f"keras-attn evaluate {run.folder} --data {evaluation.data}"
-    command += f" --split {evaluation.split} --beam-width {evaluation.beam_width}"
+    command += f" --split {evaluation.split}{evaluation.flags()}"
     return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
 
 
 def _card(title, recipe, description, metrics, service, storage):
     words = recipe.card(service)
     choices = json.dumps(description["values"], indent=2)
-    strategy = service.strategy
-    search = (
-        f" Beam {strategy.width}, length penalty α {strategy.alpha}, at most {service.max_length} "
-        f"pieces. Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in "
-        f"{storage}. Warm-up requests: every signature, batches of "
+    answering = (
+        f" {recipe.found_by(service)} Precision: {_PRECISION[precision_of(service.model)]}. "
+        f"Weights are stored in {storage}. Warm-up requests: every signature, batches of "
         f"{' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     return model_card(
         title,
         {
             "What it does": words["What it does"],
-            "Service": words["Service"] + search,
+            "Service": words["Service"] + answering,
             "Data": f"{Path(description['data']).name}: {_counts(recipe, description)}.",
             "Metrics": metrics,
             "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "

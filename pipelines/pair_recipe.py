@@ -13,11 +13,12 @@ from pipelines.pair_batches import PairBatches
 from pipelines.pair_data import PairData
 from pipelines.pair_encoding import PairEncoding
 from pipelines.pair_splits import PairSplits
-from pipelines.recipe import Recipe, option
+from pipelines.recipe import option
+from pipelines.search_recipe import SearchRecipe
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairRecipe(Recipe):
+class PairRecipe(SearchRecipe):
     """Abstract: a Transformer from pairs, each of a text and what is to be made of it.
 
     Raises:

@@ -6,7 +6,7 @@ from datetime import date
 import keras
 
 from keras_attn.contracts import LOGITS, TAG_LOGITS
-from keras_attn.decoding import Beam, Greedy
+from keras_attn.decoding import Greedy
 from keras_attn.models.parser import Parser
 from keras_attn.serving.parser_service import (
     LENGTH_EXTRA,
@@ -41,7 +41,11 @@ class ParsingRecipe(PairRecipe):
     """
 
     kind = "parsing"
-    vocabularies = (TARGET_TOKENIZER, SOURCE_TOKENIZER, TAG_TABLE)
+    vocabularies = {
+        TARGET_TOKENIZER: SymbolTable,
+        SOURCE_TOKENIZER: Tokenizer,
+        TAG_TABLE: SymbolTable,
+    }
     monitors = monitors_of(SCORES)
     outputs = (LOGITS, TAG_LOGITS)
     settled = (*PairRecipe.settled, "word_pieces")
@@ -132,9 +136,9 @@ class ParsingRecipe(PairRecipe):
             TAG_TABLE: model.tags,
         }
 
-    def service(self, model, tokenizers, beam_width, n_best=1):
+    def service(self, model, tokenizers, beam_width=None, n_best=1):
         """See `Recipe`."""
-        return self._service(model, tokenizers, Beam(beam_width, self.length_alpha, n_best))
+        return self._service(model, tokenizers, self.beam(beam_width, n_best))
 
     def scoring(self, model, data):
         """See `Recipe`: of `scored` trees, evenly out of those of dev that are not too long."""
@@ -147,8 +151,8 @@ class ParsingRecipe(PairRecipe):
         service = self._service(model, data.tokenizers, Greedy())
         return [tree_pictures(service, data.fitting("dev"), log)]
 
-    def evaluation(self, records, texts, scores, service, **facts):
-        """See `Recipe`."""
+    def text_evaluation(self, records, texts, scores, service, **facts):
+        """See `SearchRecipe`."""
         return TreeEvaluation.of(records, texts, scores, **facts)
 
     def card(self, service):

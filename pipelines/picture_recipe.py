@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import keras
 
-from keras_attn.decoding import Beam
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
@@ -22,20 +21,21 @@ from pipelines.caption_callbacks import caption_pictures, caption_scoring
 from pipelines.caption_data import CaptionData
 from pipelines.caption_evaluation import CaptionEvaluation
 from pipelines.choices import monitors_of
-from pipelines.recipe import TARGET_TOKENIZER, Recipe, option
+from pipelines.recipe import TARGET_TOKENIZER, option
 from pipelines.records import (
     data_folder,
     listed_pictures,
     read_captions,
     split_pictures,
 )
+from pipelines.search_recipe import SearchRecipe
 
 GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
 MONITORS = monitors_of(GENERATION_METRICS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PictureRecipe(Recipe):
+class PictureRecipe(SearchRecipe):
     """Abstract: a captioner from a folder of captioned pictures.
 
     Raises:
@@ -136,9 +136,9 @@ class PictureRecipe(Recipe):
         """See `Recipe`."""
         return {TARGET_TOKENIZER: model.decoder.config.vocabulary_size}
 
-    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width, n_best=1):
+    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width=None, n_best=1):
         """See `Recipe`."""
-        strategy = Beam(beam_width, self.length_alpha, n_best)
+        strategy = self.beam(beam_width, n_best)
         tokenizer = tokenizers[TARGET_TOKENIZER]
         return CaptionService(
             model, tokenizer, strategy, self.lengths[-1], self.fit, self.no_repeat_ngram
@@ -214,8 +214,8 @@ class PictureRecipe(Recipe):
         """See `Recipe`."""
         return str(record.path), record.path.read_bytes()
 
-    def evaluation(self, records, texts, scores, service, **facts):
-        """See `Recipe`."""
+    def text_evaluation(self, records, texts, scores, service, **facts):
+        """See `SearchRecipe`."""
         return CaptionEvaluation.of(records, texts, scores, service, **facts)
 
     def card(self, service):

@@ -10,18 +10,15 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from keras_attn.text.tokenizer import Tokenizer
-from keras_attn.training.gold_shares import LinearShare
-from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.scheduled_sampling import ScheduledSampling
 from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
-from keras_attn.training.token_accuracy import TokenAccuracy
 from pipelines.choices import check_choices
 from pipelines.evaluation import Evaluation
+from pipelines.vocabulary import Vocabulary
 
 COSINE, INVERSE_SQUARE_ROOT = "cosine", "inverse_square_root"
 SCHEDULES = (COSINE, INVERSE_SQUARE_ROOT)
 TARGET_TOKENIZER, SOURCE_TOKENIZER, TAG_TABLE = "tokenizer", "source_tokenizer", "tags"
+LABEL_TABLE = "labels"
 """Names of vocabularies, and of the folders they are in."""
 
 
@@ -36,7 +33,7 @@ class TrainingData(abc.ABC):
     Attributes:
         splits: dict of sequences of records, "train" and "dev" at least.
         skipped: sequence of `Skipped`.
-        tokenizers: dict from name to `Tokenizer`; the decoder's is TARGET_TOKENIZER.
+        tokenizers: dict from name to `Vocabulary`.
         dev: validation data set.
         steps: batches in one epoch of `training`: the `steps_per_epoch` of `fit`.
     """
@@ -48,7 +45,7 @@ class TrainingData(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def tokenizers(self) -> dict[str, Tokenizer]:
+    def tokenizers(self) -> Mapping[str, Vocabulary]:
         """See the class."""
 
     @abc.abstractmethod
@@ -91,33 +88,27 @@ class Recipe(abc.ABC):
     """Known values of choices that are names."""
     goes_on: ClassVar[bool] = False
     """Whether training begins with the weights of another."""
-    vocabularies: ClassVar[Sequence[str]] = (TARGET_TOKENIZER,)
-    """Names of the vocabularies that a model cannot be without."""
-    outputs: ClassVar[Sequence[str]] = ()
-    """Keys of the model's outputs that have targets of their own; none where it is LOGITS alone."""
+    vocabularies: ClassVar[Mapping[str, type[Vocabulary]]]
+    """Kinds of the vocabularies that a model cannot be without, by their names."""
+    judged: ClassVar[int] = 1
+    """Most answers to a record, best first, that an evaluation looks at."""
     settled: ClassVar[Sequence[str]]
     """Choices that trained weights and tokenizers have settled."""
 
     tolerance: float = option(0.01, "share of unusable records above which training does not start")
     dev_share: float = option(0.1, "share of records for dev where no split files exist")
     test_share: float = option(0.1, "share of records for test where no split files exist")
-    vocabulary_size: int = option(4000, "most pieces that the tokenizer learns")
-    lowercase: bool = option(True, "put texts in lower case")
-    lengths: tuple[int, ...] = option((16, 24, 40), "bucket lengths in pieces")
     dropout: float = option(0.3, "dropout probability")
     epochs: int = option(10, "passes over the training records")
     learning_rate: float = option(1e-3, "peak learning rate")
     warmup_steps: int = option(200, "optimizer steps of warm-up")
     schedule: str = option(COSINE, "after the warm-up: cosine, or inverse_square_root")
-    own_words: float = option(0.0, "share of decoder inputs that the model says itself, at the end")
     average: int = option(1, "last epochs whose mean weights are tried at the end; 1: none")
-    label_smoothing: float = option(0.1, "probability spread over the vocabulary")
+    label_smoothing: float = option(0.1, "probability spread over all answers")
     clip_norm: float = option(5.0, "largest norm of the global gradient")
     monitor: str = option("val_loss", "metric that picks the best epoch")
     patience: int = option(3, "epochs without a better metric before training stops")
     seed: int = option(0, "seed of weights, dropout and shuffling")
-    beam_width: int = option(4, "beam width in evaluation and export")
-    length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
 
     def __post_init__(self):
         known = {"monitor": self.monitors, "schedule": SCHEDULES, **self.chosen}
@@ -138,34 +129,27 @@ class Recipe(abc.ABC):
             return InverseSquareRoot(self.learning_rate, max(self.warmup_steps, 1))
         return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
 
+    @abc.abstractmethod
     def compile(self, model, steps: int, **options) -> None:
-        """Compiles a model with the recipe's optimizer, loss, metrics and decoder inputs.
+        """Compiles a model with the recipe's optimizer, loss and metrics.
 
-        Where there are several outputs, each has a loss of the same kind, and they add up.
+        Args:
+            model: of `model`.
+            steps: int. Of the whole training.
+            **options: of `keras.Model.compile`.
         """
-        loss: Any = TokenCrossEntropy(self.label_smoothing)
-        metrics: Any = [TokenAccuracy()]
-        if self.outputs:
-            loss = {key: TokenCrossEntropy(self.label_smoothing) for key in self.outputs}
-            metrics = {key: [TokenAccuracy()] for key in self.outputs}
-        model.compile(
-            optimizer=self.optimizer(model, steps), loss=loss, weighted_metrics=metrics, **options
-        )
-        if self.own_words:
-            share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)
-            ScheduledSampling(share, seed=self.seed).attach(model)
 
     def attach(self, model, data: TrainingData) -> None:  # noqa: B027
         """Gives a compiled model training steps of another kind, where the recipe has them."""
 
     @abc.abstractmethod
     def load(self, data, cache=None, source=None, replicas: int = 1) -> TrainingData:
-        """Reads data, learns tokenizers and makes the data sets.
+        """Reads data, learns vocabularies and makes the data sets.
 
         Args:
             data: path of the data folder.
             cache: path of a cache; the user's cache folder if None.
-            source: `WarmStart` whose tokenizers are taken, or None.
+            source: `WarmStart` whose vocabularies are taken, or None.
             replicas: int. Batches can be divided by it.
 
         Raises:
@@ -174,7 +158,7 @@ class Recipe(abc.ABC):
 
     @abc.abstractmethod
     def model(self, *vocabulary_sizes: int):
-        """A built model for the tokenizers' vocabularies, in the order of `vocabulary_sizes`."""
+        """A built model for vocabularies of such sizes, in the order of `vocabulary_sizes`."""
 
     @abc.abstractmethod
     def optimizer(self, model, steps: int):
@@ -186,11 +170,21 @@ class Recipe(abc.ABC):
 
     @abc.abstractmethod
     def vocabulary_sizes(self, model) -> dict[str, int]:
-        """dict from the name of each tokenizer to the size that a model wants of it."""
+        """dict from the name of each vocabulary to the size that a model wants of it."""
 
     @abc.abstractmethod
-    def service(self, model, tokenizers: Mapping[str, Tokenizer], beam_width: int, n_best=1) -> Any:
-        """The model as a service."""
+    def service(self, model, tokenizers: Mapping[str, Any], beam_width=None, n_best=1) -> Any:
+        """The model as a service.
+
+        Args:
+            model: of `model`.
+            tokenizers: vocabularies by their names.
+            beam_width: int, or None for the recipe's.
+            n_best: int. Most answers to one request.
+
+        Raises:
+            ValueError: a beam width for a model that does not search.
+        """
 
     @abc.abstractmethod
     def scoring(self, model, data) -> list[keras.callbacks.Callback]:
@@ -217,10 +211,13 @@ class Recipe(abc.ABC):
         return 0
 
     @abc.abstractmethod
-    def evaluation(
-        self, records: Sequence, texts: list[str], scores: list[float], service, **facts
-    ) -> Evaluation:
-        """The `Evaluation` of answers and their scores, in nats; `facts` are its other fields."""
+    def evaluation(self, records: Sequence, answers: list[dict], service, **facts) -> Evaluation:
+        """The `Evaluation` of a service's answers, a dict of arrays each; `facts` are its other
+        fields."""
+
+    @abc.abstractmethod
+    def found_by(self, service) -> str:
+        """A sentence of the model card: how the service finds its answers."""
 
     @abc.abstractmethod
     def card(self, service) -> dict[str, str]:

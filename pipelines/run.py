@@ -9,12 +9,11 @@ from typing import Any
 import keras
 
 from keras_attn.serving.precision import set_precision
-from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
 from pipelines.parsing import ParsingRecipe
-from pipelines.recipe import SOURCE_TOKENIZER, TAG_TABLE, TARGET_TOKENIZER, Recipe
+from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
 from pipelines.text_to_text import TextToTextRecipe
 from pipelines.transformer_captioning import TransformerCaptioningRecipe
@@ -124,17 +123,17 @@ class Run:
         """
         recipe, model, tokenizers = self.recipe(), self.model(precision), self.tokenizers()
         for name, size in recipe.vocabulary_sizes(model).items():
-            found = tokenizers.get(name, tokenizers[TARGET_TOKENIZER]).vocabulary_size
-            if found != size:
+            found = tokenizers.get(name) or tokenizers[TARGET_TOKENIZER]
+            if found.vocabulary_size != size:
                 raise ValueError(
-                    f"Expected a {name} of {size} pieces in {self.folder}. Received: {found}"
+                    f"Expected a {name} of {size} {found.unit} in {self.folder}. "
+                    f"Received: {found.vocabulary_size}"
                 )
-        width = recipe.beam_width if beam_width is None else beam_width
-        return recipe.service(model, tokenizers, width, n_best)
+        return recipe.service(model, tokenizers, beam_width, n_best)
 
 
 def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:
-    """The vocabularies in a folder, `Tokenizer`s and `SymbolTable`s, by their names.
+    """The vocabularies in a folder by their names.
 
     Args:
         folder: path.
@@ -143,11 +142,9 @@ def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:
     Raises:
         ValueError: one is missing or damaged, or an unknown kind.
     """
-    names = list(_kind(kind).vocabularies)
-    if SOURCE_TOKENIZER not in names and (folder / SOURCE_TOKENIZER).is_dir():
-        names.append(SOURCE_TOKENIZER)
-    tables = [name for name in names if name == TAG_TABLE or SymbolTable.is_in(folder / name)]
-    kinds = {name: SymbolTable if name in tables else Tokenizer for name in names}
+    kinds: dict[str, Any] = dict(_kind(kind).vocabularies)
+    if SOURCE_TOKENIZER not in kinds and (folder / SOURCE_TOKENIZER).is_dir():
+        kinds[SOURCE_TOKENIZER] = Tokenizer
     return {name: kind.load(folder / name) for name, kind in kinds.items()}
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
-from pipelines.evaluation import Evaluation
+from pipelines.evaluation import SearchEvaluation
 
 LABELS = {
     "bleu": "BLEU",
@@ -14,7 +14,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class TextEvaluation(Evaluation):
+class TextEvaluation(SearchEvaluation):
     """Generated texts of a split, scored.
 
     Attributes:
@@ -27,7 +27,7 @@ class TextEvaluation(Evaluation):
 
     @classmethod
     def of(cls, records, texts, scores, **facts) -> "TextEvaluation":
-        """Scores texts: see `Recipe.evaluation`."""
+        """Scores texts: see `SearchRecipe.text_evaluation`."""
         metrics = text_metrics(texts, [pair.target for pair in records])
         rows = [
             {"source": pair.source, "text": text, "score": score, "reference": pair.target}

@@ -5,7 +5,7 @@ from datetime import date
 
 import keras
 
-from keras_attn.decoding import Beam, Greedy
+from keras_attn.decoding import Greedy
 from keras_attn.models.transformer import Transformer
 from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextService
 from keras_attn.text.tokenizer import Tokenizer
@@ -74,10 +74,9 @@ class TextToTextRecipe(PairRecipe):
         config = model.config
         return {TARGET_TOKENIZER: config.target_size, SOURCE_TOKENIZER: config.vocabulary_size}
 
-    def service(self, model, tokenizers, beam_width, n_best=1):
+    def service(self, model, tokenizers, beam_width=None, n_best=1):
         """See `Recipe`."""
-        strategy = Beam(beam_width, self.length_alpha, n_best)
-        return self._service(model, tokenizers, strategy)
+        return self._service(model, tokenizers, self.beam(beam_width, n_best))
 
     def scoring(self, model, data):
         """See `Recipe`."""
@@ -88,8 +87,8 @@ class TextToTextRecipe(PairRecipe):
         service = self._service(model, data.tokenizers, Greedy())
         return [alignment_pictures(model, data, service, log)]
 
-    def evaluation(self, records, texts, scores, service, **facts):
-        """See `Recipe`."""
+    def text_evaluation(self, records, texts, scores, service, **facts):
+        """See `SearchRecipe`."""
         return TextEvaluation.of(records, texts, scores, **facts)
 
     def card(self, service):

@@ -202,7 +202,7 @@ def _report(recipe, run, loaded):
     """Says what was read, and lists what was left out."""
     counts = ", ".join(f"{len(records)} {split}" for split, records in loaded.splits.items())
     sizes = ", ".join(
-        f"{name}: {one.vocabulary_size} pieces" for name, one in loaded.tokenizers.items()
+        f"{name}: {one.vocabulary_size} {one.unit}" for name, one in loaded.tokenizers.items()
     )
     print(f"{recipe.unit}: {counts}; {sizes}")
     for line in loaded.report():

@@ -6,7 +6,7 @@ from keras_attn.evaluation.brackets import compare_brackets
 from keras_attn.evaluation.right_branching import RightBranching
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import leaves, retagged
-from pipelines.evaluation import Evaluation
+from pipelines.evaluation import SearchEvaluation
 
 LABELS = {
     "f1": "F1",
@@ -20,7 +20,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class TreeEvaluation(Evaluation):
+class TreeEvaluation(SearchEvaluation):
     """Parsed trees of a split, scored.
 
     Attributes:
@@ -35,7 +35,7 @@ class TreeEvaluation(Evaluation):
 
     @classmethod
     def of(cls, records, texts, scores, **facts) -> "TreeEvaluation":
-        """Scores trees: see `Recipe.evaluation`."""
+        """Scores trees: see `SearchRecipe.text_evaluation`."""
         parsed = [parse_tree(text) if text else None for text in texts]
         report = compare_brackets(parsed, [record.target for record in records])
         left_out = [f"{records[n].source!r:.80}: {why}" for n, why in report.unscored()]

@@ -144,3 +144,12 @@ def first_reason(*reasons):
     for one in reversed(reasons[:-1]):
         found = tf.where(one != "", one, found)
     return found
+
+
+def search_of(strategy):
+    """What the metadata of a version say of a strategy: dict of types that JSON has."""
+    return {
+        "beam_width": strategy.width,
+        "length_alpha": getattr(strategy, "alpha", 0.0),
+        "n_best": getattr(strategy, "n_best", 1),
+    }

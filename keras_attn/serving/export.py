@@ -181,13 +181,9 @@ def _write_graph(service, folder, storage):
 
 
 def _metadata(service):
-    strategy = service.strategy
     return {
         "keras_attn": __version__,
         "precision": precision_of(service.model),
-        "beam_width": strategy.width,
-        "length_alpha": getattr(strategy, "alpha", 0.0),
-        "n_best": getattr(strategy, "n_best", 1),
         **service.metadata(),
         "warm_up_batches": list(WARM_UP_BATCHES),
         MODEL_KEY: keras.saving.serialize_keras_object(service.model),

@@ -17,7 +17,7 @@ from keras_attn.contracts import (
     WORD_MARK,
 )
 from keras_attn.decoding import WellFormedTree, decode
-from keras_attn.serving.answers import answer_of, at_least_one, every_weight
+from keras_attn.serving.answers import answer_of, at_least_one, every_weight, search_of
 from keras_attn.serving.sentences import read_sentences
 from keras_attn.text.linearization import WORD
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
@@ -162,9 +162,9 @@ class ParserService(tf.Module):
         return {"tokenizer": self.symbols, "source_tokenizer": self.tokenizer, "tags": self.tags}
 
     def metadata(self):
-        """What the service is, beside model and search, of types that JSON has."""
+        """What the service is, beside its model, of types that JSON has."""
         names = ("max_length", "max_source", "word_pieces", "longest_chain", "deepest")
-        return {name: getattr(self, name) for name in names}
+        return {**search_of(self.strategy), **{name: getattr(self, name) for name in names}}
 
     def _read(self, source):
         return read_sentences(source, self.tokenizer, self.max_source - 1, self.word_pieces)

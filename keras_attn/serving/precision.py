@@ -7,6 +7,8 @@ import tensorflow as tf
 from keras import ops
 from keras.src.backend import AutocastScope  # No public name has it; setup.cfg pins Keras.
 
+from keras_attn.models.image_classifier import ImageClassifier
+
 PRECISIONS = ("float32", "bfloat16")
 STORAGES = ("float32", "float16")
 
@@ -17,7 +19,7 @@ def set_precision(model, precision: str) -> None:
     Variables, logits, cell states, attention weights and scores are float32 either way.
 
     Args:
-        model: `Captioner` or `Transformer`.
+        model: `Captioner`, `Transformer` or `ImageClassifier`.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -28,13 +30,20 @@ def set_precision(model, precision: str) -> None:
     policy = "mixed_bfloat16" if precision == "bfloat16" else "float32"
     for layer in model._flatten_layers():
         layer.dtype_policy = policy
-    if isinstance(logits := getattr(model.decoder, "logits", None), keras.layers.Layer):
+    if isinstance(logits := _logits_of(model), keras.layers.Layer):
         logits.dtype_policy = "float32"
 
 
 def precision_of(model) -> str:
-    """What the decoder of a model computes in: "float32" or "bfloat16"."""
-    return model.decoder.compute_dtype
+    """What a model computes in, or its decoder: "float32" or "bfloat16"."""
+    return (model if isinstance(model, ImageClassifier) else model.decoder).compute_dtype
+
+
+def _logits_of(model):
+    """The layer that makes a model's logits; None where no layer does that alone."""
+    if isinstance(model, ImageClassifier):
+        return model.head
+    return getattr(model.decoder, "logits", None)
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from keras_attn.serving.answers import (
     at_least_one,
     first_reason,
     scores_of,
+    search_of,
     targets_of,
     too_long,
 )
@@ -148,8 +149,9 @@ class CaptionService(tf.Module):
         return {"tokenizer": self.tokenizer}
 
     def metadata(self):
-        """What the service is, beside model and search, of types that JSON has."""
+        """What the service is, beside its model, of types that JSON has."""
         return {
+            **search_of(self.strategy),
             "max_length": self.max_length,
             "image_size": list(self.model.image_size),
             "fit": self.picture_format.fit,

@@ -25,6 +25,7 @@ from keras_attn.serving.answers import (
     every_weight,
     first_reason,
     scores_of,
+    search_of,
     targets_of,
     too_long,
 )
@@ -174,8 +175,9 @@ class TextService(tf.Module):
         return {"tokenizer": self.tokenizer, "source_tokenizer": self.source_tokenizer}
 
     def metadata(self):
-        """What the service is, beside model and search, of types that JSON has."""
-        return {"max_length": self.max_length, "max_source": self.max_source}
+        """What the service is, beside its model, of types that JSON has."""
+        sizes = {"max_length": self.max_length, "max_source": self.max_source}
+        return {**search_of(self.strategy), **sizes}
 
     def _shows_heads(self):
         return hasattr(self.model, "attention")

@@ -30,6 +30,8 @@ class SymbolTable(tf.Module):
         [[4, 6, 5]]
     """
 
+    unit = "symbols"
+
     def __init__(self, symbols: Sequence[str]):
         super().__init__()
         self.symbols = tuple(symbols)
@@ -74,11 +76,6 @@ class SymbolTable(tf.Module):
             raise ValueError(
                 f"Expected symbols in {path}. Received: {type(error).__name__}: {error}"
             ) from error
-
-    @staticmethod
-    def is_in(folder) -> bool:
-        """Whether a folder holds what `save` wrote."""
-        return (Path(folder) / _FILE).is_file()
 
     def save(self, folder) -> None:
         """Writes the symbols into a folder."""

@@ -50,6 +50,8 @@ class Tokenizer(tf.Module):
     arXiv:1508.07909.
     """
 
+    unit = "pieces"
+
     def __init__(self, model: bytes, lowercase: bool = False):
         super().__init__()
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
