@@ -13,6 +13,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from pipelines.ahead import ahead
 from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
+from pipelines.picture_rows import picture_rows
 from pipelines.records import CaptionedPicture
 
 
@@ -115,18 +116,8 @@ class CaptionBatches:
         return read
 
     def _pictures(self, steps, rows, records):
-        paths = tf.constant([str(record.path) for record in records])
-        index = tf.constant(rows.pictures)
-        shape = (self.picture_format.height, self.picture_format.width, 3)
-
-        def read(row):
-            def picture():
-                return self._read(paths[index[row]])
-
-            return tf.cond(row >= 0, picture, lambda: tf.zeros(shape, tf.uint8)), row
-
-        dataset = steps.unbatch().map(read, num_parallel_calls=tf.data.AUTOTUNE)
-        return dataset.batch(self.pictures, drop_remainder=True)
+        paths = [str(records[picture].path) for picture in rows.pictures]
+        return picture_rows(steps, paths, self.picture_format, self.pictures)
 
     def contexts(self, records: Sequence[CaptionedPicture], features=None):
         """A data set of what a stepper starts from: pictures or features, each record once.

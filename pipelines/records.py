@@ -1,21 +1,25 @@
-"""Records: captioned pictures as they are read, and their split."""
+"""Records: captioned or labeled pictures as they are read, and their split."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines.caption_folder import CaptionedPicture, CaptionFolder
 from pipelines.hash_split import place_of, split_by_place
+from pipelines.picture_folder import CaptionedPicture, LabeledPicture, Picture, PictureFolder
 from pipelines.readers.folder_reader import data_folder, read_captions
+from pipelines.readers.label_reader import read_labels
 from pipelines.readers.record import text_of
 from pipelines.skipped import Skipped, listing
 
 __all__ = [
-    "CaptionFolder",
     "CaptionedPicture",
+    "LabeledPicture",
+    "PictureFolder",
     "Skipped",
     "data_folder",
     "listed_pictures",
     "read_captions",
+    "read_labels",
+    "split_labeled",
     "split_pictures",
 ]
 
@@ -25,11 +29,11 @@ SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt
 
 def split_pictures(
     folder,
-    pictures: Sequence[CaptionedPicture],
+    pictures: Sequence[Picture],
     dev_share: float = 0.1,
     test_share: float = 0.1,
     unusable: Mapping[str, str] | None = None,
-) -> dict[str, list[CaptionedPicture]]:
+) -> dict[str, list[Picture]]:
     """Splits pictures into "train", "dev" and "test".
 
     Where the folder has split files (`train.txt` or `train_images.txt` and so on, one picture name
@@ -39,16 +43,16 @@ def split_pictures(
 
     Args:
         folder: path, as for `read_captions`.
-        pictures: of `read_captions`.
+        pictures: of `read_captions` or `read_labels`.
         dev_share: share of pictures, 0 to 1.
         test_share: share of pictures, 0 to 1.
-        unusable: of the `CaptionFolder`; see `listed_pictures`.
+        unusable: of the `PictureFolder`; see `listed_pictures`.
 
     Returns:
         dict of the three lists; one without a split file is empty.
 
     Raises:
-        ValueError: a split file names pictures that have no captions, two split files share a
+        ValueError: a split file names pictures that are not there, two split files share a
             picture, or "train" or "dev" comes out empty.
     """
     listed = _listed_splits(data_folder(folder))
@@ -56,28 +60,55 @@ def split_pictures(
         split = _split_by_lists(listed, pictures, unusable)
     else:
         split = _split_by_bytes(pictures, dev_share, test_share)
-    for name in ("train", "dev"):
-        if not split[name]:
-            raise ValueError(
-                f"Expected at least one picture in the split {name!r} of {folder}. "
-                f"Received: none of {len(pictures)}"
-            )
+    _check_split(folder, split, pictures)
+    return split
+
+
+def split_labeled(
+    folder, found: PictureFolder[LabeledPicture], dev_share: float = 0.1, test_share: float = 0.1
+) -> dict[str, list[LabeledPicture]]:
+    """Splits labeled pictures by their folders, or else as `split_pictures` does.
+
+    Where folders are splits and none is dev's, dev is taken out of train by the pictures' bytes,
+    and so is test.
+
+    Args:
+        folder: path, as for `read_labels`.
+        found: of `read_labels`.
+        dev_share: share of pictures, 0 to 1.
+        test_share: share of pictures, 0 to 1.
+
+    Returns:
+        dict of lists, "train" and "dev" at least.
+
+    Raises:
+        ValueError: as `split_pictures`.
+    """
+    if not any(one.split for one in found.pictures):
+        return split_pictures(folder, found.pictures, dev_share, test_share, found.unusable)
+    split: dict[str, list[LabeledPicture]] = {}
+    for one in found.pictures:
+        split.setdefault(one.split, []).append(one)
+    if "dev" not in split:
+        test_share = 0.0 if "test" in split else test_share
+        split = {**_split_by_bytes(split["train"], dev_share, test_share), **_but_train(split)}
+    _check_split(folder, split, found.pictures)
     return split
 
 
 def listed_pictures(
-    path, pictures: Sequence[CaptionedPicture], unusable: Mapping[str, str] | None = None
-) -> list[CaptionedPicture]:
+    path, pictures: Sequence[Picture], unusable: Mapping[str, str] | None = None
+) -> list[Picture]:
     """The pictures that a split file names, in its order.
 
     Args:
         path: of the file, one picture name a line.
-        pictures: of `read_captions`.
+        pictures: of `read_captions` or `read_labels`.
         unusable: why other pictures were skipped, by their names. They are left out, and the
             lines that name them are printed with the reason.
 
     Raises:
-        ValueError: no such file, or a name without captions, with its line.
+        ValueError: no such file, or a name that is no picture's, with its line.
     """
     path = Path(path)
     if not path.is_file():
@@ -89,15 +120,29 @@ def listed_pictures(
         if name in by_name:
             found.append(by_name[name])
         elif name in unusable:
-            reason = f"{name!r} was skipped with its captions: {unusable[name]}"
+            reason = f"{name!r} was skipped: {unusable[name]}"
             left_out.append(Skipped(path, line, reason, name))
         elif name:
             raise ValueError(
-                f"Expected pictures that have captions. Received: {name!r} at {path}:{line}"
+                f"Expected names of pictures in the data. Received: {name!r} at {path}:{line}"
             )
     if left_out:
         print(f"pictures that {path} names and that are left out:{listing(left_out, most=5)}")
     return found
+
+
+def _but_train(split):
+    return {name: own for name, own in split.items() if name != "train"}
+
+
+def _check_split(folder, split, pictures):
+    """Refuses a split without pictures to train on, or to choose the best epoch by."""
+    for name in ("train", "dev"):
+        if not split.get(name):
+            raise ValueError(
+                f"Expected at least one picture in the split {name!r} of {folder}. "
+                f"Received: none of {len(pictures)}"
+            )
 
 
 def _listed_splits(folder):

@@ -1,17 +1,16 @@
 """From a data folder, a caption file or the name of a data set to captioned pictures."""
 
-import functools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.caption_folder import CaptionedPicture, CaptionFolder
-from pipelines.picture_check import check_pictures
-from pipelines.readers.forms import SUFFIXES, TEXTS, form_of, shows_records
+from pipelines.picture_folder import CaptionedPicture, PictureFolder
+from pipelines.readers.forms import SUFFIXES, TEXTS, form_of, record_files
+from pipelines.readers.picture_paths import located
 from pipelines.readers.record import AUTO, Columns, Record
 from pipelines.readers.text_reader import PICTURE_SUFFIXES, read_sidecar, sidecars
 from pipelines.readers.tfds_reader import is_tfds, materialized
-from pipelines.skipped import Skipped, listing
+from pipelines.skipped import listing
 
 SIDECARS = "a text file beside each picture"
 
@@ -23,7 +22,7 @@ def read_captions(
     caption_column: str = AUTO,
     image_folder: str = "images",
     cache=None,
-) -> CaptionFolder:
+) -> PictureFolder[CaptionedPicture]:
     """Reads captioned pictures, in whichever of these forms they come.
 
     CSV or TSV with a header; JSON lines, metadata.csv and metadata.jsonl of image folders
@@ -41,7 +40,7 @@ def read_captions(
         cache: folder of the verdicts on pictures; in the user's cache if None.
 
     Returns:
-        `CaptionFolder`; pictures in the order of the file, records that cannot be used in
+        `PictureFolder`; pictures in the order of the file, records that cannot be used in
         `skipped`.
 
     Raises:
@@ -78,20 +77,10 @@ def data_folder(data) -> Path:
 
 def _caption_file(folder, images, columns):
     """The one caption file there is, its form and reader; None where sidecar files are."""
-    found, refused = [], []
-    for path in sorted({*folder.iterdir(), *images.iterdir()}):
-        text = path.suffix.lower() in TEXTS
-        if path.suffix.lower() not in SUFFIXES or not path.is_file() or (text and _beside(path)):
-            continue
-        try:
-            form, read = form_of(path, columns)
-        except ValueError as error:
-            refused += [] if text else [str(error)]
-            continue
-        if shows_records(path, columns):
-            found.append((path, form, read))
-        else:
-            refused.append(f"no line of {path} holds a picture and a caption")
+    files = sorted(one for one in {*folder.iterdir(), *images.iterdir()} if one.is_file())
+    known = [one for one in files if one.suffix.lower() in SUFFIXES]
+    paths = (one for one in known if one.suffix.lower() not in TEXTS or not _beside(one))
+    found, refused = record_files(paths, columns)
     if len(found) > 1:
         names = ", ".join(str(path.relative_to(folder)) for path, _, _ in found)
         raise ValueError(
@@ -129,48 +118,17 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
                 yield path, Record(0, reason="no picture beside it")
 
 
-def _collect(folder, images, records, source, form, cache) -> CaptionFolder:
+def _collect(folder, images, records, source, form, cache) -> PictureFolder[CaptionedPicture]:
     """Puts captions and pictures together, and apart what cannot be used."""
-    locate = functools.cache(functools.partial(_located, folder, images, _roots(folder, images)))
-    rows = []
-    for file, record in records:
-        path, problem = locate(record.first.strip())
-        reason = record.reason or ("" if record.second.split() else "empty caption") or problem
-        rows.append((file, record, path, reason))
-    usable = (path for _, _, path, reason in rows if not reason)
-    verdicts = check_pictures(usable, folder, cache)
+    rows = located(records, folder, images, "empty caption", cache)
     captions: dict[str, list[str]] = defaultdict(list)
-    paths, skipped = {}, []
-    for file, record, path, reason in rows:
-        name = record.first.strip()
-        if not reason and path in verdicts:
-            reason = f"the picture {path} is unusable: {verdicts[path]}"
-        if reason:
-            skipped.append(Skipped(file, record.line, reason, name))
-            continue
-        paths[name] = path
-        captions[name].append(" ".join(record.second.split()))
+    paths = {}
+    for row in rows:
+        if not row.reason:
+            paths[row.name] = row.path
+            captions[row.name].append(" ".join(row.record.second.split()))
+    skipped = [row.skipped() for row in rows if row.reason]
     if not captions:
         raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
     pictures = [CaptionedPicture(name, paths[name], tuple(own)) for name, own in captions.items()]
-    return CaptionFolder(pictures, len(rows), skipped, source, form)
-
-
-def _roots(folder, images):
-    """What a picture's path must stay inside."""
-    return folder.resolve(), images.resolve()
-
-
-def _located(folder, images, roots, name):
-    """The path of a picture by its name, and the reason why it cannot be used."""
-    path = images / name
-    if not name:
-        return path, "no picture named"
-    try:
-        path = next((one for one in (path, folder / name) if one.is_file()), path)
-        resolved = path.resolve()
-        if not any(resolved.is_relative_to(root) for root in roots):
-            return path, f"the path {name!r} leads out of the folder"
-        return path, "" if path.is_file() else f"no picture at {path}"
-    except (OSError, RuntimeError, ValueError) as error:
-        return path, f"no picture at {name!r:.80}: {error}"
+    return PictureFolder(pictures, len(rows), skipped, source, form)

@@ -1,7 +1,7 @@
 """Which form a file of records has, by its name and content."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ SUFFIXES = (*DELIMITERS, *LINES, *TEXTS, ".json")
 SNIFFED = 2**20
 
 Reader = Callable[[], Iterator[Record]]
+Found = tuple[Path, str, Reader]
 
 
 def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
@@ -35,6 +36,27 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     if suffix == ".json":
         return _json_form(path, columns)
     return _text_form(path, columns)
+
+
+def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], list[str]]:
+    """Which files hold records, each with its form and reader; and why others do not.
+
+    Plain text may be anything: where it is no file of records, that needs no reason.
+    """
+    found: list[Found] = []
+    refused: list[str] = []
+    for path in paths:
+        try:
+            form, read = form_of(path, columns)
+        except ValueError as error:
+            refused += [] if path.suffix.lower() in TEXTS else [str(error)]
+            continue
+        if shows_records(path, columns):
+            found.append((path, form, read))
+        else:
+            words = " and a ".join(one.split()[0] for one in columns.known.words)
+            refused.append(f"no line of {path} holds a {words}")
+    return found, refused
 
 
 def shows_records(path: Path, columns: Columns) -> bool:

@@ -36,6 +36,7 @@ SOURCE_COLUMNS = (
     "document",
     "text",
 )
+LABEL_COLUMNS = ("label", "labels", "class", "category", "class_name", "target")
 TARGET_COLUMNS = (
     "target",
     "tgt",
@@ -64,6 +65,7 @@ class Known(NamedTuple):
 
 
 CAPTIONS = Known(IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"))
+LABELS = Known(IMAGE_COLUMNS, LABEL_COLUMNS, ("picture named", "label"))
 PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"))
 
 
@@ -74,7 +76,7 @@ class Record:
     Attributes:
         line: where, from 1; 0 where no line is known.
         first: name of the picture, or source text.
-        second: caption, or target text.
+        second: caption or label, or target text.
         reason: why it cannot be used; empty where nothing speaks against it yet.
     """
 

@@ -165,11 +165,11 @@ def test_split_files_that_name_skipped_pictures(tmp_path, capsys):
     assert [one.name for one in splits["train"]] == ["a.png"]
     assert [one.name for one in skipped] == ["c.png", "d.png"]
     printed = capsys.readouterr().out
-    assert f"train.txt:2: 'c.png' was skipped with its captions: the picture {folder}" in printed
+    assert f"train.txt:2: 'c.png' was skipped: the picture {folder}" in printed
     assert "c.png is unusable: not a JPEG" in printed
-    assert "train.txt:3: 'd.png' was skipped with its captions: empty caption" in printed
+    assert "train.txt:3: 'd.png' was skipped: empty caption" in printed
     (tmp_path / "dev.txt").write_bytes(b"nobod\xff.png\n")
-    with pytest.raises(ValueError, match=r"that have captions. Received: 'nobod.*dev.txt:1"):
+    with pytest.raises(ValueError, match=r"of pictures in the data. Received: 'nobod.*dev.txt:1"):
         recipe.read(tmp_path)
 
 

@@ -1,7 +1,9 @@
-"""What a data folder holds once it is read: pictures with captions, and what was left out."""
+"""What a data folder holds once it is read: pictures with captions or labels, and what was left
+out."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from pipelines.skipped import Skipped, check_share
 
@@ -15,19 +17,39 @@ class CaptionedPicture:
     captions: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class LabeledPicture:
+    """One picture and its class.
+
+    Attributes:
+        name: what the file of labels and split files call it, or its path in the data folder.
+        path: of the file.
+        label: of its class.
+        split: of the folder it is in; empty where folders are no splits.
+    """
+
+    name: str
+    path: Path
+    label: str
+    split: str = ""
+
+
+Picture = TypeVar("Picture", CaptionedPicture, LabeledPicture)
+
+
 @dataclass
-class CaptionFolder:
+class PictureFolder(Generic[Picture]):
     """What was read from a folder.
 
     Attributes:
-        pictures: list of `CaptionedPicture`.
-        records: how many records (captions) there were, with the unusable ones.
+        pictures: list of `CaptionedPicture` or `LabeledPicture`.
+        records: how many records (captions or labels) there were, with the unusable ones.
         skipped: list of `Skipped`, the unusable ones.
-        source: the caption file, or the folder of sidecar files.
+        source: the file of captions or labels, or the folder where there is none.
         form: what kind of file it is, in words.
     """
 
-    pictures: list[CaptionedPicture]
+    pictures: list[Picture]
     records: int
     skipped: list[Skipped] = field(default_factory=list)
     source: Path = Path()

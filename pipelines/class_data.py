@@ -1,0 +1,113 @@
+"""Everything that `fit` wants of labeled pictures: labels and batches."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tensorflow as tf
+
+from keras_attn.text.label_table import LabelTable
+from pipelines.class_batches import ClassBatches
+from pipelines.picture_check import naming_pictures
+from pipelines.recipe import LABEL_TABLE, TrainingData
+from pipelines.records import LabeledPicture, data_folder
+from pipelines.skipped import Skipped
+
+if TYPE_CHECKING:
+    from pipelines.classification import ClassificationRecipe
+
+SHOWN = 20
+"""Labels that are said in words."""
+
+
+@dataclass(frozen=True)
+class ClassData(TrainingData):
+    """Everything that `fit` wants of labeled pictures.
+
+    Attributes:
+        folder: path of the data folder.
+        labels: `LabelTable` of the training pictures, sorted.
+        batches: `ClassBatches`.
+        splits: dict of lists of `LabeledPicture`.
+        skipped: list of `Skipped`: unusable records, and dev's pictures of other labels.
+        dev: validation data set.
+        steps: batches in one epoch.
+    """
+
+    folder: Path
+    labels: LabelTable
+    batches: ClassBatches
+    splits: dict[str, list[LabeledPicture]]
+    skipped: list[Skipped]
+    dev: tf.data.Dataset
+    steps: int
+
+    @classmethod
+    def load(cls, recipe: "ClassificationRecipe", data, labels=None) -> "ClassData":
+        """Reads labeled pictures, learns the labels and makes the data sets.
+
+        Args:
+            recipe: `ClassificationRecipe`.
+            data: path of a folder or file.
+            labels: `LabelTable`, to take one that exists instead of learning it.
+
+        Raises:
+            ValueError: as `ClassificationRecipe.read`; fewer than two labels; a label of train that
+                is not among `labels`; no picture of dev with a label of train.
+        """
+        splits, skipped = recipe.read(data)
+        found = sorted({one.label for one in splits["train"]})
+        if labels is None and len(found) < 2:
+            raise ValueError(f"Expected pictures of two labels or more. Received: {found}")
+        labels = LabelTable(found) if labels is None else labels
+        if strange := [one for one in found if labels.id_of(one) is None]:
+            raise ValueError(
+                f"Expected labels of {_shown(labels.labels)}. Received: {_shown(strange)} in train"
+            )
+        known = [one for one in splits["dev"] if labels.id_of(one.label) is not None]
+        unknown = [one for one in splits["dev"] if labels.id_of(one.label) is None]
+        if not known:
+            raise ValueError(
+                "Expected a picture of dev with a label of train. "
+                f"Received: {_shown(sorted({one.label for one in unknown}))}"
+            )
+        reasons = [
+            Skipped(one.path, 0, f"the label {one.label!r} of dev is not in train", one.name)
+            for one in unknown
+        ]
+        batches = recipe.batches(labels)
+        splits = {**splits, "dev": known}
+        dev, steps = batches.dataset(known), batches.steps(splits["train"])
+        folder = data_folder(data)
+        return cls(folder, labels, batches, splits, [*skipped, *reasons], dev, steps)
+
+    @property
+    def tokenizers(self) -> dict[str, LabelTable]:
+        """See `TrainingData`."""
+        return {LABEL_TABLE: self.labels}
+
+    def training(self, start):
+        """See `TrainingData`."""
+        return self.batches.training(self.splits["train"], start)
+
+    def report(self):
+        """See `TrainingData`."""
+        return [f"labels: {_shown(self.labels.labels)}"]
+
+    def frozen(self):
+        """Nothing ever is."""
+        return False
+
+    def thawed(self):
+        """These data."""
+        return self
+
+    def naming_faults(self):
+        """See `TrainingData`."""
+        paths = [one.path for records in self.splits.values() for one in records]
+        return naming_pictures(paths, self.folder)
+
+
+def _shown(labels):
+    more = len(labels) - SHOWN
+    return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")
