@@ -46,13 +46,18 @@ TEXT = "text"
 SCORE = "score"
 """Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first; of the
 signature `score`: float32 (B,), log-probability of the caption or target in nats."""
+LABELS = "labels"
+"""Answer key of a classifier: string (B, n), the most probable first."""
+LABEL_SCORES = "scores"
+"""Answer key of a classifier: float32 (B, n), probabilities of LABELS, whose sum is 1 at most."""
 ERROR = "error"
 """Answer key: string (B,), empty where the request was understood."""
 ANSWER_TOKENS = "tokens"
 """Answer key: int32 (B, n, T), PAD_ID after the end."""
 ANSWER_WEIGHTS = "weights"
 """Answer key: float32 (B, n, T, grid height, grid width), or (B, n, T, S) of a text service; rows
-sum to 1, padding is 0."""
+sum to 1, padding is 0. Of a classifier: float32 (B, grid height, grid width), how much of each
+patch is in the picture's vector."""
 SOURCE_PIECES = "source_pieces"
 """Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''; of a parser its
 words, with WORD_MARK before each in `attention`."""
@@ -62,7 +67,8 @@ ANSWER_PIECES = "pieces"
 """Answer key: string (B, n, T), the piece of text that each token stands for; of the signature
 `attention`: string (B, T), "</s>" for the end."""
 ENCODER_WEIGHTS = "encoder_weights"
-"""Answer key of `attention`: float32 (B, N, H, S, S), encoder self-attention by layer and head."""
+"""Answer key of `attention`: float32 (B, N, H, S, S), encoder self-attention by layer and head;
+of a classifier, of its patches row by row, the class token before them where there is one."""
 DECODER_WEIGHTS = "decoder_weights"
 """Answer key of `attention`: float32 (B, N, H, T, T), decoder self-attention; position t reads
 target token t − 1 (START_ID for 0) and predicts token t."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-METRICS = ("loss", "token_accuracy")
+LOSS, TOKEN_ACCURACY = "loss", "token_accuracy"
 
 AT_LEAST_ONE = (
     "image_size",
@@ -14,6 +14,7 @@ AT_LEAST_ONE = (
     "hidden_units",
     "attention_units",
     "batch_tokens",
+    "patch_size",
     "layers",
     "patch_size",
     "vision_layers",
@@ -47,9 +48,10 @@ BELOW_ONE = ("dropout", "weight_dropout", "label_smoothing")
 ABOVE_ZERO = ("learning_rate", "encoder_rate", "clip_norm")
 
 
-def monitors_of(metrics: Iterable[str]) -> tuple[str, ...]:
+def monitors_of(metrics: Iterable[str], accuracy: str = TOKEN_ACCURACY) -> tuple[str, ...]:
     """What may pick the best epoch: losses, accuracies, and metrics of free-running answers."""
-    return (*METRICS, *(f"val_{name}" for name in (*METRICS, *metrics)))
+    fitted = (LOSS, accuracy)
+    return (*fitted, *(f"val_{name}" for name in (*fitted, *metrics)))
 
 
 def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]) -> None:
@@ -74,6 +76,7 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
     _check(values, "vocabulary_size", f"<= {MOST_PIECES}", lambda value: value <= MOST_PIECES)
     _check(values, "length_alpha", "-100 to 100", lambda value: -100 <= value <= 100)
     _check(values, "own_words", "0 to 1", lambda value: 0 <= value <= 1)
+    _check(values, "crop", "> 0 and <= 1", lambda value: 0 < value <= 1)
     _check(values, "lengths", "increasing and >= 1", increasing)
     for name, known in chosen.items():
         _check(values, name, f"one of {', '.join(known)}", lambda value, own=known: value in own)

@@ -12,6 +12,7 @@ from keras_attn.serving.precision import set_precision
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
+from pipelines.classification import ClassificationRecipe
 from pipelines.parsing import ParsingRecipe
 from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
@@ -26,6 +27,7 @@ KINDS = {
         TransformerCaptioningRecipe,
         TextToTextRecipe,
         ParsingRecipe,
+        ClassificationRecipe,
     )
 }
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
@@ -36,7 +38,8 @@ class Run:
     """A run directory.
 
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
-    tokenizer/, source_tokenizer/ (where sources have their own), tags/ (of a parser), model.keras
+    tokenizer/, source_tokenizer/ (where sources have their own), tags/ (of a parser), labels/ (of a
+    classifier, in the place of tokenizers), model.keras
     (the best epoch), model.best.json, history.csv, skipped.txt,
     tensorboard/, checkpoint.npz (until training ends).
 

@@ -1,4 +1,4 @@
-"""Warm start: a training that begins with the weights and the tokenizer of one that ended."""
+"""Warm start: a training that begins with the weights and vocabularies of one that ended."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,6 @@ import tensorflow as tf
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
 from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
 from keras_attn.serving.precision import set_precision
-from keras_attn.text.tokenizer import Tokenizer
 from pipelines.captioning import CaptioningRecipe
 from pipelines.predict import version_folder, whole_saved_model
 from pipelines.recipe import Recipe
@@ -26,14 +25,14 @@ class WarmStart:
     Attributes:
         path: of the run directory or the SavedModel's version.
         values: choices of the recipe it was trained with.
-        tokenizers: dict from name to `Tokenizer`.
+        tokenizers: dict from name to `Vocabulary`.
         model: built model in float32.
         kind: of the recipe it was trained with.
     """
 
     path: Path
     values: Mapping[str, Any]
-    tokenizers: Mapping[str, Tokenizer]
+    tokenizers: Mapping[str, Any]
     model: Any
     kind: str = CaptioningRecipe.kind
 
@@ -127,7 +126,8 @@ def _restored(version, config):
             f"Expected {version} to hold a model of classes that are known here (a model of your "
             f"own recipe file needs that file as RECIPE). Received: {error}"
         ) from error
-    model.build()
+    if not model.built:
+        model.build()
     set_precision(model, "float32")
     with whole_saved_model(version):
         variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())

@@ -55,11 +55,23 @@ class ImageClassifier(keras.Model):
 
     def call(self, images, training=None):
         if isinstance(self.encoder, VisionTransformer):
-            vector, _ = self.encoder.pool(images, training=training)
-        else:
-            grid = self.encoder(images, training=training)
-            vector = ops.mean(ops.cast(grid, "float32"), axis=(1, 2))
-        return self.head(vector)
+            return self.attention(images, training=training)[0]
+        grid = self.encoder(images, training=training)
+        return self.head(ops.mean(ops.cast(grid, "float32"), axis=(1, 2)))
+
+    def attention(self, images, training=None):
+        """Logits, and what every block of a `VisionTransformer` attended to.
+
+        Args:
+            images: as in the call.
+            training: bool.
+
+        Returns:
+            logits: float32 (B, classes).
+            weights: see `VisionTransformer.pool`.
+        """
+        vector, weights = self.encoder.pool(images, training=training)
+        return self.head(vector), weights
 
     def compute_output_shape(self, images_shape):
         return (images_shape[0], self.classes)

@@ -19,13 +19,14 @@ from keras_attn.contracts import (
     ANSWER_PIECES,
     ANSWER_TOKENS,
     ERROR,
+    LABELS,
     SOURCE_PIECES,
     TAGS,
     TEXT,
 )
-from keras_attn.serving.requests import CaptionRequests, Requests, TextRequests
+from keras_attn.serving.requests import CaptionRequests, ClassifierRequests, Requests, TextRequests
 
-STRINGS = (TEXT, ERROR, ANSWER_PIECES, SOURCE_PIECES, TAGS)
+STRINGS = (TEXT, LABELS, ERROR, ANSWER_PIECES, SOURCE_PIECES, TAGS)
 _PIECE_OF_ANSWER = 1 << 16
 
 
@@ -198,6 +199,10 @@ class GrpcClient(CaptionRequests, _Grpc):
     """Asks a captioner over gRPC; arguments as of `GrpcTextClient`."""
 
 
+class GrpcClassifierClient(ClassifierRequests, _Grpc):
+    """Asks a classifier over gRPC; arguments as of `GrpcTextClient`."""
+
+
 class GrpcTextClient(TextRequests, _Grpc):
     """Asks a model from text to text over gRPC.
 
@@ -211,6 +216,10 @@ class GrpcTextClient(TextRequests, _Grpc):
 
 class RestClient(CaptionRequests, _Rest):
     """Asks a captioner over HTTP; arguments as of `RestTextClient`."""
+
+
+class RestClassifierClient(ClassifierRequests, _Rest):
+    """Asks a classifier over HTTP; arguments as of `RestTextClient`."""
 
 
 class RestTextClient(TextRequests, _Rest):

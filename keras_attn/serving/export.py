@@ -41,14 +41,16 @@ def export_service(
     Signatures: `serving_default` (image or source: string (B,) -> text (B, n), score (B, n),
     error (B,)), `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height,
     grid width), or (B, n, T, S) with source_pieces (B, S)) and `score` (image and caption, or
-    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)).
+    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)). Those of a
+    classifier: `serving_default` (image: string (B,) -> labels (B, n), scores (B, n), error (B,)),
+    `explain` (also weights (B, grid height, grid width)) and `attention`.
     The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
     Beside it, in assets.extra, lie requests that warm TF Serving up, the tokenizers, and metadata:
     what the service is, and the Keras config of its model, whose weights the graph holds. The
     version appears under its final name only when all of it is written.
 
     Args:
-        service: `CaptionService` or `TextService`.
+        service: `CaptionService`, `TextService` or `ClassifierService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and beside
             the versions for the newest of them.

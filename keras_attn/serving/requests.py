@@ -54,6 +54,22 @@ class CaptionRequests(Requests):
         return self._ask("score", {IMAGE: pictures, CAPTION: captions}, batch)
 
 
+class ClassifierRequests(Requests):
+    """Abstract: what can be asked of a classifier."""
+
+    def classify(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `serving_default`, one dict of arrays a picture."""
+        return self._ask("serving_default", {IMAGE: pictures}, batch)
+
+    def explain(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `explain`, one dict of arrays a picture."""
+        return self._ask("explain", {IMAGE: pictures}, batch)
+
+    def attention(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `attention`, one dict of arrays a picture."""
+        return self._ask("attention", {IMAGE: pictures}, batch)
+
+
 class TextRequests(Requests):
     """Abstract: what can be asked of a model from text to text."""
 

@@ -20,7 +20,7 @@ def write_warm_up(version, model: str, service) -> None:
     Args:
         version: path of a version's folder.
         model: name that clients will ask for.
-        service: `CaptionService` or `TextService`.
+        service: `CaptionService`, `TextService` or `ClassifierService`.
     """
     path = Path(version) / WARM_UP_FILE
     path.parent.mkdir(exist_ok=True)

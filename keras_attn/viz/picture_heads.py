@@ -83,20 +83,8 @@ class PictureHeads:
         return seen.reshape(*seen.shape[:-1], *self.grid)
 
     def rollout_figure(self, picture) -> Figure:
-        """The picture, and the picture lit up by `rollout`: its smallest share is dark, its largest
-        bright, for half of every block's step is the patch's own and makes all shares alike.
-
-        Args:
-            picture: encoded image bytes, or uint8 (height, width, 3).
-
-        Returns:
-            matplotlib Figure.
-        """
-        image, shares = _small(picture, 448), self.rollout()
-        figure, axes = _panels(1, 2, 3.2, image)
-        for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
-            axis.imshow(shown)
-        return figure
+        """The picture, and the picture lit up by `rollout`; see the function `rollout_figure`."""
+        return rollout_figure(picture, self.rollout())
 
     def heads_figure(self, picture) -> Figure:
         """The picture once for each block and head, lit up by `maps`; bright is each one's largest.
@@ -117,6 +105,24 @@ class PictureHeads:
             if head == 0:
                 axis.set_ylabel(f"block {block + 1}", fontsize=9)
         return figure
+
+
+def rollout_figure(picture, shares) -> Figure:
+    """The picture, and the picture lit up by a rollout: its smallest share is dark, its largest
+    bright, for half of every block's step is the patch's own and makes all shares alike.
+
+    Args:
+        picture: encoded image bytes, or uint8 (height, width, 3).
+        shares: float array (grid height, grid width), see `PictureHeads.rollout`.
+
+    Returns:
+        matplotlib Figure.
+    """
+    image, shares = _small(picture, 448), np.asarray(shares)
+    figure, axes = _panels(1, 2, 3.2, image)
+    for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
+        axis.imshow(shown)
+    return figure
 
 
 def _small(picture, pixels):

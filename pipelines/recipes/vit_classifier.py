@@ -1,0 +1,29 @@
+"""A Vision Transformer that tells which class a picture belongs to.
+
+Command:
+    keras-attn train vit_classifier --data my_classes --out runs/classes
+
+`--pretrained CHECKPOINT` begins with the weights of a file or of a hub name, with a new head; then
+`--learning-rate 1e-4` or less is usual.
+"""
+
+from dataclasses import dataclass
+
+from pipelines.classification import ClassificationRecipe, option
+
+
+@dataclass(frozen=True, kw_only=True)
+class VitClassifier(ClassificationRecipe):
+    """A small one, from scratch."""
+
+    image_size: int = option(64, "height and width of the picture in pixels")
+    patch_size: int = option(8, "pixels of a patch's side")
+    layers: int = option(4, "blocks")
+    model_units: int = option(96, "width of the model")
+    hidden_units: int = option(384, "width of the feed-forward layers")
+    dropout: float = option(0.1, "dropout probability")
+    epochs: int = option(20, "passes over the training pictures")
+    patience: int = option(5, "epochs without a better metric before training stops")
+
+
+RECIPE = VitClassifier
