@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.contracts import ERROR
 from keras_attn.decoding import DEAD
 from pipelines import predict
 from pipelines.readers.record import check_utf8
@@ -32,10 +32,10 @@ def print_answers(arguments) -> None:
         if error := answer[ERROR].decode():
             failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
         if arguments.json:
-            print(_record(saved.scored[0], shown, answer))
+            print(_record(saved, shown, answer))
         elif not error:
             line = re.sub(r"\s+", " ", shown.strip(), flags=re.ASCII)
-            for text, score in _found(answer):
+            for text, score in _found(saved, answer):
                 print(f"{line}\t{score:.2f}\t{text}")
     if failed:
         raise ValueError("\n".join(failed))
@@ -54,22 +54,21 @@ def _given(arguments):
     return given
 
 
-def _found(answer):
-    """Texts and scores; there may be fewer than were asked for."""
+def _found(saved, answer):
+    """Answers and scores; there may be fewer than were asked for."""
+    answers, scores = (answer[key] for key in saved.answered)
     return [
-        (text.decode(), float(score))
-        for text, score in zip(answer[TEXT], answer[SCORE])
-        if score > DEAD / 2
+        (text.decode(), float(score)) for text, score in zip(answers, scores) if score > DEAD / 2
     ]
 
 
-def _record(key, asked, answer):
-    """One line of JSON: what was asked, with texts and scores, best first, or with the error."""
-    record = {key: asked}
+def _record(saved, asked, answer):
+    """One line of JSON: what was asked, with answers and scores, best first, or with the error."""
+    record = {saved.scored[0]: asked}
     if error := answer[ERROR].decode():
         return json.dumps({**record, ERROR: error}, ensure_ascii=False)
-    texts, scores = zip(*_found(answer))
-    return json.dumps({**record, TEXT: texts, SCORE: scores}, ensure_ascii=False)
+    found = dict(zip(saved.answered, zip(*_found(saved, answer))))
+    return json.dumps({**record, **found}, ensure_ascii=False)
 
 
 def _lines(file):

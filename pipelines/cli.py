@@ -117,7 +117,7 @@ def _parser():
     one.add_argument("--data", help="data folder: evaluate first, and put the table on the card")
     one.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
     one.add_argument("--beam-width", type=int, help="default: the recipe's")
-    one.add_argument("--n-best", type=int, default=1, help="texts answered (default: 1)")
+    one.add_argument("--n-best", type=int, default=1, help="texts or labels answered (default: 1)")
     one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
     one.add_argument("--storage", default="float32", help="of weights: float32 (default), float16")
 
@@ -136,7 +136,7 @@ def _parser():
     one.add_argument("--source", metavar="TEXT", help="with --target, of a model of texts")
     one.add_argument("--target", metavar="TEXT")
 
-    one = command("explain", commands.explain, "a picture of where each word looked")
+    one = command("explain", commands.explain, "a picture of where each word, or the model, looked")
     one.add_argument("folder", metavar="saved_models/NAME")
     one.add_argument("asked", metavar="PICTURE|TEXT")
     one.add_argument("--out", required=True, help="PNG to write; of a model of texts, also SVG")

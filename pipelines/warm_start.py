@@ -13,9 +13,9 @@ import keras_attn.models  # noqa: F401  (registers the classes that a config may
 from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
 from keras_attn.serving.precision import set_precision
 from pipelines.captioning import CaptioningRecipe
-from pipelines.predict import version_folder, whole_saved_model
 from pipelines.recipe import Recipe
 from pipelines.run import DESCRIPTION_FILE, Run, load_tokenizers
+from pipelines.saved import version_folder, whole_saved_model
 
 
 @dataclass(frozen=True)

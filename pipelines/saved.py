@@ -1,0 +1,127 @@
+"""An exported model, whatever it answers: nothing of its code is needed, only TensorFlow's."""
+
+import abc
+import contextlib
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+from google.protobuf.message import DecodeError
+
+from keras_attn.contracts import SCORE, TEXT
+from keras_attn.serving.requests import Requests
+from keras_attn.whole_file import whole_file
+
+BATCH = 32
+"""What is asked at once."""
+
+
+class Saved(Requests):
+    """Abstract: an exported model, asked by its signatures; see `saved_model`.
+
+    `scored` are the names of what `score` is asked about, `answered` of answers and their scores.
+
+    Args:
+        folder: path of the model's folder (its highest version is taken) or of one version.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+
+    scored: ClassVar[tuple[str, str]]
+    answered: ClassVar[tuple[str, str]] = (TEXT, SCORE)
+
+    def __init__(self, folder):
+        self.folder = version_folder(folder)
+        with whole_saved_model(self.folder):
+            self._signatures = tf.saved_model.load(str(self.folder)).signatures
+
+    def named(self, inputs: Sequence[str]) -> list[str]:
+        """The things that a user names, one by one."""
+        return list(inputs)
+
+    @abc.abstractmethod
+    def reasons(self, inputs: Sequence[str]) -> list[str]:
+        """Why each thing that a user names cannot be asked; '' for those that can."""
+
+    @abc.abstractmethod
+    def answers(self, inputs: Sequence[str]) -> Iterable[dict]:
+        """Answers of `serving_default` for what a user names, as they come."""
+
+    @abc.abstractmethod
+    def score_pair(self, first: str, second: str) -> dict:
+        """Answer of `score` for two things that a user names; `scored` says what they are."""
+
+    @abc.abstractmethod
+    def explained(self, asked: str, out, heads=None, word=None, layer=None) -> Any:
+        """Writes a picture of where each word of the answer looked.
+
+        Args:
+            asked: what a user names.
+            out: path of the picture.
+            heads: see `EveryHead.figure`; None for one picture of all heads together.
+            word: see `EveryHead.word_figure`, or None.
+            layer: with `word`.
+
+        Returns:
+            str. The answer.
+
+        Raises:
+            ValueError: what is asked cannot be read, `out` is no file of a known kind, or the model
+                has no such picture.
+            OSError: `out` cannot be written; what was there is untouched.
+        """
+
+    def _answer(self, signature, chunk):
+        if signature not in self._signatures:
+            raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
+        tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
+        return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+
+
+def check_kind(out, kinds: Sequence[str]) -> None:
+    """Raises ValueError if a file's suffix is none of `kinds`."""
+    if Path(out).suffix.lower() not in kinds:
+        raise ValueError(f"Expected a {' or '.join(kinds)} file to write. Received: {out}")
+
+
+def write_figure(figure, out) -> None:
+    """Writes a matplotlib figure in one move, in the format of the file's suffix."""
+    image = io.BytesIO()
+    figure.savefig(image, format=Path(out).suffix[1:].lower(), dpi=110)
+    with whole_file(out) as partial:
+        partial.write_bytes(image.getvalue())
+
+
+@contextlib.contextmanager
+def whole_saved_model(folder):
+    """Inside, a SavedModel is read from `folder`.
+
+    Raises:
+        ValueError: instead of whatever TensorFlow says of damaged files.
+    """
+    try:
+        yield
+    except (DecodeError, IndexError, OSError, ValueError, tf.errors.OpError) as error:
+        raise ValueError(
+            f"Expected a SavedModel in {folder}. Received: damaged files "
+            f"({str(error).partition(chr(10))[0]:.120})"
+        ) from error
+
+
+def version_folder(folder) -> Path:
+    """The folder of a SavedModel: `folder` itself or the highest of the versions in it.
+
+    Raises:
+        ValueError: no SavedModel there.
+    """
+    folder = Path(folder)
+    versions = [one for one in folder.glob("*") if one.name.isdigit()]
+    if not (folder / "saved_model.pb").is_file() and versions:
+        folder = max(versions, key=lambda one: int(one.name))
+    if not (folder / "saved_model.pb").is_file():
+        raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
+    return folder
