@@ -1,0 +1,49 @@
+"""Folders of drawn pictures for tests of classification: one shape, labeled by its color."""
+
+import numpy as np
+
+from pipelines.scenes import COLORS, Scene, draw, sample_scene
+
+TINY = {
+    "image_size": 24,
+    "patch_size": 8,
+    "layers": 2,
+    "model_units": 14,
+    "hidden_units": 11,
+    "heads": 2,
+    "batch_size": 5,
+    "epochs": 2,
+}
+"""Choices of a tiny `VitClassifier` for them."""
+LABELS = sorted(COLORS)
+
+
+def shape_of(label, random):
+    """A picture of one shape of a color."""
+    while True:
+        first = sample_scene(random).objects[0]
+        if first.color == label:
+            return draw(Scene((first,), 231), random)
+
+
+def write_classes(folder, splits=(("train", 4), ("dev", 2), ("test", 1)), labels=LABELS):
+    """So many pictures of each label in folder/split/label; a split '' is folder/label."""
+    random = np.random.default_rng(3)
+    for split, count in splits:
+        for label in labels:
+            own = folder / split / label
+            own.mkdir(parents=True)
+            for index in range(count):
+                shape_of(label, random).save(own / f"{index}.png")
+    return folder
+
+
+def flags(**choices):
+    """Choices as flags of the command line, those of TINY beside them."""
+    given = {**TINY, **choices}
+    return [part for key, value in given.items() for part in (_flag(key, value))]
+
+
+def _flag(key, value):
+    name = f"--{key.replace('_', '-')}"
+    return [name] if value is True else [name, str(value)]

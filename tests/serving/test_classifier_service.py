@@ -1,0 +1,173 @@
+"""The classifier's service and its export: labels, probabilities and rollout; bad items apart."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    ENCODER_WEIGHTS,
+    ERROR,
+    IMAGE,
+    LABEL_SCORES,
+    LABELS,
+)
+from keras_attn.models import ImageClassifier, SmallConvEncoder
+from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.serving.classifier_service import ClassifierService
+from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.serving.precision import precision_of, set_precision
+from keras_attn.serving.warm_up import WARM_UP_FILE
+from keras_attn.text.label_table import LabelTable
+from pipelines.predict import SavedClassifier, saved_model
+from tests.serving.tiny_service import PICTURES
+
+NAMES = ["cat", "small dog", "Ünïcode ☂", "emu", "yak"]
+SIZES = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
+FORMAT = PictureFormat(15, 21)
+GOOD = [0, 1, 3]
+
+
+def classifier(encoder=None):
+    keras.utils.set_random_seed(5)
+    model = ImageClassifier(encoder or VisionTransformer(SIZES), 5, "glorot_uniform")
+    model.build((None, 15, 21, 3))
+    return model
+
+
+@pytest.fixture(scope="module")
+def service():
+    return ClassifierService(classifier(), LabelTable(NAMES), FORMAT, 3)
+
+
+@pytest.fixture(scope="module")
+def version(service, tmp_path_factory):
+    return export_service(service, tmp_path_factory.mktemp("models") / "classes", "card")
+
+
+def slow_rollout(weights, row):
+    """The class token's rollout by loops over blocks and heads."""
+    found = np.eye(weights[0].shape[-1])
+    for block in weights:
+        mean = np.mean([np.asarray(block[row, head]) for head in range(block.shape[1])], axis=0)
+        mixed = mean + np.eye(len(mean))
+        found = (mixed / mixed.sum(axis=1, keepdims=True)) @ found
+    return found[0, 1:].reshape(5, 7)
+
+
+def test_answers_equal_a_slow_computation(service):
+    answer = service.attention(tf.constant(PICTURES))
+    assert answer[ERROR].numpy().tolist() == [b"", b"", UNKNOWN.encode(), b"", EMPTY.encode()]
+    for row in GOOD:
+        pixels = FORMAT.decode(tf.constant(PICTURES[row]))[None]
+        logits = service.model(pixels).numpy()[0].astype("float64")
+        shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        best = sorted(range(5), key=lambda index: -shares[index])[:3]
+        found = [one.decode() for one in answer[LABELS][row].numpy()]
+        assert found == [NAMES[index] for index in best]
+        np.testing.assert_allclose(answer[LABEL_SCORES][row], shares[best], rtol=1e-5)
+        _, weights = service.model.encoder.pool(pixels)
+        expected = slow_rollout(weights, 0)
+        np.testing.assert_allclose(answer[ANSWER_WEIGHTS][row], expected, atol=1e-6)
+        every = np.stack([np.asarray(one[0]) for one in weights])
+        np.testing.assert_allclose(answer[ENCODER_WEIGHTS][row], every, atol=1e-6)
+    assert (np.sum(answer[LABEL_SCORES], axis=1) <= 1).all()
+
+
+def test_bad_pictures_are_empty_and_leave_their_neighbors_alone(service):
+    together = service.attention(tf.constant(PICTURES))
+    for row in (2, 4):
+        assert not any(together[LABELS][row].numpy())
+        for key in (LABEL_SCORES, ANSWER_WEIGHTS, ENCODER_WEIGHTS):
+            assert not np.any(together[key][row]), key
+    for row in GOOD:
+        alone = service.attention(tf.constant(PICTURES[row : row + 1]))
+        assert alone[LABELS][0].numpy().tolist() == together[LABELS][row].numpy().tolist()
+        for key in (LABEL_SCORES, ANSWER_WEIGHTS):
+            np.testing.assert_allclose(alone[key][0], together[key][row], atol=1e-6, err_msg=key)
+
+
+def test_the_mean_of_patches_has_a_rollout_too():
+    sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, pooling="mean")
+    service = ClassifierService(classifier(VisionTransformer(sizes)), LabelTable(NAMES), FORMAT)
+    shares = service.explain(tf.constant(PICTURES[:2]))[ANSWER_WEIGHTS]
+    assert shares.shape == (2, 5, 7)
+    np.testing.assert_allclose(np.sum(shares, (1, 2)), 1.0, atol=1e-5)
+
+
+def test_export_equals_the_service(service, version):
+    assert not unservable_ops(version) and "DecodeImage" in graph_ops(version)
+    saved = saved_model(version.parent)
+    assert isinstance(saved, SavedClassifier)
+    asked = {
+        saved.classify: service.classify,
+        saved.explain: service.explain,
+        saved.attention: service.attention,
+    }
+    for ask, expect in asked.items():
+        expected = expect(tf.constant(PICTURES))
+        for row, answer in enumerate(ask(PICTURES, batch=2)):
+            assert set(answer) == set(expected)
+            for key, value in answer.items():
+                if expected[key].dtype == tf.string:
+                    np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
+                else:
+                    np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
+
+
+def test_an_empty_batch_has_empty_arrays(service, version):
+    loaded = tf.saved_model.load(str(version)).signatures
+    for name, (call, _) in service.signatures().items():
+        one, none = call(tf.constant(PICTURES[:1])), tf.zeros((0,), tf.string)
+        expected = {key: (0, *value.shape[1:]) for key, value in one.items()}
+        for answer in (call(none), loaded[name](image=none)):
+            assert {key: tuple(value.shape) for key, value in answer.items()} == expected
+
+
+def test_metadata_and_labels_lie_beside_the_graph(version):
+    metadata = read_metadata(version)
+    assert metadata["n_best"] == 3 and metadata["image_size"] == [15, 21]
+    assert "beam_width" not in metadata and metadata["precision"] == "float32"
+    assert LabelTable.load(version / "assets.extra" / "labels").labels == tuple(NAMES)
+    records = list(tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator())
+    assert len(records) == 6 and all(IMAGE.encode() in one for one in records)
+
+
+def test_bfloat16_is_near_float32(service):
+    low = classifier()
+    set_precision(low, "bfloat16")
+    assert precision_of(low) == "bfloat16" and low.head.compute_dtype == "float32"
+    found = ClassifierService(low, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
+    expected = ClassifierService(service.model, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
+    for label in NAMES:
+        scores = [
+            float(one[LABEL_SCORES][0][one[LABELS][0].numpy().tolist().index(label.encode())])
+            for one in (found, expected)
+        ]
+        assert abs(scores[0] - scores[1]) < 0.05
+
+
+def test_another_encoder_answers_with_labels_alone():
+    service = ClassifierService(
+        classifier(SmallConvEncoder((3, 5), (2, 2))), LabelTable(NAMES), FORMAT, 9
+    )
+    assert list(service.signatures()) == list(service.requests(1)) == ["serving_default"]
+    answer = service.classify(tf.constant(PICTURES[:1]))
+    assert sorted(answer[LABELS][0].numpy()) == sorted(one.encode() for one in NAMES)
+    np.testing.assert_allclose(np.sum(answer[LABEL_SCORES]), 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "n_best", "message"),
+    [
+        (NAMES[:4], 1, "Expected 5 labels, as the model has classes. Received: 4"),
+        (NAMES, 0, "Expected n_best >= 1. Received: n_best=0"),
+    ],
+)
+def test_bad_arguments(service, labels, n_best, message):
+    with pytest.raises(ValueError, match=message):
+        ClassifierService(service.model, LabelTable(labels), FORMAT, n_best)
