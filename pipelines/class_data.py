@@ -1,5 +1,6 @@
 """Everything that `fit` wants of labeled pictures: labels and batches."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from pipelines.classification import ClassificationRecipe
 
 SHOWN = 20
-"""Labels that are said in words."""
+"""Labels that are named."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,15 @@ class ClassData(TrainingData):
         labels = LabelTable(found) if labels is None else labels
         if strange := [one for one in found if labels.id_of(one) is None]:
             raise ValueError(
-                f"Expected labels of {_shown(labels.labels)}. Received: {_shown(strange)} in train"
+                f"Expected train to have labels of {in_words(labels.labels)} alone. "
+                f"Received: {in_words(strange)}"
             )
         known = [one for one in splits["dev"] if labels.id_of(one.label) is not None]
         unknown = [one for one in splits["dev"] if labels.id_of(one.label) is None]
         if not known:
             raise ValueError(
                 "Expected a picture of dev with a label of train. "
-                f"Received: {_shown(sorted({one.label for one in unknown}))}"
+                f"Received: {in_words(sorted({one.label for one in unknown}))}"
             )
         reasons = [
             Skipped(one.path, 0, f"the label {one.label!r} of dev is not in train", one.name)
@@ -92,7 +94,7 @@ class ClassData(TrainingData):
 
     def report(self):
         """See `TrainingData`."""
-        return [f"labels: {_shown(self.labels.labels)}"]
+        return [f"labels: {in_words(self.labels.labels)}"]
 
     def frozen(self):
         """Nothing ever is."""
@@ -108,6 +110,7 @@ class ClassData(TrainingData):
         return naming_pictures(paths, self.folder)
 
 
-def _shown(labels):
+def in_words(labels: Sequence[str]) -> str:
+    """The first few labels, and how many more there are."""
     more = len(labels) - SHOWN
     return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -20,7 +20,7 @@ from pipelines.augmentation import Augmentation
 from pipelines.choices import check_heads, monitors_of
 from pipelines.class_batches import ClassBatches
 from pipelines.class_callbacks import rollout_pictures
-from pipelines.class_data import ClassData
+from pipelines.class_data import ClassData, in_words
 from pipelines.class_evaluation import TOP, ClassEvaluation
 from pipelines.readers.record import AUTO
 from pipelines.recipe import LABEL_TABLE, Recipe, option
@@ -209,7 +209,7 @@ class ClassificationRecipe(Recipe):
             f"{config.layers} blocks, width {config.model_units}, patches of "
             f"{config.patch_size}×{config.patch_size} pixels, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
-            f"Labels: {', '.join(service.labels.labels)}.",
+            f"Labels: {in_words(service.labels.labels)}.",
             "Service": "Signature `serving_default`: image (encoded bytes) to labels, scores "
             "(probabilities), error. `explain`: also weights (how much of each patch is in the "
             "picture's vector, by attention rollout). `attention`: also the weights of every "

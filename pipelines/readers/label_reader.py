@@ -81,7 +81,7 @@ def _labels_file(folder, columns):
         raise ValueError(
             f"Expected one file of labels in {folder}; labels_file names one. Received: {names}"
         )
-    if not found and not any(_pictures(folder)):
+    if not found and not any(len(parts) > 1 for _, parts in _pictures(folder)):
         reasons = "".join(f"\n  {one}" for one in refused[:10]) or " neither"
         raise ValueError(
             f"Expected a file of labels (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "

@@ -19,10 +19,10 @@ LABELS = sorted(COLORS)
 
 
 def shape_of(label, random):
-    """A picture of one shape of a color."""
+    """A picture of one shape, of a color or, where that is no color, of any."""
     while True:
         first = sample_scene(random).objects[0]
-        if first.color == label:
+        if first.color == label or label not in COLORS:
             return draw(Scene((first,), 231), random)
 
 

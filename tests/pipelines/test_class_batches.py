@@ -1,0 +1,68 @@
+"""Batches of labeled pictures: every picture once, the same from any step on, changed as chosen."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.text.label_table import LabelTable
+from pipelines.augmentation import Augmentation
+from pipelines.class_batches import ClassBatches
+from pipelines.readers.label_reader import read_labels
+from tests.pipelines.labeled_pictures import write_classes
+
+NAMES = ["blue", "green", "red"]
+FORMAT = PictureFormat(11, 13)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    data = write_classes(tmp_path_factory.mktemp("data"), (("", 7),), NAMES)
+    return read_labels(data).pictures
+
+
+def batches(augmentation=None):
+    return ClassBatches(LabelTable(NAMES), FORMAT, 5, augmentation or Augmentation(False, 1.0, 3))
+
+
+def test_every_picture_once_and_filling_weighs_nothing(records):
+    found = list(batches().dataset(records).as_numpy_iterator())
+    assert len(found) == batches().steps(records) == 5
+    pictures, classes, weights = map(np.concatenate, zip(*found))
+    assert pictures.shape == (25, 11, 13, 3) and weights.tolist() == [1.0] * 21 + [0.0] * 4
+    assert [NAMES[one] for one in classes[:21]] == [one.label for one in records]
+    for row, record in enumerate(records):
+        expected = FORMAT.decode(tf.constant(record.path.read_bytes()))
+        np.testing.assert_array_equal(pictures[row], expected)
+    assert not pictures[21:].any()
+
+
+def test_training_is_shuffled_and_goes_on_from_any_step(records):
+    changed = batches(Augmentation(True, 0.6, 3))
+    first = list(changed.training(records).take(11).as_numpy_iterator())
+    later = list(changed.training(records, start=7).take(4).as_numpy_iterator())
+    for one, other in zip(first[7:], later):
+        for left, right in zip(one, other):
+            np.testing.assert_array_equal(left, right)
+    epochs = [np.concatenate([one[1] for one in first[at : at + 5]]) for at in (0, 5)]
+    assert (epochs[0] != epochs[1]).any()
+    weights = [sum(one[2].sum() for one in first[at : at + 5]) for at in (0, 5)]
+    assert weights == [21.0, 21.0]
+
+
+def test_flips_are_mirrors_and_crops_are_boxes():
+    ramp = np.arange(13, dtype="uint8") * 10
+    pictures = tf.constant(np.broadcast_to(ramp[None, None, :, None], (64, 11, 13, 3)).copy())
+    flipped = Augmentation(True, 1.0, 3)(pictures, tf.constant(5, tf.int64)).numpy()
+    kinds = [row[0, 0, 0] for row in flipped]
+    assert set(kinds) == {0, 120} and 16 < kinds.count(0) < 48
+    for row in flipped:
+        np.testing.assert_array_equal(row[3, :, 1], ramp if row[0, 0, 0] == 0 else ramp[::-1])
+    cut = Augmentation(False, 0.5, 3)(pictures, tf.constant(5, tf.int64)).numpy().astype(int)
+    spans = cut[:, 0, -1, 0] - cut[:, 0, 0, 0]
+    assert (spans >= 59).all() and (spans <= 120).all() and spans.std() > 5
+    assert (np.diff(cut[:, 0, :, 0], axis=1) > 0).all() and cut[:, 0, 0, 0].std() > 5
+    other = Augmentation(False, 0.5, 3)(pictures, tf.constant(6, tf.int64)).numpy()
+    assert (cut != other).any()
+    same = Augmentation(False, 1.0, 3)(pictures, tf.constant(5, tf.int64))
+    np.testing.assert_array_equal(same, pictures)

@@ -1,0 +1,204 @@
+"""The whole path of a classifier by the command line, on a few drawn pictures."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from keras_attn.serving.export import read_metadata
+from pipelines.classification import ClassificationRecipe
+from pipelines.cli import main
+from pipelines.recipes.vit_classifier import VitClassifier
+from pipelines.run import Run
+from pipelines.warm_start import WarmStart
+from tests.models.vision_files import golden, write_folder
+from tests.pipelines.labeled_pictures import LABELS, TINY, flags, write_classes
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+TRAIN = ["train", "vit_classifier", "--data", "x", "--out", "y"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_classes(tmp_path_factory.mktemp("data") / "colors")
+
+
+def train(data, out, *more, **choices):
+    command = ["train", "vit-classifier", "--data", str(data), "--out", str(out)]
+    return main([*command, *flags(**choices), *map(str, more)])
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert train(data, out, flip=True, crop=0.7) == 0
+    return Run(out)
+
+
+@pytest.fixture(scope="module")
+def model(run, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "colors"
+    command = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
+    assert main(command) == 0
+    return folder
+
+
+def test_train_leaves_a_run_directory(run):
+    assert run.description["kind"] == "classification"
+    assert run.description["pictures"] == {"dev": 12, "test": 6, "train": 24}
+    assert isinstance(run.recipe(), ClassificationRecipe) and run.recipe().crop == 0.7
+    assert run.tokenizers()["labels"].labels == tuple(LABELS)
+    lines = (run.folder / "history.csv").read_text().splitlines()
+    assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
+    found = sorted(one.name for one in run.folder.iterdir())
+    expected = "history.csv labels model.best.json model.keras recipe.json tensorboard"
+    assert found == expected.split()
+    events = list((run.folder / "tensorboard" / "attention").glob("events*"))
+    tags = [
+        value.tag
+        for event in tf.compat.v1.train.summary_iterator(str(events[0]))
+        for value in event.summary.value
+    ]
+    assert "attention" in tags
+
+
+def test_evaluate(run, data, tmp_path, capsys):
+    more = shutil.copytree(data, tmp_path / "more")
+    (more / "test" / "emu").mkdir()
+    shutil.copyfile(more / "test" / "red" / "0.png", more / "test" / "emu" / "0.png")
+    out = tmp_path / "scores.json"
+    command = ["evaluate", str(run.folder), "--data", str(more), "--split", "test"]
+    assert main([*command, "--json", str(out)]) == 0
+    table = capsys.readouterr().out
+    assert "| accuracy | top-5 accuracy |" in table and "| label | taken for |" in table
+    assert "7 pictures of test; 1 with labels that the model does not know" in table
+    scores = json.loads(out.read_text())
+    right = [one["labels"][0] == one["label"] for one in scores["answers"]]
+    among = [one["label"] in one["labels"] for one in scores["answers"]]
+    assert scores["scores"] == {
+        "accuracy": pytest.approx(sum(right) / 7),
+        "top_5": pytest.approx(sum(among) / 7),
+    }
+    assert all(len(one["labels"]) == 5 for one in scores["answers"])
+    assert sum(one["count"] for one in scores["mistakes"]) == 7 - sum(right)
+    assert main([*command, "--beam-width", "2"]) == 2
+    assert "Expected no beam width for a classifier" in capsys.readouterr().err
+
+
+def test_export_has_a_card_and_metadata(run, model):
+    metadata = read_metadata(model / "1")
+    assert metadata["kind"] == "classification" and metadata["n_best"] == 2
+    card = (model / "README.md").read_text()
+    assert "Labels: black, blue, green, purple, red, yellow." in card
+    assert "| accuracy | top-5 accuracy |" in card and "--beam-width" not in card
+    assert "The most probable of 6 labels, 2 for each picture. Precision: float32." in card
+
+
+def test_predict(model, data, tmp_path, capsys):
+    folder = shutil.copytree(data / "test", tmp_path / "asked")
+    (folder / "z.png").write_bytes(b"no picture")
+    assert main(["predict", str(model), str(folder), "--json"]) == 2
+    said = capsys.readouterr()
+    found = [json.loads(line) for line in said.out.splitlines()]
+    assert [Path(one["image"]).parent.name for one in found[:6]] == LABELS
+    assert all(len(one["labels"]) == len(one["scores"]) == 2 for one in found[:6])
+    assert all(0 < sum(one["scores"]) <= 1 for one in found[:6])
+    assert set(found[6]) == {"image", "error"} and f"{folder / 'z.png'}: " in said.err
+    assert main(["predict", str(model), str(folder / "red" / "*.png")]) == 0
+    path, score, label = capsys.readouterr().out.splitlines()[0].split("\t")
+    assert path == str(folder / "red" / "0.png") and 0 < float(score) < 1 and label in LABELS
+    ask = ["score", str(model), "--image", path, "--caption", "red"]
+    assert main(ask) == 2
+    assert "Expected a SavedModel that can score" in capsys.readouterr().err
+
+
+def test_explain(model, data, tmp_path, capsys):
+    ask = ["explain", str(model), str(data / "test" / "red" / "0.png"), "--out"]
+    shown = {"rollout.png": [], "heads.png": ["--heads", "encoder"]}
+    for name, more in shown.items():
+        assert main([*ask, str(tmp_path / name), *more]) == 0
+        assert capsys.readouterr().out.splitlines()[0] in LABELS
+        with Image.open(tmp_path / name) as image:
+            assert image.format == "PNG" and image.width > 300
+    for more in (["--heads", "decoder"], ["--word", "red"]):
+        assert main([*ask, str(tmp_path / "no.png"), *more]) == 2
+        assert "Expected heads=encoder, and no word, of a classifier" in capsys.readouterr().err
+    assert main([*ask, str(tmp_path / "no.svg")]) == 2
+    assert not list(tmp_path.glob("no.*"))
+
+
+def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monkeypatch, capsys):
+    def press(callback, epoch, logs=None):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("pipelines.class_callbacks.AttentionImages.on_epoch_end", press)
+        assert train(data, out, flip=True, crop=0.7) == 130
+    assert train(data, out, flip=True, crop=0.7) == 0
+    for one, other in zip(run.model().get_weights(), Run(out).model().get_weights()):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+    assert train(data, out, flip=True, crop=0.7) == 2
+    assert "whose training has ended" in capsys.readouterr().err
+
+
+def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path, capsys):
+    expected = run.model().get_weights()
+    for path in (run.folder, model):
+        source = WarmStart.read(path)
+        assert source.kind == "classification"
+        for one, other in zip(source.model.get_weights(), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        recipe = source.recipe(VitClassifier, {"epochs": 1})
+        assert recipe.image_size == TINY["image_size"] and recipe.epochs == 1
+    assert train(data, tmp_path / "run", "--from", model, "--epochs", "1") == 0
+    assert Run(tmp_path / "run").description["ended"]
+    others = write_classes(tmp_path / "others", labels=["red", "pink"])
+    capsys.readouterr()
+    assert train(others, tmp_path / "other", "--from", model) == 2
+    assert "yellow alone. Received: pink" in capsys.readouterr().err
+
+
+def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
+    folder = write_folder(tmp_path / "checkpoint", "classifier")
+    patch = json.loads(str(golden("classifier")["config.json"]))["patch_size"]
+    assert train(data, tmp_path / "run", pretrained=folder, epochs=1, image_size=5 * patch) == 0
+    found = Run(tmp_path / "run").model()
+    assert found.classes == 6 and found.encoder.config.patch_size == patch != TINY["patch_size"]
+    assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
+    assert "Expected image_size that patch_size=" in capsys.readouterr().err
+
+
+def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
+    bad = shutil.copytree(data, tmp_path / "bad")
+    (bad / "train" / "red" / "x.png").write_bytes(b"no picture")
+    assert train(bad, tmp_path / "run") == 2
+    message = capsys.readouterr().err
+    assert "Expected at most 1.0% unusable records. Received: 1 of 43" in message
+    assert "x.png is unusable: " in message and not (tmp_path / "run").exists()
+    assert train(bad, tmp_path / "run", tolerance=0.03, epochs=1) == 0
+    assert "x.png" in (tmp_path / "run" / "skipped.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--image-size", "30"], "Expected image_size that patch_size=8 divides. Received: image"),
+        (["--heads", "5"], "Expected model_units that heads divide"),
+        (["--crop", "0"], "Expected crop > 0 and <= 1. Received: crop=0"),
+        (["--monitor", "val_token_accuracy"], "monitor one of loss, accuracy, val_loss, val_acc"),
+        (["--patch-size", "0"], "Expected patch_size >= 1. Received: patch_size=0"),
+        ([], "Expected labeled pictures at x. Received: no such file or folder"),
+    ],
+)
+def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([*TRAIN, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,141 @@
+"""Labeled pictures from folders of classes and from files; what cannot be used, and splits."""
+
+import json
+import shutil
+
+import pytest
+
+from pipelines.class_data import ClassData
+from pipelines.readers.label_reader import CLASS_FOLDERS, read_labels
+from pipelines.recipes.vit_classifier import VitClassifier
+from pipelines.records import split_labeled
+from tests.pipelines.labeled_pictures import TINY, write_classes
+from tests.pipelines.picture_folder import pictures
+
+
+def found(data, **columns):
+    read = read_labels(data, **columns)
+    return {one.name: (one.label, one.split) for one in read.pictures}, read
+
+
+def test_a_folder_for_each_class(tmp_path):
+    pictures(tmp_path / "cat", ["b.png", "a.PNG"])
+    pictures(tmp_path / "small  dog" / "deeper", ["c.png"])
+    pictures(tmp_path / ".thumbnails", ["d.png"])
+    pictures(tmp_path, ["e.png"])
+    (tmp_path / "cat" / "notes.txt").write_text("no picture")
+    (tmp_path / "small  dog" / "f.jpg").write_bytes(b"no picture")
+    labels, read = found(tmp_path)
+    assert labels == {
+        "cat/a.PNG": ("cat", ""),
+        "cat/b.png": ("cat", ""),
+        "small  dog/deeper/c.png": ("small dog", ""),
+    }
+    assert read.form == CLASS_FOLDERS and read.source == tmp_path and read.records == 5
+    reasons = {one.name: one.reason for one in read.skipped}
+    assert reasons["e.png"] == "in no folder of a class"
+    assert "is unusable: " in reasons["small  dog/f.jpg"]
+    with pytest.raises(ValueError, match=r"at most 1.0% unusable records. Received: 2 of 5"):
+        read.check(0.01)
+
+
+def test_a_folder_for_each_split(tmp_path):
+    data = write_classes(tmp_path, (("train", 1), ("val", 1), ("extra", 1)), ["red", "train"])
+    labels, read = found(data)
+    assert labels["val/red/0.png"] == ("red", "dev")
+    assert labels["train/train/0.png"] == ("train", "train")
+    split = split_labeled(data, read)
+    assert {name: len(own) for name, own in split.items()} == {"extra": 2, "train": 2, "dev": 2}
+
+
+def test_dev_is_taken_out_of_train_where_it_has_no_folder(tmp_path):
+    data = write_classes(tmp_path, (("train", 13), ("test", 1)), ["red", "blue"])
+    split = split_labeled(data, read_labels(data), 0.3, 0.3)
+    assert len(split["test"]) == 2 and len(split["train"]) + len(split["dev"]) == 26
+    assert 1 <= len(split["dev"]) < 20
+    again = split_labeled(data, read_labels(data), 0.3, 0.3)
+    assert again == split
+
+
+def test_classes_without_splits_are_split_by_their_bytes(tmp_path):
+    data = write_classes(tmp_path, (("", 7),), ["red", "blue"])
+    for index in range(3):
+        shutil.copyfile(data / "red" / "0.png", data / "red" / f"again{index}.png")
+    split = split_labeled(data, read_labels(data), 0.3, 0.3)
+    assert sum(map(len, split.values())) == 17 and split["dev"]
+    same = [name for name, own in split.items() for one in own if "again" in one.name]
+    assert len(same) == 3 and len(set(same)) == 1
+
+
+CSV = "image,label\na.png,cat\nb.png, small  dog \na.png,cat\na.png,dog\nc.png,cat\nb.png,\n"
+ROWS = [line.split(",") for line in CSV.splitlines()[1:]]
+FILES = {
+    "labels.csv": CSV,
+    "labels.tsv": CSV.replace(",", "\t"),
+    "labels.jsonl": "".join(
+        json.dumps({"file_name": name, "category": label}) + "\n" for name, label in ROWS
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_labels(name, tmp_path):
+    pictures(tmp_path / "images", ["a.png", "b.png"])
+    (tmp_path / name).write_text(FILES[name])
+    for data in (tmp_path, tmp_path / name):
+        labels, read = found(data)
+        assert labels == {"a.png": ("cat", ""), "b.png": ("small dog", "")}
+        reasons = [one.reason for one in read.skipped]
+        assert reasons[0] == "the label 'dog' for a picture of 'cat'"
+        assert "no picture at" in reasons[1] and reasons[2] == "empty label"
+        assert read.records == 6 and read.source == tmp_path / name
+
+
+def test_columns_of_other_names_and_split_files(tmp_path):
+    pictures(tmp_path, ["a.png", "b.png", "c.png"])
+    (tmp_path / "list.csv").write_text("photo,kind\na.png,1\nb.png,2\nc.png,1\n")
+    (tmp_path / "train.txt").write_text("a.png\nb.png\n")
+    (tmp_path / "dev.txt").write_text("c.png\n")
+    with pytest.raises(
+        ValueError,
+        match=r"(?s)Expected a file of labels .* folder for each class.*column one of label",
+    ):
+        read_labels(tmp_path)
+    read = read_labels(tmp_path, label_column="kind")
+    split = split_labeled(tmp_path, read)
+    assert [one.label for one in split["train"]] == ["1", "2"] and len(split["dev"]) == 1
+
+
+def test_several_files_none_and_nothing(tmp_path):
+    with pytest.raises(ValueError, match=r"Expected labeled pictures at .* no such file or folder"):
+        read_labels(tmp_path / "nowhere")
+    (tmp_path / "a.csv").write_text("image,caption\nx.png,a dog\n")
+    with pytest.raises(ValueError, match=r"CSV, TSV, JSON lines\) in .*Received:\n.*label, labels"):
+        read_labels(tmp_path)
+    for name in ("b.csv", "c.csv"):
+        (tmp_path / name).write_text("image,label\nx.png,dog\n")
+    with pytest.raises(ValueError, match=r"Expected one file of labels .*Received: b.csv, c.csv"):
+        read_labels(tmp_path)
+    with pytest.raises(ValueError, match=r"(?s)Expected usable records .*no picture at"):
+        read_labels(tmp_path, labels_file="b.csv")
+    with pytest.raises(ValueError, match=r"Expected a file of labels at .*d.csv"):
+        read_labels(tmp_path, labels_file="d.csv")
+
+
+def test_labels_that_train_does_not_have(tmp_path):
+    data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red", "blue"])
+    pictures(data / "dev" / "emu", ["a.png"])
+    loaded = ClassData.load(VitClassifier(**TINY), data)
+    assert loaded.labels.labels == ("blue", "red")
+    assert [one.label for one in loaded.splits["dev"]] == ["blue", "red"]
+    assert [one.reason for one in loaded.skipped] == ["the label 'emu' of dev is not in train"]
+    shutil.rmtree(data / "dev" / "red")
+    shutil.rmtree(data / "dev" / "blue")
+    with pytest.raises(ValueError, match=r"a picture of dev with a label of train. Received: emu"):
+        ClassData.load(VitClassifier(**TINY), data)
+
+
+def test_one_label_is_no_choice(tmp_path):
+    data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red"])
+    with pytest.raises(ValueError, match=r"pictures of two labels or more. Received: \['red'\]"):
+        ClassData.load(VitClassifier(**TINY), data)
