@@ -5,6 +5,9 @@ Command:
 
 `--pretrained CHECKPOINT` begins with the weights of a file or of a hub name, with a new head; then
 `--learning-rate 1e-4` or less is usual.
+
+Time: 83 seconds for 8 epochs of 600 drawn shapes on two busy CPU cores.
+Expected of these, labeled by their color: 99.6 % of 240 others. By shape, 1,000 are too few.
 """
 
 from dataclasses import dataclass

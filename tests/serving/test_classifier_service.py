@@ -17,6 +17,7 @@ from keras_attn.models import ImageClassifier, SmallConvEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 from keras_attn.serving.classifier_service import ClassifierService
+from keras_attn.serving.client import RestClassifierClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.serving.pictures import PictureFormat
@@ -24,6 +25,7 @@ from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable
 from pipelines.predict import SavedClassifier, saved_model
+from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_service import PICTURES
 
 NAMES = ["cat", "small dog", "Ünïcode ☂", "emu", "yak"]
@@ -117,6 +119,32 @@ def test_export_equals_the_service(service, version):
                     np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
                 else:
                     np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
+
+
+def test_weights_stored_in_float16_answer_alike(service, tmp_path):
+    half = export_service(service, tmp_path / "half", "card", storage="float16")
+    assert not unservable_ops(half)
+    expected = service.attention(tf.constant(PICTURES))
+    for row, answer in enumerate(SavedClassifier(half).attention(PICTURES)):
+        for key in (LABEL_SCORES, ANSWER_WEIGHTS, ENCODER_WEIGHTS):
+            np.testing.assert_allclose(answer[key], expected[key][row], atol=5e-3, err_msg=key)
+
+
+def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+    saved = SavedClassifier(version)
+    with rest_server(Backend("classes", saved._answer)) as address:
+        asked = RestClassifierClient(address, "classes", deadline=120.0)
+        for found, expected in (
+            (asked.classify(PICTURES, batch=2), saved.classify(PICTURES)),
+            (asked.explain(PICTURES), saved.explain(PICTURES)),
+            (asked.attention(PICTURES), saved.attention(PICTURES)),
+        ):
+            for one, other in zip(found, expected, strict=True):
+                assert set(one) == set(other) and one[ERROR] == other[ERROR]
+                np.testing.assert_array_equal(one[LABELS], other[LABELS])
+                for key in set(one) - {LABELS, ERROR}:
+                    np.testing.assert_allclose(one[key], other[key], atol=1e-6, err_msg=key)
 
 
 def test_an_empty_batch_has_empty_arrays(service, version):
