@@ -39,9 +39,8 @@ class Run:
 
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
     tokenizer/, source_tokenizer/ (where sources have their own), tags/ (of a parser), labels/ (of a
-    classifier, in the place of tokenizers), model.keras
-    (the best epoch), model.best.json, history.csv, skipped.txt,
-    tensorboard/, checkpoint.npz (until training ends).
+    classifier, in the place of tokenizers), model.keras (the best epoch), model.best.json,
+    history.csv, skipped.txt, tensorboard/, checkpoint.npz (until training ends).
 
     Attributes:
         folder: path, of a folder or of nothing yet.
