@@ -25,9 +25,9 @@ class SelfCritical:
         A_k = r(y_k) − Σ_{j≠k} r(y_j) / (K − 1)
         loss = −Σ A_k Σ_t log p(y_kt | y_k1 … y_k,t−1) / tokens sampled in the global batch
 
-    The references of a picture are the captions of its batch row. Samples are drawn without
-    dropout; the probabilities that learn have it. A sample is a function of the seed, the updates
-    done and the picture's place in the global batch.
+    The references of a picture are the captions of its batch row. Samples and
+    probabilities are those of the model as it answers, without dropout. A sample is a function of
+    the seed, the updates done and the picture's place in the global batch.
 
     Args:
         reward: `ConsensusReward` of the training pictures' captions.
@@ -129,7 +129,7 @@ class SelfCritical:
         advantage = (rewards - others / (self.samples - 1)) * real[:, None]
         starts = ops.full_like(tokens[..., :1], START_ID)
         inputs = ops.concatenate([starts, tokens[..., :-1]], axis=-1)
-        logits = model({**batch, TOKENS: inputs}, training=True)[LOGITS]
+        logits = model({**batch, TOKENS: inputs}, training=False)[LOGITS]
         said = ops.cast(tokens != PAD_ID, "float32") * real[:, None, None]
         losses = smoothed_cross_entropy(tokens, ops.cast(logits, "float32"))
         count = sum_over_replicas(ops.sum(said))
