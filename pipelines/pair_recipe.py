@@ -5,20 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from keras_attn.layers.residual import POST, PRE
 from keras_attn.models.transformer_config import ALL, DECODER, TransformerConfig
 from keras_attn.training.optimizers import ClippedAdam
-from pipelines.choices import check_heads, increasing
+from pipelines.choices import increasing
 from pipelines.pair_batches import PairBatches
 from pipelines.pair_data import PairData
 from pipelines.pair_encoding import PairEncoding
 from pipelines.pair_splits import PairSplits
 from pipelines.recipe import option
-from pipelines.search_recipe import SearchRecipe
+from pipelines.transformer_choices import TransformerChoices
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairRecipe(SearchRecipe):
+class PairRecipe(TransformerChoices):
     """Abstract: a Transformer from pairs, each of a text and what is to be made of it.
 
     Raises:
@@ -26,33 +25,16 @@ class PairRecipe(SearchRecipe):
     """
 
     unit = "pairs"
-    chosen = {"norm": (PRE, POST)}
-    settled: ClassVar[Sequence[str]] = (
-        "vocabulary_size",
-        "vocabulary",
-        "lowercase",
-        "layers",
-        "model_units",
-        "hidden_units",
-        "heads",
-        "norm",
-    )
+    settled: ClassVar[Sequence[str]] = (*TransformerChoices.settled, "vocabulary")
 
     vocabulary_size: int = option(8000, "most pieces that a tokenizer learns")
     lowercase: bool = option(False, "put texts in lower case")
     lengths: tuple[int, ...] = option((12, 16, 20, 24, 32, 48, 96), "target's bucket lengths")
     source_lengths: tuple[int, ...] = option((), "source's bucket lengths; none: as the target's")
     batch_tokens: int = option(4096, "tokens of one side in a batch, over all devices")
-    layers: int = option(3, "layers of the encoder, and of the decoder")
-    model_units: int = option(256, "width of the model")
-    hidden_units: int = option(1024, "width of the feed-forward layers")
-    heads: int = option(4, "attention heads")
-    norm: str = option(PRE, "pre or post: where the layer normalization is")
-    weight_dropout: float = option(0.0, "dropout probability of attention weights")
 
     def __post_init__(self):
         super().__post_init__()
-        check_heads(self.model_units, self.heads)
         own = self.source_lengths
         if own and not (increasing(own) and len(own) == len(self.lengths)):
             raise ValueError(
@@ -103,20 +85,11 @@ class PairRecipe(SearchRecipe):
 
     def config(self, vocabulary_size, source_vocabulary_size=None):
         """`TransformerConfig`; without a size of the source's own, one table for everything."""
-        units = self.model_units // self.heads
         return TransformerConfig(
             vocabulary_size=source_vocabulary_size or vocabulary_size,
             target_vocabulary_size=vocabulary_size,
-            layers=self.layers,
-            model_units=self.model_units,
-            hidden_units=self.hidden_units,
-            heads=self.heads,
-            key_units=units,
-            value_units=units,
-            dropout=self.dropout,
-            weight_dropout=self.weight_dropout,
-            norm=self.norm,
             tied=DECODER if source_vocabulary_size else ALL,
+            **self.sizes(),
         )
 
     def optimizer(self, model, steps):
