@@ -106,7 +106,7 @@ def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor
             f"Expected the tensors of a Vision Transformer in {os.fspath(path)!r}. "
             f"Received: {'; '.join(faults[:_MOST_FAULTS] + ending)}"
         )
-    found = {}
+    found: dict[str, np.ndarray] = {}
     for one in plan:
         found |= one.parts(tensors[one.name].astype(np.float32))
     return found

@@ -96,8 +96,9 @@ class PictureHeads:
             matplotlib Figure.
         """
         image, maps = _small(picture, 224), self.maps()
-        figure, axes = _panels(*maps.shape[:2], 1.6, image)
-        for block, head in np.ndindex(*maps.shape[:2]):
+        blocks, heads, *_ = maps.shape
+        figure, axes = _panels(blocks, heads, 1.6, image)
+        for block, head in np.ndindex(blocks, heads):
             axis = axes[block, head]
             axis.imshow(overlay(image, maps[block, head]))
             if block == 0:
