@@ -16,8 +16,8 @@ class Flickr8kTransformer(TransformerCaptioningRecipe):
 
     vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
     lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
-    epochs: int = option(8, "passes over the training pictures")
-    learning_rate: float = option(5e-4, "peak learning rate")
+    epochs: int = option(14, "passes over the training pictures")
+    learning_rate: float = option(8e-4, "peak learning rate")
     warmup_steps: int = option(400, "optimizer steps of warm-up")
     average: int = option(3, "last epochs whose mean weights are tried at the end; 1: none")
     encoder_rate: float = option(0.1, "learning rate of the encoder, as a share of the rest's")

@@ -14,6 +14,8 @@ from benchmarks import (
     training_rate,
     transformer_speed,
     translation_task,
+    vision_speed,
+    vision_task,
 )
 from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
@@ -160,6 +162,17 @@ def test_transformer_speed(tmp_path):
     lines = transformer_speed.agreement(said).splitlines()[:2]
     same = "says what keras-attn does: greedy 100%, beam 4 100%"
     assert lines == [f"{name} {same}" for name in names[1:]]
+
+
+@pytest.mark.slow
+def test_vision_speed():
+    sizes = {"layers": 1, "units": 6, "hidden": 7, "heads": 2, "pictures": 2, "vocabulary": 13}
+    tiny_sizes = {"tiny_layers": 1, "tiny_units": 6, "tiny_heads": 2, "decoder_layers": 1}
+    task = vision_task.Task(size=16, patch=8, length=3, cores=1, **sizes, **tiny_sizes)
+    pythons = [sys.executable]
+    rows = cells(vision_speed.compare(task, pythons, 1, left_out=("keras-attn, bfloat16",)))
+    assert rows[0][0] == vision_speed.OURS and all(float(one) > 0 for one in rows[0][1:])
+    assert len(rows[0]) == len(vision_speed.HEAD) == 7
 
 
 def test_made_up_captions_fill_a_vocabulary():
