@@ -75,7 +75,10 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
 
 def hypotheses_of(rows, batch):
     """K, from N and B; 0 for an empty batch."""
-    return rows // (max(batch, 1) if isinstance(batch, int) else ops.maximum(batch, 1))
+    if isinstance(batch, int):
+        return rows // max(batch, 1)
+    # What is neither a number nor a tensor is a size of JAX's that it does not know, and not 0.
+    return rows // (ops.maximum(batch, 1) if ops.is_tensor(batch) else batch)
 
 
 def write_slots(cache, update, steps):
