@@ -2,6 +2,10 @@
 
 Command:
     keras-attn train flickr8k_transformer --data flickr8k --out runs/transformer
+
+Time: 22 minutes on two shared CPU cores with AVX-512, features (1 minute, 840 MB of disk) apart.
+Expected on dev, beam 4: BLEU-4 21.1, CIDEr-D 0.500, METEOR 19.7; two epochs more with the encoder
+(see README): 20.8, 0.507 and 19.9.
 """
 
 from dataclasses import dataclass
