@@ -149,7 +149,7 @@ def first_reason(*reasons):
 def search_of(strategy):
     """What the metadata of a version say of a strategy: dict of types that JSON has."""
     return {
-        "beam_width": strategy.width,
+        "beam_width": getattr(strategy, "width", 1),
         "length_alpha": getattr(strategy, "alpha", 0.0),
         "n_best": getattr(strategy, "n_best", 1),
     }

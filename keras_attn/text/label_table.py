@@ -1,14 +1,10 @@
 """The names of classes, in the graph."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import tensorflow as tf
 
-from keras_attn.whole_file import made_folder, whole_file
-
-_FILE = "labels.json"
+from keras_attn.text.names_file import load_names, save_names
 
 
 class LabelTable(tf.Module):
@@ -59,19 +55,8 @@ class LabelTable(tf.Module):
         Raises:
             ValueError: the folder holds no labels, or damaged ones.
         """
-        path = Path(folder) / _FILE
-        try:
-            labels = json.loads(path.read_text(encoding="utf-8"))["labels"]
-            if not isinstance(labels, list):
-                raise TypeError(f"no list but {labels!r:.40}")
-            return cls(labels)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"Expected labels in {path}. Received: {type(error).__name__}: {error}"
-            ) from error
+        return load_names(folder, cls.unit, cls)
 
     def save(self, folder) -> None:
         """Writes the labels into a folder."""
-        with whole_file(made_folder(folder) / _FILE) as partial:
-            text = json.dumps({"labels": self.labels}, ensure_ascii=False)
-            partial.write_text(text + "\n", encoding="utf-8")
+        save_names(folder, self.unit, self.labels)

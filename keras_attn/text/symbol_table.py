@@ -1,18 +1,15 @@
 """A vocabulary of symbols, such as brackets or tags, in the graph."""
 
-import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, UNKNOWN_ID
-from keras_attn.whole_file import made_folder, whole_file
+from keras_attn.text.names_file import load_names, save_names
 
 SPECIAL_SYMBOLS = 4
 """Ids before those of the symbols: PAD_ID, UNKNOWN_ID, START_ID, END_ID."""
-_FILE = "symbols.json"
 
 
 class SymbolTable(tf.Module):
@@ -66,21 +63,11 @@ class SymbolTable(tf.Module):
         Raises:
             ValueError: the folder holds no symbols, or damaged ones.
         """
-        path = Path(folder) / _FILE
-        try:
-            symbols = json.loads(path.read_text(encoding="utf-8"))["symbols"]
-            if not isinstance(symbols, list):
-                raise TypeError(f"no list but {symbols!r:.40}")
-            return cls(symbols)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"Expected symbols in {path}. Received: {type(error).__name__}: {error}"
-            ) from error
+        return load_names(folder, cls.unit, cls)
 
     def save(self, folder) -> None:
         """Writes the symbols into a folder."""
-        with whole_file(made_folder(folder) / _FILE) as partial:
-            partial.write_text(json.dumps({"symbols": self.symbols}) + "\n", encoding="utf-8")
+        save_names(folder, self.unit, self.symbols)
 
     def normalize(self, texts):
         """Symbols with one space between them: string (...) to string (...)."""

@@ -58,6 +58,18 @@ def test_neighbors_change_nothing(service):
         np.testing.assert_allclose(alone[SCORE][0], together[SCORE][row], rtol=1e-5)
 
 
+def test_no_piece_is_said_twice(service):
+    """With a guard of one piece; without it, this untrained service does repeat itself."""
+    repeats = []
+    for size in (0, 1):
+        given = service.model, service.tokenizer, Greedy(), service.max_length
+        guarded = CaptionService(*given, no_repeat_ngram=size)
+        assert guarded.metadata()["no_repeat_ngram"] == size
+        tokens = guarded.explain(tf.constant(PICTURES))["tokens"].numpy()[:, 0]
+        repeats.append(any(len(set(row[row > 0])) < np.sum(row > 0) for row in tokens))
+    assert repeats == [True, False]
+
+
 def test_all_bad(service):
     assert (service.caption(tf.constant([b"", b"x"]))[TEXT].numpy() == b"").all()
 
