@@ -35,3 +35,22 @@ class Augmentation:
             cut = tf.image.crop_and_resize(pictures, boxes, tf.range(count), (height, width))
             pictures = tf.cast(tf.clip_by_value(tf.round(cut), 0, 255), tf.uint8)
         return pictures
+
+
+def augmented(batches: tf.data.Dataset, augmentation: Augmentation | None, start):
+    """A data set of tuples that begin with pictures, the pictures changed.
+
+    Args:
+        batches: data set, uint8 (B, height, width, 3) first.
+        augmentation: `Augmentation`, or None for pictures as they are.
+        start: int. Step of the first batch.
+    """
+    if augmentation is None:
+        return batches
+
+    def change(step, batch):
+        pictures, *others = batch
+        return augmentation(pictures, step), *others
+
+    steps = tf.data.Dataset.range(start, tf.int64.max)
+    return tf.data.Dataset.zip(steps, batches).map(change)

@@ -11,6 +11,7 @@ from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKE
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.ahead import ahead
+from pipelines.augmentation import Augmentation, augmented
 from pipelines.choices import increasing
 from pipelines.epoch_plan import EpochPlan
 from pipelines.picture_rows import picture_rows
@@ -46,6 +47,7 @@ class CaptionBatches:
         captions: int. C.
         lengths: increasing ints. Bucket lengths T, in pieces with the end token; longer captions
             are cut.
+        augmentation: `Augmentation` of training, or None. Cached features are not changed.
         seed: int. Of the shuffling.
     """
 
@@ -54,6 +56,7 @@ class CaptionBatches:
     pictures: int
     captions: int
     lengths: tuple[int, ...]
+    augmentation: Augmentation | None = None
     seed: int = 0
 
     def __post_init__(self):
@@ -78,11 +81,12 @@ class CaptionBatches:
         rows = self._rows(records)
         plan = EpochPlan(rows.lengths, self.pictures)
         steps = tf.data.Dataset.range(plan.steps).map(plan.batch)
-        dataset = self._read_rows(steps, rows, records, features)
+        dataset = self._finished(self._read_rows(steps, rows, records, features), rows, features)
         return dataset.apply(tf.data.experimental.assert_cardinality(plan.steps))
 
     def training(self, records: Sequence[CaptionedPicture], features=None, start=0):
-        """As `dataset`, but without end, and shuffled anew in each epoch of `steps` batches.
+        """As `dataset`, but without end, shuffled anew in each epoch of `steps` batches, and
+        changed at random.
 
         A batch is a function of the seed and of its step alone: nothing else is needed to go on
         from where a training was stopped.
@@ -95,16 +99,19 @@ class CaptionBatches:
         rows = self._rows(records)
         plan = EpochPlan(rows.lengths, self.pictures, self.seed)
         steps = tf.data.Dataset.range(start, tf.int64.max).map(plan.batch)
-        return self._read_rows(steps, rows, records, features)
+        dataset = self._read_rows(steps, rows, records, features)
+        if features is None:
+            dataset = augmented(dataset, self.augmentation, start)
+        return self._finished(dataset, rows, features)
 
     def _read_rows(self, steps, rows, records, features):
-        """Data set of row numbers (B,), FILLING for none, to batches."""
+        """Data set of row numbers (B,), FILLING for none, to pictures or features and these."""
         if features is None:
-            dataset = self._pictures(steps, rows, records)
-        else:
-            dataset = steps.map(self._features(rows, features), num_parallel_calls=1)
-        dataset = dataset.map(self._finish(rows, IMAGE if features is None else FEATURES))
-        return ahead(dataset)
+            return self._pictures(steps, rows, records)
+        return steps.map(self._features(rows, features), num_parallel_calls=1)
+
+    def _finished(self, dataset, rows, features):
+        return ahead(dataset.map(self._finish(rows, IMAGE if features is None else FEATURES)))
 
     def _features(self, rows, features):
         gather, index = _gatherer(features), tf.constant(rows.pictures)

@@ -28,8 +28,9 @@ class CaptionData(TrainingData):
         batches: `CaptionBatches`.
         splits: dict of lists of records.
         skipped: list of `Skipped`.
-        features: dict from split to an array (pictures, S, D), or None where pictures are read.
-            Where the encoder is to train from a later step, both are: see `thawed`.
+        features: dict from split to an array (pictures, S, D), or to None where training changes
+            pictures and so reads these; None where pictures are read of every split. Where the
+            encoder is to train from a later step, both are: see `thawed`.
         dev: validation data set.
         steps: batches in one epoch of `train`: the `steps_per_epoch` of `fit`.
     """
@@ -53,7 +54,8 @@ class CaptionData(TrainingData):
             recipe: `PictureRecipe`.
             folder: path of the data.
             cache: path of the feature cache; beside the data's name in the user's cache if None.
-                Used as long as the recipe does not train its encoder.
+                Used as long as the recipe does not train its encoder; for dev alone where it
+                changes the pictures of training.
             tokenizer: `Tokenizer`, to take one that exists instead of learning it.
             encoder: layer whose features are cached; the recipe's if None.
 
@@ -116,13 +118,14 @@ class CaptionData(TrainingData):
 
 
 def _features(recipe, splits, encoder, cache):
-    """Cached features of the pictures that are trained and validated on."""
+    """Cached features of the pictures that are trained and validated on, as they are read."""
     trainable, encoder.trainable = encoder.trainable, False
     if not encoder.built:
         encoder.build((None, recipe.image_size, recipe.image_size, 3))
+    read = recipe.augmentation() and not recipe.fine_tune
     features = {
         name: cached_features(splits[name], encoder, recipe.picture_format(), cache)
-        for name in ("train", "dev")
+        for name in (("dev",) if read else ("train", "dev"))
     }
     encoder.trainable = trainable
-    return features
+    return {"train": None, **features}

@@ -30,13 +30,12 @@ class CaptionEvaluation(SearchEvaluation):
     captions: list[dict]
 
     @classmethod
-    def of(cls, records, texts, scores, service, **facts) -> "CaptionEvaluation":
+    def of(cls, records, texts, scores, tokenizer, **facts) -> "CaptionEvaluation":
         """Scores captions: see `SearchRecipe.text_evaluation`."""
         references = [record.captions for record in records]
         print(f"scoring {len(texts)} captions …")
         metrics = caption_metrics(texts, references)
-        normalize = service.tokenizer.normalize
-        own = [normalize(list(one)).numpy() for one in references]
+        own = [tokenizer.normalize(list(one)).numpy() for one in references]
         same = [text.encode() in one for text, one in zip(texts, own)]
         metrics["exact"] = sum(same) / len(same)
         captions = [

@@ -9,7 +9,7 @@ import tensorflow as tf
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.label_table import LabelTable
 from pipelines.ahead import ahead
-from pipelines.augmentation import Augmentation
+from pipelines.augmentation import Augmentation, augmented
 from pipelines.epoch_plan import EpochPlan
 from pipelines.picture_folder import LabeledPicture
 from pipelines.picture_rows import picture_rows
@@ -26,14 +26,14 @@ class ClassBatches:
         labels: `LabelTable` that knows every label.
         picture_format: `PictureFormat`.
         size: int. B, the global batch size.
-        augmentation: `Augmentation` of training.
+        augmentation: `Augmentation` of training, or None.
         seed: int. Of the shuffling.
     """
 
     labels: LabelTable
     picture_format: PictureFormat
     size: int
-    augmentation: Augmentation
+    augmentation: Augmentation | None
     seed: int = 0
 
     def dataset(self, records: Sequence[LabeledPicture]):
@@ -55,15 +55,9 @@ class ClassBatches:
             records: the pictures.
             start: int. First step.
         """
-        plan = self._plan(records, self.seed)
         steps = tf.data.Dataset.range(start, tf.int64.max)
-        batches = self._read(steps.map(plan.batch), records)
-
-        def change(step, batch):
-            pictures, classes, weights = batch
-            return self.augmentation(pictures, step), classes, weights
-
-        return ahead(tf.data.Dataset.zip(steps, batches).map(change))
+        batches = self._read(steps.map(self._plan(records, self.seed).batch), records)
+        return ahead(augmented(batches, self.augmentation, start))
 
     def steps(self, records: Sequence[LabeledPicture]) -> int:
         """Batches in one epoch."""

@@ -7,7 +7,7 @@ from keras_attn.contracts import LABEL_SCORES, LABELS
 from pipelines.evaluation import Evaluation
 
 TOP = 5
-"""So many labels, the most probable, are looked at; fewer than there are."""
+"""So many labels, the most probable, are looked at, where as many are answered of more."""
 SHOWN = 10
 """Mistakes in the table."""
 NAMES = {"accuracy": "accuracy", "top_5": f"top-{TOP} accuracy"}
@@ -44,7 +44,7 @@ class ClassEvaluation(Evaluation):
         found = [[label.decode() for label in answer[LABELS]] for answer in answers]
         wrong = Counter((label, own[0]) for label, own in zip(truth, found) if own[0] != label)
         scores = {"accuracy": 1 - wrong.total() / len(truth)}
-        if labels.vocabulary_size > TOP:
+        if labels.vocabulary_size > TOP and min(map(len, found)) >= TOP:
             scores["top_5"] = sum(a in own for a, own in zip(truth, found)) / len(truth)
         return cls(
             scores=scores,

@@ -11,26 +11,25 @@ from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_checkpoint import load_image_classifier
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 from keras_attn.serving.classifier_service import ClassifierService
-from keras_attn.serving.pictures import FITS, PictureFormat
 from keras_attn.text.label_table import LabelTable
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from keras_attn.training.token_accuracy import TokenAccuracy
-from pipelines.augmentation import Augmentation
 from pipelines.choices import check_heads, monitors_of
 from pipelines.class_batches import ClassBatches
 from pipelines.class_callbacks import rollout_pictures
 from pipelines.class_data import ClassData, in_words
 from pipelines.class_evaluation import TOP, ClassEvaluation
+from pipelines.picture_choices import PictureChoices
 from pipelines.readers.record import AUTO
-from pipelines.recipe import LABEL_TABLE, Recipe, option
-from pipelines.records import data_folder, listed_pictures, read_labels, split_labeled
+from pipelines.recipe import LABEL_TABLE, option
+from pipelines.records import read_labels, split_labeled
 
 ACCURACY = "accuracy"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassificationRecipe(Recipe):
+class ClassificationRecipe(PictureChoices):
     """A Vision Transformer from labeled pictures. Subclass it to change parts.
 
     Raises:
@@ -38,11 +37,9 @@ class ClassificationRecipe(Recipe):
     """
 
     kind = "classification"
-    unit = "pictures"
     vocabularies = {LABEL_TABLE: LabelTable}
     judged = TOP
     monitors = monitors_of((), ACCURACY)
-    chosen = {"fit": FITS}
     settled: ClassVar = (
         "image_size",
         "fit",
@@ -55,13 +52,7 @@ class ClassificationRecipe(Recipe):
     )
 
     labels_file: str = option(AUTO, "file of labels; auto takes the one there is, or class folders")
-    image_column: str = option(AUTO, "column or key with the picture's name")
     label_column: str = option(AUTO, "column or key with the label")
-    image_folder: str = option("images", "folder of a file's pictures, inside the data folder")
-    image_size: int = option(224, "height and width of the picture in pixels")
-    fit: str = option("squash", "squash (change the aspect ratio) or crop (cut the center)")
-    flip: bool = option(False, "mirror one training picture in two, left and right")
-    crop: float = option(1.0, "least share of height and width that training sees; 1: all")
     batch_size: int = option(32, "pictures in a batch, over all devices")
     pretrained: str = option(
         "", "checkpoint to begin with, a path or a hub name, whose sizes are the model's then"
@@ -79,10 +70,6 @@ class ClassificationRecipe(Recipe):
         if not self.pretrained:
             check_heads(self.model_units, self.heads)
             _check_patches(self.image_size, self.patch_size)
-
-    def picture_format(self):
-        """`PictureFormat` of training and serving."""
-        return PictureFormat(self.image_size, self.image_size, self.fit)
 
     def config(self):
         """`VisionTransformerConfig` of a model that begins with random weights."""
@@ -124,20 +111,8 @@ class ClassificationRecipe(Recipe):
         """See `Recipe`: everything trains from the start."""
         return 0
 
-    def read(self, data):
-        """Reads and splits a data folder, or a file of labels.
-
-        Returns:
-            splits: dict of lists of `LabeledPicture`.
-            skipped: list of `Skipped`.
-
-        Raises:
-            ValueError: more unusable records than `tolerance`.
-        """
-        found = self._found(data)
-        return split_labeled(data, found, self.dev_share, self.test_share), found.skipped
-
-    def _found(self, data):
+    def found(self, data):
+        """See `PictureChoices`."""
         columns = (self.labels_file, self.image_column, self.label_column, self.image_folder)
         found = read_labels(data, *columns)
         if self.labels_file == AUTO:
@@ -145,16 +120,9 @@ class ClassificationRecipe(Recipe):
         found.check(self.tolerance)
         return found
 
-    def records(self, data, split):
-        """See `Recipe`."""
-        found = self._found(data)
-        splits = split_labeled(data, found, self.dev_share, self.test_share)
-        if split not in splits:
-            path = data_folder(data) / f"{split}.txt"
-            splits[split] = listed_pictures(path, found.pictures, found.unusable)
-        if not splits[split]:
-            raise ValueError(f"Expected pictures in the split {split!r} of {data}. Received: none")
-        return splits[split]
+    def split(self, data, found):
+        """See `PictureChoices`."""
+        return split_labeled(data, found, self.dev_share, self.test_share)
 
     def load(self, data, cache=None, source=None, replicas=1):
         """See `Recipe`; there is nothing to cache."""
@@ -162,9 +130,8 @@ class ClassificationRecipe(Recipe):
 
     def batches(self, labels):
         """`ClassBatches` with the recipe's shapes."""
-        augmentation = Augmentation(self.flip, self.crop, self.seed)
-        size, seed = self.batch_size, self.seed
-        return ClassBatches(labels, self.picture_format(), size, augmentation, seed)
+        size, changes = self.batch_size, self.augmentation()
+        return ClassBatches(labels, self.picture_format(), size, changes, self.seed)
 
     def vocabulary_sizes(self, model):
         """See `Recipe`."""
@@ -188,13 +155,9 @@ class ClassificationRecipe(Recipe):
         service = self.service(model, data.tokenizers)
         return [rollout_pictures(service, data.splits["dev"], log)]
 
-    def asked(self, record):
+    def evaluation(self, records, answers, tokenizers, metadata, **facts):
         """See `Recipe`."""
-        return str(record.path), record.path.read_bytes()
-
-    def evaluation(self, records, answers, service, **facts):
-        """See `Recipe`."""
-        return ClassEvaluation.of(records, answers, service.labels, **facts)
+        return ClassEvaluation.of(records, answers, tokenizers[LABEL_TABLE], **facts)
 
     def found_by(self, service):
         """See `Recipe`."""

@@ -103,12 +103,12 @@ def _parser():
     one.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
     one.add_argument("--cache", help="folder of the feature cache")
 
-    one = command("evaluate", commands.evaluate, "score free-running answers of a run")
-    one.add_argument("run", metavar="RUN")
+    one = command("evaluate", commands.evaluate, "score free-running answers on a split")
+    one.add_argument("run", metavar="RUN|SAVED_MODEL")
     one.add_argument("--data", required=True, help="data folder")
     one.add_argument("--split", default="dev", help="train, dev, test or another of the data")
-    one.add_argument("--beam-width", type=int, help="default: the recipe's")
-    one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
+    one.add_argument("--beam-width", type=int, help="of a run (default: the recipe's)")
+    one.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
     one.add_argument("--json", help="also write everything, answers included, to this file")
 
     one = command("export", commands.export, "write the next version of a SavedModel")
@@ -120,6 +120,8 @@ def _parser():
     one.add_argument("--n-best", type=int, default=1, help="texts or labels answered (default: 1)")
     one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
     one.add_argument("--storage", default="float32", help="of weights: float32 (default), float16")
+
+    one.add_argument("--limits", help="Markdown file for the model card: use, failures, terms")
 
     one = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
     one.add_argument("folder", metavar="saved_models/NAME")

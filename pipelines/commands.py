@@ -42,16 +42,27 @@ def train(arguments) -> None:
 
 
 def evaluate(arguments) -> None:
-    """Prints and writes how good a run is."""
-    from pipelines.evaluate import evaluate
-    from pipelines.run import Run
+    """Prints and writes how good a run or a SavedModel is."""
+    from pipelines.evaluate import evaluate, evaluate_saved
+    from pipelines.run import DESCRIPTION_FILE, Run
 
     if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
     if arguments.json and Path(arguments.json).is_dir():
         raise ValueError(f"Expected a file to write. Received: the folder {arguments.json}")
-    run, width = Run(arguments.run), arguments.beam_width
-    found = evaluate(run, arguments.data, arguments.split, width, precision=arguments.precision)
+    given = {key: getattr(arguments, key) for key in ("beam_width", "precision")}
+    given = {key: value for key, value in given.items() if value is not None}
+    path = Path(arguments.run)
+    saved = any(any(path.glob(one)) for one in ("saved_model.pb", "*/saved_model.pb"))
+    if (path / DESCRIPTION_FILE).is_file() or not saved:
+        found = evaluate(Run(path), arguments.data, arguments.split, **given)
+    elif given:
+        raise ValueError(
+            "Expected neither beam width nor precision for a SavedModel, which has its own. "
+            f"Received: {', '.join(f'{key}={value}' for key, value in given.items())}"
+        )
+    else:
+        found = evaluate_saved(path, arguments.data, arguments.split)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)
@@ -68,13 +79,21 @@ def export(arguments) -> None:
     from pipelines.run import Run
 
     check_model_folder(arguments.folder)  # Before an evaluation, which takes its time.
+    limits = _text_in(arguments.limits) if arguments.limits else ""
     run, width, measured = Run(arguments.run), arguments.beam_width, []
     precision = arguments.precision
     if arguments.data:
         measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
-    storage = arguments.storage
-    version = export(run, arguments.folder, measured, width, arguments.n_best, precision, storage)
+    card = {"storage": arguments.storage, "limits": limits}
+    version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
     print(f"exported: {version}")
+
+
+def _text_in(path):
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 text in {path}. Received: {error}") from error
 
 
 def predict(arguments) -> None:

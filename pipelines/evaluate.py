@@ -1,4 +1,7 @@
-"""Evaluation: free-running answers of a run on a split, in the field's metrics."""
+"""Evaluation: free-running answers of a run or a SavedModel on a split, in the field's metrics."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 from tqdm import tqdm
@@ -6,6 +9,8 @@ from tqdm import tqdm
 from keras_attn.contracts import ERROR
 from pipelines.evaluation import Evaluation
 from pipelines.run import Run
+from pipelines.saved import whole_saved_model
+from pipelines.saved_description import SavedDescription
 
 
 def evaluate(
@@ -37,10 +42,51 @@ def evaluate(
     service = run.service(beam_width, recipe.judged, precision)
     function, inputs = service.signatures()["serving_default"]
     answer = tf.function(function, input_signature=inputs, autograph=False)
+    answers, errors = _asked(recipe, records, answer, f"answers for {split}", batch)
+    facts = {"data": str(data), "split": split, "errors": errors}
+    return recipe.evaluation(records, answers, service.tokenizers(), service.metadata(), **facts)
+
+
+def evaluate_saved(folder, data, split: str = "dev", batch: int = 32) -> Evaluation:
+    """As `evaluate`, of a SavedModel: its graph answers, with the search it was exported with.
+
+    Args:
+        folder: path of the model's folder (its highest version is taken) or of one version.
+        data: path of the data folder.
+        split: as in `evaluate`.
+        batch: int. Records at a time.
+
+    Returns:
+        `Evaluation`.
+
+    Raises:
+        ValueError: no SavedModel there, or one that was not exported from a run; bad data, an
+            unknown or empty split.
+    """
+    saved = SavedDescription.read(folder)
+    recipe, tokenizers = saved.recipe(), saved.tokenizers()
+    records = recipe.records(data, split)
+    with whole_saved_model(saved.version):
+        loaded = tf.saved_model.load(str(saved.version))
+    signature = loaded.signatures["serving_default"]
+    (name,) = signature.structured_input_signature[1]
+
+    def answer(asked):
+        return signature(**{name: asked})
+
+    answers, errors = _asked(recipe, records, answer, f"answers for {split}", batch)
+    facts = {"data": str(data), "split": split, "errors": errors}
+    return recipe.evaluation(records, answers, tokenizers, saved.metadata, **facts)
+
+
+def _asked(
+    recipe, records: Sequence, answer: Callable, title: str, batch: int
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Answers to records, in their order, and what was said of those that cannot be read."""
     order = sorted(range(len(records)), key=lambda place: recipe.size(records[place]))
     answers: dict[int, dict] = {}
     errors: dict[int, str] = {}
-    for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
+    for start in tqdm(range(0, len(order), batch), desc=title, unit="batch"):
         places = order[start : start + batch]
         names, asked = zip(*(recipe.asked(records[place]) for place in places))
         found = {key: value.numpy() for key, value in answer(tf.constant(asked)).items()}
@@ -48,7 +94,4 @@ def evaluate(
             answers[place] = {key: value[row] for key, value in found.items()}
             if error := answers[place][ERROR].decode():
                 errors[place] = f"{name}: {error}"
-    listed = [errors[place] for place in sorted(errors)]
-    facts = {"data": str(data), "split": split, "errors": listed}
-    ordered = [answers[place] for place in range(len(records))]
-    return recipe.evaluation(records, ordered, service, **facts)
+    return [answers[n] for n in range(len(records))], [errors[place] for place in sorted(errors)]

@@ -29,6 +29,7 @@ def export(
     n_best: int = 1,
     precision: str = "float32",
     storage: str = "float32",
+    limits: str = "",
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -40,6 +41,8 @@ def export(
         n_best: int. Texts answered for each request.
         precision: "float32" or "bfloat16", what the SavedModel computes in.
         storage: "float32" or "float16", what its weights are stored in; see `export_service`.
+        limits: Markdown for the model card: what the model is for and what it is not, its
+            failures, terms of its data.
 
     Returns:
         path of the version.
@@ -51,7 +54,7 @@ def export(
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     recipe = run.recipe()
-    card = _card(title, recipe, description, metrics, service, storage)
+    card = _card(title, recipe, description, metrics, service, storage, limits)
     notes = {**{key: description[key] for key in ("recipe", "values")}, "kind": recipe.kind}
     return export_service(service, folder, card, notes, storage)
 
@@ -62,7 +65,7 @@ def _measured(run, evaluation, precision):
     return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
 
 
-def _card(title, recipe, description, metrics, service, storage):
+def _card(title, recipe, description, metrics, service, storage, limits):
     words = recipe.card(service)
     choices = json.dumps(description["values"], indent=2)
     answering = (
@@ -74,6 +77,7 @@ def _card(title, recipe, description, metrics, service, storage):
         title,
         {
             "What it does": words["What it does"],
+            **({"Use and limits": limits} if limits.strip() else {}),
             "Service": words["Service"] + answering,
             "Data": f"{Path(description['data']).name}: {_counts(recipe, description)}.",
             "Metrics": metrics,

@@ -151,7 +151,7 @@ class ParsingRecipe(PairRecipe):
         service = self._service(model, data.tokenizers, Greedy())
         return [tree_pictures(service, data.fitting("dev"), log)]
 
-    def text_evaluation(self, records, texts, scores, service, **facts):
+    def text_evaluation(self, records, texts, scores, tokenizers, **facts):
         """See `SearchRecipe`."""
         return TreeEvaluation.of(records, texts, scores, **facts)
 

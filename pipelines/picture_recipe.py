@@ -11,7 +11,6 @@ import keras
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-from keras_attn.serving.pictures import FITS, PictureFormat
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.optimizers import ClippedAdam
@@ -21,13 +20,10 @@ from pipelines.caption_callbacks import caption_pictures, caption_scoring
 from pipelines.caption_data import CaptionData
 from pipelines.caption_evaluation import CaptionEvaluation
 from pipelines.choices import monitors_of
+from pipelines.picture_choices import PictureChoices
+from pipelines.readers.record import AUTO
 from pipelines.recipe import TARGET_TOKENIZER, option
-from pipelines.records import (
-    data_folder,
-    listed_pictures,
-    read_captions,
-    split_pictures,
-)
+from pipelines.records import read_captions, split_pictures
 from pipelines.search_recipe import SearchRecipe
 
 GENERATION_METRICS = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "cider_d", "rouge_l", "exact")
@@ -35,26 +31,20 @@ MONITORS = monitors_of(GENERATION_METRICS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PictureRecipe(SearchRecipe):
+class PictureRecipe(PictureChoices, SearchRecipe):
     """Abstract: a captioner from a folder of captioned pictures.
 
     Raises:
         ValueError: a choice out of its range, when the recipe is made.
     """
 
-    unit = "pictures"
     monitors = MONITORS
-    chosen = {"fit": FITS}
     settled: ClassVar[Sequence[str]] = ("image_size", "fit", "vocabulary_size", "lowercase")
     source: ClassVar[str]
     """Of the model, for its card."""
 
-    captions_file: str = option("auto", "file of captions; auto takes the one there is")
-    image_column: str = option("auto", "column or key with the picture's name")
-    caption_column: str = option("auto", "column or key with the caption")
-    image_folder: str = option("images", "folder of the pictures, inside the data folder")
-    image_size: int = option(224, "height and width of the picture in pixels")
-    fit: str = option("squash", "squash (change the aspect ratio) or crop (cut the center)")
+    captions_file: str = option(AUTO, "file of captions; auto takes the one there is")
+    caption_column: str = option(AUTO, "column or key with the caption")
     batch_size: int = option(16, "pictures in a batch, over all devices")
     captions_per_picture: int = option(5, "captions of one picture in a batch row")
     fine_tune: bool = option(False, "train the encoder too, without a feature cache")
@@ -92,10 +82,6 @@ class PictureRecipe(SearchRecipe):
     def penalty(self):
         """λ of the `Captioner`."""
         return 0.0
-
-    def picture_format(self):
-        """`PictureFormat` of training and serving."""
-        return PictureFormat(self.image_size, self.image_size, self.fit)
 
     def model(self, vocabulary_size):
         """A built `Captioner` for a tokenizer's vocabulary."""
@@ -152,47 +138,19 @@ class PictureRecipe(SearchRecipe):
         """See `Recipe`."""
         return [caption_pictures(model, data, self.lengths[-1], self.fit, log)]
 
-    def read(self, folder):
-        """Reads and splits a data folder, or whatever else `read_captions` reads.
-
-        Returns:
-            splits: dict of lists of `CaptionedPicture`.
-            skipped: list of `Skipped`.
-
-        Raises:
-            ValueError: more unusable records than `tolerance`.
-        """
-        found = self._found(folder)
-        return self._split(folder, found), found.skipped
-
-    def _found(self, folder):
+    def found(self, data):
+        """See `PictureChoices`."""
         columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
-        found = read_captions(folder, *columns)
-        if self.captions_file == "auto":
+        found = read_captions(data, *columns)
+        if self.captions_file == AUTO:
             print(f"captions: {found.source} ({found.form})")
         found.check(self.tolerance)
         return found
 
-    def _split(self, folder, found):
+    def split(self, data, found):
+        """See `PictureChoices`."""
         shares = (self.dev_share, self.test_share)
-        return split_pictures(folder, found.pictures, *shares, found.unusable)
-
-    def records(self, folder, split):
-        """The pictures of one split: "train", "dev", "test", or the name of a split file.
-
-        Raises:
-            ValueError: no such split, or an empty one.
-        """
-        found = self._found(folder)
-        splits = self._split(folder, found)
-        if split not in splits:
-            path = data_folder(folder) / f"{split}.txt"
-            splits[split] = listed_pictures(path, found.pictures, found.unusable)
-        if not splits[split]:
-            raise ValueError(
-                f"Expected pictures in the split {split!r} of {folder}. Received: none"
-            )
-        return splits[split]
+        return split_pictures(data, found.pictures, *shares, found.unusable)
 
     def tokenizer(self, records):
         """Learns the tokenizer from the captions of the training pictures."""
@@ -207,16 +165,14 @@ class PictureRecipe(SearchRecipe):
             pictures=self.batch_size,
             captions=self.captions_per_picture,
             lengths=self.lengths,
+            augmentation=self.augmentation(),
             seed=self.seed,
         )
 
-    def asked(self, record):
-        """See `Recipe`."""
-        return str(record.path), record.path.read_bytes()
-
-    def text_evaluation(self, records, texts, scores, service, **facts):
+    def text_evaluation(self, records, texts, scores, tokenizers, **facts):
         """See `SearchRecipe`."""
-        return CaptionEvaluation.of(records, texts, scores, service, **facts)
+        tokenizer = tokenizers[TARGET_TOKENIZER]
+        return CaptionEvaluation.of(records, texts, scores, tokenizer, **facts)
 
     def card(self, service):
         """See `Recipe`."""

@@ -211,9 +211,16 @@ class Recipe(abc.ABC):
         return 0
 
     @abc.abstractmethod
-    def evaluation(self, records: Sequence, answers: list[dict], service, **facts) -> Evaluation:
-        """The `Evaluation` of a service's answers, a dict of arrays each; `facts` are its other
-        fields."""
+    def evaluation(
+        self,
+        records: Sequence,
+        answers: list[dict],
+        tokenizers: Mapping[str, Any],
+        metadata: Mapping[str, Any],
+        **facts,
+    ) -> Evaluation:
+        """The `Evaluation` of a service's answers, a dict of arrays each; `tokenizers` and
+        `metadata` are the service's, `facts` other fields."""
 
     @abc.abstractmethod
     def found_by(self, service) -> str:

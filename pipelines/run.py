@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -85,15 +86,8 @@ class Run:
         Raises:
             ValueError: a kind that is not known.
         """
-        kind = self.description.get("kind", CaptioningRecipe.kind)
-        values: dict[str, Any] = self.description["values"]
-        known = {one.name for one in fields(_kind(kind))}
-        choices: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value
-            for key, value in values.items()
-            if key in known
-        }
-        return KINDS[kind](**choices)
+        found = self.description
+        return made_recipe(found.get("kind", CaptioningRecipe.kind), found["values"])
 
     def tokenizers(self) -> dict[str, Any]:
         """The vocabularies that trained the model, by their names."""
@@ -132,6 +126,25 @@ class Run:
                     f"Received: {found.vocabulary_size}"
                 )
         return recipe.service(model, tokenizers, beam_width, n_best)
+
+
+def made_recipe(kind: str, values: Mapping[str, Any]) -> Recipe:
+    """The recipe of a kind with such of the choices as every recipe of its kind has.
+
+    Args:
+        kind: of the recipe.
+        values: choices as JSON holds them.
+
+    Raises:
+        ValueError: an unknown kind.
+    """
+    known = {one.name for one in fields(_kind(kind))}
+    choices: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in values.items()
+        if key in known
+    }
+    return KINDS[kind](**choices)
 
 
 def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:

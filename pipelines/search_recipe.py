@@ -57,12 +57,12 @@ class SearchRecipe(Recipe):
         """The search, with the recipe's width unless told otherwise."""
         return Beam(self.beam_width if width is None else width, self.length_alpha, n_best)
 
-    def evaluation(self, records, answers, service, **facts):
+    def evaluation(self, records, answers, tokenizers, metadata, **facts):
         """See `Recipe`: of the best text of each answer."""
         texts = [answer[TEXT][0].decode() for answer in answers]
         scores = [float(answer[SCORE][0]) for answer in answers]
-        facts = {**facts, "beam_width": service.strategy.width}
-        return self.text_evaluation(records, texts, scores, service, **facts)
+        facts = {**facts, "beam_width": metadata["beam_width"]}
+        return self.text_evaluation(records, texts, scores, tokenizers, **facts)
 
     def found_by(self, service):
         """See `Recipe`."""
@@ -74,7 +74,12 @@ class SearchRecipe(Recipe):
 
     @abc.abstractmethod
     def text_evaluation(
-        self, records: Sequence, texts: list[str], scores: list[float], service, **facts
+        self,
+        records: Sequence,
+        texts: list[str],
+        scores: list[float],
+        tokenizers: Mapping[str, Any],
+        **facts,
     ) -> SearchEvaluation:
         """The `SearchEvaluation` of texts and their scores, in nats; `facts` are its other
         fields."""

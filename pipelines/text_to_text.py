@@ -87,7 +87,7 @@ class TextToTextRecipe(PairRecipe):
         service = self._service(model, data.tokenizers, Greedy())
         return [alignment_pictures(model, data, service, log)]
 
-    def text_evaluation(self, records, texts, scores, service, **facts):
+    def text_evaluation(self, records, texts, scores, tokenizers, **facts):
         """See `SearchRecipe`."""
         return TextEvaluation.of(records, texts, scores, **facts)
 

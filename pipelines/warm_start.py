@@ -10,12 +10,13 @@ import keras
 import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
-from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
+from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipe import Recipe
-from pipelines.run import DESCRIPTION_FILE, Run, load_tokenizers
-from pipelines.saved import version_folder, whole_saved_model
+from pipelines.run import DESCRIPTION_FILE, Run
+from pipelines.saved import whole_saved_model
+from pipelines.saved_description import SavedDescription
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,10 @@ class WarmStart:
             found = run.description
             kind = found.get("kind", CaptioningRecipe.kind)
             return cls(path, found["values"], run.tokenizers(), run.model(), kind)
-        version = version_folder(path)
-        metadata = read_metadata(version)
-        if missing := [key for key in ("values", MODEL_KEY) if key not in metadata]:
-            raise ValueError(
-                "Expected a run directory or a SavedModel exported from one. "
-                f"Received: {version} without {missing} in its metadata"
-            )
-        kind = metadata.get("kind", CaptioningRecipe.kind)
-        tokenizers = load_tokenizers(version / TOKENIZERS_FOLDER, kind)
-        model = _restored(version, metadata[MODEL_KEY])
-        return cls(version, metadata["values"], tokenizers, model, kind)
+        saved = SavedDescription.read(path)
+        tokenizers = saved.tokenizers()
+        model = _restored(saved.version, saved.metadata[MODEL_KEY])
+        return cls(saved.version, saved.metadata["values"], tokenizers, model, saved.kind)
 
     def recipe(self, recipe: type[Recipe], choices: Mapping[str, Any]) -> Recipe:
         """A recipe whose shapes are those of the model.

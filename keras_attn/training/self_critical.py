@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_attn.contracts import END_ID, LOGITS, PAD_ID, START_ID, TOKENS
+from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_ID, TOKENS
 from keras_attn.decoding import Sampling, decode
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.ops.counter_random import derived_seed
@@ -68,6 +68,8 @@ class SelfCritical:
 
         def train_step(data):
             batch, *_ = keras.utils.unpack_x_y_sample_weight(data)
+            if FEATURES not in batch and not model.encoder.trainable:
+                batch = {TOKENS: batch[TOKENS], FEATURES: model.encode(batch[IMAGE])}
             tokens, rewards, real = self.played(model, batch, model.optimizer.iterations)
             weights = model.trainable_weights
             with tf.GradientTape() as tape:

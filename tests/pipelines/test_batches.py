@@ -1,5 +1,8 @@
 """Batches: fixed shapes, nothing lost, padding of weight 0."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +12,7 @@ from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKE
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
+from pipelines.augmentation import Augmentation
 from pipelines.batches import CaptionBatches
 from pipelines.features import cached_features
 from pipelines.records import CaptionedPicture
@@ -142,3 +146,26 @@ def test_long_captions_are_cut_and_counted(records, batches):
         CaptionBatches(batches.tokenizer, batches.picture_format, 3, 0, (3,))
     with pytest.raises(ValueError, match="increasing lengths"):
         CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (3, 3))
+
+
+def test_training_alone_changes_pictures_and_never_features(batches, records):
+    augmentation = Augmentation(True, 0.6, 5)
+    changed = replace(batches, augmentation=augmentation)
+    start, seen = 4, 0
+    pairs = zip(batches.training(records, start=start), changed.training(records, start=start))
+    for step, ((plain, *plain_rest), (other, *rest)) in enumerate(
+        itertools.islice(pairs, 7), start
+    ):
+        expected = augmentation(plain[IMAGE], tf.constant(step, tf.int64))
+        np.testing.assert_array_equal(other[IMAGE], expected)
+        np.testing.assert_array_equal(other[TOKENS], plain[TOKENS])
+        for one, own in zip(plain_rest, rest):
+            np.testing.assert_array_equal(own, one)
+        seen += int((other[IMAGE].numpy() != plain[IMAGE].numpy()).any())
+    assert seen == 7
+    assert read(changed, changed.dataset(records)) == read(batches, batches.dataset(records))
+    features = np.random.default_rng(2).random((11, 12, 3)).astype("float16")
+    for one, other in itertools.islice(
+        zip(batches.training(records, features), changed.training(records, features)), 3
+    ):
+        np.testing.assert_array_equal(other[0][FEATURES], one[0][FEATURES])

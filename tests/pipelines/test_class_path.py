@@ -91,6 +91,21 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert "Expected no beam width for a classifier" in capsys.readouterr().err
 
 
+def test_a_saved_model_is_evaluated_with_the_labels_that_it_answers(
+    run, model, data, tmp_path, capsys
+):
+    found = []
+    for asked in (run.folder, model):
+        out = tmp_path / "found.json"
+        assert main(["evaluate", str(asked), "--data", str(data), "--json", str(out)]) == 0
+        found.append(json.loads(out.read_text()))
+    assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
+    assert "top_5" in found[0]["scores"] and "top_5" not in found[1]["scores"]
+    assert found[0]["mistakes"] == found[1]["mistakes"]
+    best = [one["labels"][:2] for one in found[0]["answers"]]
+    assert best == [one["labels"] for one in found[1]["answers"]]
+
+
 def test_export_has_a_card_and_metadata(run, model):
     metadata = read_metadata(model / "1")
     assert metadata["kind"] == "classification" and metadata["n_best"] == 2

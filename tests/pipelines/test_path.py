@@ -19,6 +19,7 @@ from pipelines.picture_recipe import MONITORS
 from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
+from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
 CHOICES = ["--batch-size", "5", "--hidden-units", "7", "--embedding-units", "3", "--epochs", "2"]
@@ -71,12 +72,19 @@ def test_evaluate(run, data, tmp_path, capsys):
 
 def test_export_predict_explain(run, data, tmp_path, capsys):
     model = tmp_path / "saved_models" / "tiny"
+    limits = tmp_path / "limits.md"
+    limits.write_bytes(b"\xff")
     arguments = ["export", str(run.folder), str(model), "--data", str(data), "--n-best", "2"]
+    arguments += ["--limits", str(limits)]
+    assert main(arguments) == 2
+    assert f"Expected UTF-8 text in {limits}" in capsys.readouterr().err and not model.exists()
+    limits.write_text("Nothing but scenes.")
     assert main(arguments) == 0
     assert read_metadata(model / "1")["precision"] == "float32"
     card = (model / "README.md").read_text()
     assert card.startswith("# tiny, version 1\n") and "SmallConvEncoder" in card
     assert (model / "1" / "README.md").read_text() == card
+    assert "## Use and limits\n\nNothing but scenes.\n" in card
     command = f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2"
     assert f"Command: `{command} --precision float32`" in card
     assert "| BLEU-1 |" in card and '"hidden_units": 7' in card and "tensorflow 2." in card
@@ -85,6 +93,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     assert main(["predict", str(model), picture]) == 0
     assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [picture] * 2
     check_many(model, data, tmp_path / "many", capsys)
+    check_saved_evaluation(run, model, data, tmp_path, capsys, "novel_pairs")
     ask = ["score", str(model), "--image", picture, "--caption"]
     assert main([*ask, "a large red circle"]) == 0
     path, score, caption = capsys.readouterr().out.rstrip("\n").split("\t")

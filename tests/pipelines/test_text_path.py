@@ -21,6 +21,7 @@ from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
 from pipelines.train import train
 from pipelines.warm_start import WarmStart
+from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.text_on_devices import check_one_and_two
 from tests.pipelines.toy_language import TINY, write_folder
 
@@ -128,6 +129,10 @@ def test_evaluate(run, data, tmp_path, capsys):
     printed = capsys.readouterr()
     assert "62 pairs of train" in printed.out
     assert "a source of 31 pieces, its end included (expected at most 23)" in printed.err
+
+
+def test_a_saved_model_is_evaluated_as_its_run(run, model, data, tmp_path, capsys):
+    check_saved_evaluation(run, model, data, tmp_path, capsys)
 
 
 def test_card_and_metadata(model, run, data):

@@ -20,6 +20,7 @@ from pipelines.run import Run
 from pipelines.tree_callbacks import TreeScores
 from pipelines.tree_evaluation import TreeEvaluation
 from pipelines.warm_start import WarmStart
+from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.text_on_devices import check_one_and_two
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written
 
@@ -104,6 +105,10 @@ def test_evaluate(run, data, tmp_path, capsys):
             words = [leaf.word for leaf in leaves(parse_tree(one["text"]))]
             assert words == one["source"].split(" ")
         assert [leaf.word for leaf in leaves(parse_tree(one["reference"]))] == one["source"].split()
+
+
+def test_a_saved_model_is_evaluated_as_its_run(run, model, data, tmp_path, capsys):
+    check_saved_evaluation(run, model, data, tmp_path, capsys)
 
 
 def test_the_true_trees_score_full_marks():
