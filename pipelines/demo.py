@@ -1,4 +1,5 @@
-"""The demo: draws scenes, trains a captioner, measures it, exports it, asks it and looks at it.
+"""The demo: captions photographs; then draws scenes, trains a captioner, measures it, exports it,
+asks it and looks at it.
 
 Run by `make demo`, or `python -m pipelines.demo --out demo`.
 """
@@ -16,6 +17,7 @@ from keras_attn.evaluation.pointing import pointing_accuracy
 from pipelines.caption_evaluation import CaptionEvaluation
 from pipelines.evaluate import evaluate
 from pipelines.export import export
+from pipelines.photographs import CAPTIONER, caption_photographs
 from pipelines.predict import SavedCaptioner, explanation_of
 from pipelines.recipes.scenes import Scenes
 from pipelines.scenes import IMAGE_SIZE, write_scenes
@@ -41,6 +43,7 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     """
     out, recipe = Path(out), recipe or Scenes()
     _make_room(out)
+    _photographs(out / "photographs")
     data = write_scenes(out / "scenes", **counts)
     begin = time.monotonic()
     run = train(recipe, data, out / "run", name="scenes")
@@ -62,6 +65,18 @@ def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str
     (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
     return scores
+
+
+def _photographs(out):
+    """Captions photographs with the model that comes with the project, where it is there."""
+    if not CAPTIONER.is_dir():
+        print(f"No captioner at {CAPTIONER}, which a clone of the project has: no photographs.")
+        return
+    captions = caption_photographs(out)
+    print("\nPhotographs that installed packages have, captioned:")
+    for name, caption in captions.items():
+        print(f"  {name:18}{caption}")
+    print(f"Where each word looked: {out}\n\nNow a captioner from scratch, on drawn scenes:")
 
 
 def pointing(found: CaptionEvaluation, data, captioner: SavedCaptioner) -> float:
@@ -93,7 +108,7 @@ def table(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _make_room(out):
-    known = {"scenes", "run", "saved_models", "attention.png", "scores.json"}
+    known = {"photographs", "scenes", "run", "saved_models", "attention.png", "scores.json"}
     if out.exists() and (strange := {one.name for one in out.iterdir()} - known):
         raise ValueError(f"Expected a new folder. Received: {out} with {sorted(strange)}")
     shutil.rmtree(out, ignore_errors=True)

@@ -1,10 +1,14 @@
 """The whole demo, on a few scenes."""
 
 import json
+import re
 
 import pytest
+from PIL import Image
 
+from pipelines import demo as demo_module
 from pipelines.demo import demo
+from pipelines.photographs import PHOTOGRAPHS, photographs
 from pipelines.recipes.scenes import Scenes
 
 
@@ -17,9 +21,27 @@ def test_demo(tmp_path, capfd):
     assert json.loads((out / "scores.json").read_text()) == scores
     assert (out / "attention.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()
+    for path in photographs():
+        with Image.open(out / "photographs" / f"{path.stem}.png") as image:
+            assert image.width > 300
     printed = capfd.readouterr().out
+    for path in photographs():
+        assert re.search(rf"^  {path.name} +[a-z][a-z ]+ \.$", printed, re.MULTILINE), path
     assert "| unseen scenes | " in printed and "| pairs never seen | " in printed
     assert sum(line.startswith(str(out / "scenes" / "images")) for line in printed.split("\n")) == 5
+
+
+def test_without_the_captioner_the_demo_goes_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo_module, "CAPTIONER", tmp_path / "nowhere")
+    demo_module._photographs(tmp_path / "photographs")
+    assert f"No captioner at {tmp_path / 'nowhere'}" in capsys.readouterr().out
+    assert not (tmp_path / "photographs").exists()
+
+
+def test_photographs_are_those_of_installed_packages(monkeypatch):
+    assert [path.name for path in photographs()] == [path.split("/")[-1] for _, path in PHOTOGRAPHS]
+    monkeypatch.setattr("pipelines.photographs.PHOTOGRAPHS", (("no_such_package", "a.png"),))
+    assert photographs() == []
 
 
 def test_demo_replaces_a_demo_and_nothing_else(tmp_path):

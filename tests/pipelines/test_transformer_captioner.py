@@ -2,14 +2,17 @@
 
 import json
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from pipelines.cli import main
+from pipelines.predict import SavedCaptioner
 from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
 from pipelines.recipes.flickr8k_vit import Flickr8kVit
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
+from tests.serving.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
 
 SIZES = {
     "image_size": 64,
@@ -49,9 +52,15 @@ def run(data, tmp_path_factory):
     return Run(out)
 
 
-def test_export_predict_explain(run, data, tmp_path, capsys):
-    model, picture = tmp_path / "model", str(data / "images" / "test_00000.png")
-    assert main(["export", str(run.folder), str(model)]) == 0
+@pytest.fixture(scope="module")
+def model(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "vit"
+    assert main(["export", str(run.folder), str(folder), "--storage", "float16"]) == 0
+    return folder
+
+
+def test_predict_explain(model, data, tmp_path, capsys):
+    picture = str(data / "images" / "test_00000.png")
     card = (model / "README.md").read_text()
     assert "(a Transformer over the grid of a picture encoder): VisionTransformer" in card
     capsys.readouterr()
@@ -63,13 +72,34 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
         assert image.width > 300
 
 
+def test_pictures_of_every_kind_and_damaged_ones(model):
+    damaged = [b"", b"<html>", JPEG[: len(JPEG) // 2], KINDS["png"][:60], KINDS["webp"][:40]]
+    damaged += [claiming(kind, 16000, 15000) for kind in CLAIMING]
+    asked = [*damaged, *KINDS.values()]
+    captioner = SavedCaptioner(model)
+    for ask in (captioner.caption, captioner.explain):
+        answers = ask(asked)
+        errors = [one["error"].decode() for one in answers]
+        assert all(errors[: len(damaged)]) and not any(errors[len(damaged) :])
+        assert all(one["text"][0] == b"" for one in answers[: len(damaged)])
+        for data, answer in list(zip(asked, answers))[len(damaged) :]:
+            alone = ask([data])[0]
+            assert alone["text"][0] == answer["text"][0]
+            assert alone["score"][0] == pytest.approx(answer["score"][0], abs=1e-3)
+
+
 def test_self_critical(run, data, tmp_path, capsys):
-    out = tmp_path / "rewarded"
+    """With a resting encoder that reads changed pictures: only features of dev are cached."""
+    out, cache = tmp_path / "rewarded", tmp_path / "cache"
     command = ["train", "flickr8k_vit", "--data", str(data), "--out", str(out)]
     stage = ["--from", str(run.folder), "--self-critical", "2", "--lengths", "7"]
+    stage += ["--no-fine-tune", "--flip", "--crop", "0.7", "--cache", str(cache)]
     assert main([*command, *FLAGS, *stage]) == 0
     head = (out / "history.csv").read_text().splitlines()[0].split(",")
     assert {"loss", "reward", "val_loss", "val_cider_d"} <= set(head)
+    assert [np.load(one).shape for one in cache.glob("*.npy")] == [(3, 16, 6)]
+    before, after = (one.model().encoder.get_weights() for one in (run, Run(out)))
+    assert all(np.array_equal(own, one) for own, one in zip(before, after))
     found = tmp_path / "dev.json"
     assert main(["evaluate", str(out), "--data", str(data), "--json", str(found)]) == 0
     assert len(json.loads(found.read_text())["captions"]) == 3
