@@ -14,6 +14,7 @@ from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipe import Recipe
+from pipelines.recipes import load_recipe, recipe_names
 from pipelines.run import DESCRIPTION_FILE, Run
 from pipelines.saved import whole_saved_model
 from pipelines.saved_description import SavedDescription
@@ -68,8 +69,9 @@ class WarmStart:
             ValueError: a recipe of another kind, or a choice that the model has settled otherwise.
         """
         if recipe.kind != self.kind:
+            fitting = [one for one in recipe_names() if load_recipe(one).kind == self.kind]
             raise ValueError(
-                f"Expected a recipe of {self.kind}, as in {self.path}. "
+                f"Expected a recipe of {self.kind} ({', '.join(fitting)}), as in {self.path}. "
                 f"Received: one of {recipe.kind}"
             )
         known = {one.name for one in fields(recipe)}
