@@ -256,7 +256,10 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, t
     assert made.vocabulary == "separate" and made.model_units == 14
     out = ["--data", str(data), "--out", str(tmp_path / "out")]
     assert main(["train", "scenes", "--from", str(model), *out]) == 2
-    assert "Expected a recipe of text_to_text (translator_transformer), as in" in capsys.readouterr().err
+    assert (
+        "Expected a recipe of text_to_text (translator_transformer), as in"
+        in capsys.readouterr().err
+    )
 
 
 class Stop(Exception):
