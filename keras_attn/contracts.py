@@ -73,7 +73,8 @@ DECODER_WEIGHTS = "decoder_weights"
 """Answer key of `attention`: float32 (B, N, H, T, T), decoder self-attention; position t reads
 target token t − 1 (START_ID for 0) and predicts token t."""
 CROSS_WEIGHTS = "cross_weights"
-"""Answer key of `attention`: float32 (B, N, H, T, S), attention of the decoder to the source."""
+"""Answer key of `attention`: float32 (B, N, H, T, S), attention of the decoder to the source; of a
+captioner (B, N, H, T, grid height, grid width)."""
 TOKEN_SCORES = "token_scores"
 """Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
 the signature `score`: float32 (B, T)."""

@@ -176,15 +176,17 @@ class PictureRecipe(PictureChoices, SearchRecipe):
 
     def card(self, service):
         """See `Recipe`."""
-        pictures = service.picture_format
+        pictures, heads = service.picture_format, ""
+        if "attention" in service.signatures():
+            heads = " `attention`: image to the best text and the weights of every layer and head."
         return {
             "What it does": f"Describes a picture in a sentence ({self.source}): "
             f"{type(service.model.encoder).__name__}, {service.model.count_params():,} parameters, "
             f"exported {date.today().isoformat()}.",
             "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
             "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
-            "caption to score (log-probability in nats), token_scores, error. Pictures are fitted "
-            f"to {pictures.height}×{pictures.width} by {pictures.fit}.",
+            "caption to score (log-probability in nats), token_scores, error."
+            f"{heads} Pictures are fitted to {pictures.height}×{pictures.width} by {pictures.fit}.",
             "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
             "trained on, and of the pretrained encoder where there is one.",
         }

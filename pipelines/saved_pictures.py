@@ -17,6 +17,8 @@ from keras_attn.contracts import (
 )
 from keras_attn.serving.requests import CaptionRequests, ClassifierRequests
 from keras_attn.viz.attention import Explanation, explanation_figure
+from keras_attn.viz.caption_heads import CaptionHeads
+from keras_attn.viz.every_head import CROSS
 from keras_attn.viz.picture_heads import PictureHeads, rollout_figure
 from pipelines.readers.text_reader import PICTURE_SUFFIXES
 from pipelines.saved import BATCH, Saved, check_kind, write_figure
@@ -55,10 +57,25 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
         return self.score([Path(first).read_bytes()], [second])[0]
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
-        """See `Saved`: path of a picture; a captioner has no heads."""
-        if (heads, word, layer) != (None, None, None):
-            raise ValueError("Expected heads or a word of a model of texts. Received: a captioner")
-        return self.explain_file(asked, out).text
+        """See `Saved`: path of a picture; with heads or a word, of a Transformer."""
+        if (heads, word, layer) == (None, None, None):
+            return self.explain_file(asked, out).text
+        check_kind(out, (".png",))
+        if (heads or CROSS) != CROSS or (word is None and layer is not None):
+            raise ValueError(
+                "Expected heads=cross, or a word and its layer, of a captioner. "
+                f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+            )
+        picture = Path(asked).read_bytes()
+        answer = self.attention([picture])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{asked}: {error}")
+        found = CaptionHeads.of(answer)
+        if word is None:
+            write_figure(found.figure(picture), out)
+        else:
+            write_figure(found.word_figure(picture, word, layer), out)
+        return found.text
 
     def explain_file(self, path, out) -> Explanation:
         """Writes the attention picture of a file as PNG.

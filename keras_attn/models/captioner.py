@@ -90,6 +90,10 @@ class Captioner(EncoderDecoder):
         batch = context if isinstance(context, dict) else {IMAGE: context}
         return self.decoder.start(self._features(batch, training=False), length)
 
+    def cross_weights(self, batch):
+        """Where every layer and head of a Transformer's decoder looks: (B, C, N, H, T, S)."""
+        return self.decoder.cross_weights(self._features(batch, training=False), batch[TOKENS])
+
     def _features(self, batch, training):
         if FEATURES in batch:
             return batch[FEATURES]

@@ -78,14 +78,24 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
 
     def call(self, features, tokens, training=None):
         grouped = tuple(ops.shape(tokens))
-        rows = ops.reshape(tokens, (grouped[0] * grouped[1], grouped[2]))
-        keys = self.keys(features, training)
-        logits, _, cross = self.decoder(rows, keys, training=training)
+        logits, cross = self._read(features, tokens, training)
         weights = self.decoder.average(cross)
         return (
             ops.reshape(logits, (*grouped, logits.shape[-1])),
-            ops.reshape(weights, (*grouped, keys.shape[1])),
+            ops.reshape(weights, (*grouped, weights.shape[-1])),
         )
+
+    def cross_weights(self, features, tokens):
+        """Where every layer and head looks, without dropout: float32 (B, C, N, H, T, S)."""
+        weights = ops.stack(self._read(features, tokens, training=False)[1], axis=1)
+        return ops.reshape(weights, (*ops.shape(tokens)[:2], *ops.shape(weights)[1:]))
+
+    def _read(self, features, tokens, training):
+        """Logits (B·C, T, V), and attention to the places by layer, (B·C, H, T, S) each."""
+        captions, count, length = ops.shape(tokens)
+        rows = ops.reshape(tokens, (captions * count, length))
+        logits, _, cross = self.decoder(rows, self.keys(features, training), training=training)
+        return logits, cross
 
     def keys(self, features, training=None):
         """What the decoder attends to: float (B, S, E), compute dtype, from features (B, S, D)."""

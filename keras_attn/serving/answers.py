@@ -9,6 +9,7 @@ from keras_attn.contracts import (
     DECODER_WEIGHTS,
     ENCODER_WEIGHTS,
     END_ID,
+    END_PIECE,
     ERROR,
     PAD_ID,
     SCORE,
@@ -68,10 +69,7 @@ def every_weight(model, tokens, targets, readable):
         dict with ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, 0 for a padding query; and
         the targets int32 (B, longest), PAD_ID where nothing could be read.
     """
-    longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
-    targets = tf.where(readable[:, None], targets[:, :longest], PAD_ID)
-    inputs = tf.where(targets == END_ID, PAD_ID, targets)[:, :-1]
-    inputs = tf.concat([tf.fill((tf.shape(targets)[0], 1), START_ID), inputs], axis=1)
+    targets, inputs = read_again(targets, readable)
     found = model.attention({SOURCE: tokens, TOKENS: inputs})
     first = tokens if len(tokens.shape) == 2 else tokens[..., 0]
     asking = {
@@ -84,6 +82,30 @@ def every_weight(model, tokens, targets, readable):
         for (key, own), weights in zip(asking.items(), found)
     }
     return answer, targets
+
+
+def read_again(targets, readable):
+    """Answers as a decoder reads them again.
+
+    Args:
+        targets: int32 (B, T), of the answers, END_ID at their ends.
+        readable: bool (B,), False where what was asked could not be read.
+
+    Returns:
+        targets: int32 (B, longest), PAD_ID where nothing could be read.
+        inputs: int32 (B, longest), START_ID first.
+    """
+    longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+    targets = tf.where(readable[:, None], targets[:, :longest], PAD_ID)
+    inputs = tf.where(targets == END_ID, PAD_ID, targets)[:, :-1]
+    starts = tf.fill((tf.shape(targets)[0], 1), START_ID)
+    return targets, tf.concat([starts, inputs], axis=1)
+
+
+def pieces_of(tokens, tokenizer, readable):
+    """string (B, S): the piece of each token, '' for padding and where nothing could be read."""
+    pieces = tf.where(tokens == END_ID, END_PIECE, tokenizer.pieces(tokens))
+    return tf.where(readable[:, None], pieces, "")
 
 
 def targets_of(texts, tokenizer, max_length):

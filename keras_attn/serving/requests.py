@@ -42,6 +42,10 @@ class CaptionRequests(Requests):
         """Answers of `explain`, one dict of arrays a picture."""
         return self._ask("explain", {IMAGE: pictures}, batch)
 
+    def attention(self, pictures: Sequence[bytes], batch: int = 32) -> list[dict]:
+        """Answers of `attention`, one dict of arrays a picture; of Transformers."""
+        return self._ask("attention", {IMAGE: pictures}, batch)
+
     def score(
         self, pictures: Sequence[bytes], captions: Sequence[str], batch: int = 32
     ) -> list[dict]:

@@ -3,11 +3,15 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
+    ANSWER_PIECES,
     ANSWER_WEIGHTS,
     CAPTION,
+    CROSS_WEIGHTS,
     ERROR,
+    FEATURES,
     IMAGE,
     LOGITS,
+    PAD_ID,
     SCORE,
     TEXT,
     TOKENS,
@@ -17,6 +21,8 @@ from keras_attn.serving.answers import (
     answer_of,
     at_least_one,
     first_reason,
+    pieces_of,
+    read_again,
     scores_of,
     search_of,
     targets_of,
@@ -79,21 +85,59 @@ class CaptionService(tf.Module):
 
     def _answer(self, image, with_weights):
         pictures, readable, reasons = self.picture_format.decode_batch(image)
+        result = self._decoded(pictures, with_weights)
+        answer = answer_of(result, self.tokenizer, reasons)
+        if with_weights:
+            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
+            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
+        return answer
+
+    def _decoded(self, context, with_weights=False):
+        """`DecodeResult` of pictures, or of a dict with their features."""
         with cast_once(self.model.decoder):
-            result = decode(
+            return decode(
                 self.model,
-                pictures,
+                context,
                 self.strategy,
                 self.max_length,
                 with_weights,
                 self.constraints,
             )
-        answer = answer_of(result, self.tokenizer, reasons)
-        if with_weights:
-            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            shape = tf.concat([tf.shape(weights)[:3], self.model.grid], axis=0)
-            answer[ANSWER_WEIGHTS] = tf.reshape(weights, shape)
-        return answer
+
+    def _on_the_grid(self, weights):
+        """(..., S) to (..., grid height, grid width)."""
+        shape = tf.concat([tf.shape(weights)[:-1], self.model.grid], axis=0)
+        return tf.reshape(weights, shape)
+
+    def _shows_heads(self):
+        return hasattr(self.model.decoder, "cross_weights")
+
+    def attention(self, image):
+        """Answers with text and with every head's attention, once the best caption is read again.
+
+        Of captioners whose decoder is a Transformer.
+
+        Args:
+            image: string (B,), encoded pictures.
+
+        Returns:
+            dict: TEXT string (B,), the best caption; CROSS_WEIGHTS float32 (B, N, H, T, grid
+            height, grid width), 0 for padding; ANSWER_PIECES string (B, T); ERROR string (B,).
+        """
+        image, count = at_least_one(image)
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
+        features = self.model.encode(pictures, training=False)
+        targets, inputs = read_again(self._decoded({FEATURES: features}).tokens[:, 0], readable)
+        batch = {FEATURES: features, TOKENS: inputs[:, None]}
+        weights = self.model.cross_weights(batch)[:, 0]
+        weights = tf.where((targets != PAD_ID)[:, None, None, :, None], weights, 0.0)
+        answer = {
+            TEXT: self.tokenizer.decode(targets),
+            CROSS_WEIGHTS: self._on_the_grid(weights),
+            ANSWER_PIECES: pieces_of(targets, self.tokenizer, readable),
+            ERROR: reasons,
+        }
+        return {key: value[:count] for key, value in answer.items()}
 
     def score(self, image, caption):
         """Log-probability of given captions, each with its end, given the pictures.
@@ -132,17 +176,19 @@ class CaptionService(tf.Module):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
         image = tf.TensorSpec((None,), tf.string, name=IMAGE)
         caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
-        return {
+        found = {
             "serving_default": (self.caption, [image]),
             "explain": (self.explain, [image]),
             "score": (self.score, [image, caption]),
         }
+        return {**found, "attention": (self.attention, [image])} if self._shows_heads() else found
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
         image = {IMAGE: [warm_up_picture()] * count}
         score = {**image, CAPTION: [b"a"] * count}
-        return {"serving_default": image, "explain": image, "score": score}
+        found = {"serving_default": image, "explain": image, "score": score}
+        return {**found, "attention": image} if self._shows_heads() else found
 
     def tokenizers(self):
         """dict from the name of its folder to each tokenizer."""

@@ -5,8 +5,6 @@ import tensorflow as tf
 from keras_attn.contracts import (
     ANSWER_PIECES,
     ANSWER_WEIGHTS,
-    END_ID,
-    END_PIECE,
     ERROR,
     LOGITS,
     PAD_ID,
@@ -24,6 +22,7 @@ from keras_attn.serving.answers import (
     at_least_one,
     every_weight,
     first_reason,
+    pieces_of,
     scores_of,
     search_of,
     targets_of,
@@ -87,7 +86,7 @@ class TextService(tf.Module):
         result = self._decoded(tokens, reasons, with_weights)
         answer = answer_of(result, self.tokenizer, reasons)
         readable = reasons == ""
-        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
+        answer[SOURCE_PIECES] = pieces_of(tokens, self.source_tokenizer, readable)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
             answer[ANSWER_WEIGHTS] = weights
@@ -143,8 +142,8 @@ class TextService(tf.Module):
         targets = self._decoded(tokens, reasons, with_weights=False).tokens[:, 0]
         answer, targets = every_weight(self.model, tokens, targets, readable)
         answer[TEXT] = self.tokenizer.decode(targets)
-        answer[SOURCE_PIECES] = _pieces(tokens, self.source_tokenizer, readable)
-        answer[ANSWER_PIECES] = _pieces(targets, self.tokenizer, readable)
+        answer[SOURCE_PIECES] = pieces_of(tokens, self.source_tokenizer, readable)
+        answer[ANSWER_PIECES] = pieces_of(targets, self.tokenizer, readable)
         answer[ERROR] = reasons
         return {key: value[:count] for key, value in answer.items()}
 
@@ -202,9 +201,3 @@ def most_pieces(tokens, max_length):
     """
     counts = tf.reduce_sum(tf.cast(tokens != PAD_ID, tf.int32), axis=1)
     return tf.minimum(LENGTH_FACTOR * counts + LENGTH_EXTRA, max_length)
-
-
-def _pieces(tokens, tokenizer, readable):
-    """string (B, S): the piece of each token, '' for padding and where nothing could be read."""
-    pieces = tf.where(tokens == END_ID, END_PIECE, tokenizer.pieces(tokens))
-    return tf.where(readable[:, None], pieces, "")

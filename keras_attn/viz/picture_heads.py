@@ -5,15 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.ops.rollout import attention_rollout
-from keras_attn.viz.overlay import as_the_model_sees_it, overlay
-
-try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
+from keras_attn.viz.overlay import overlay
+from keras_attn.viz.panels import panels, small
 
 
 @dataclass(frozen=True)
@@ -82,11 +75,11 @@ class PictureHeads:
         seen = rows[..., 0, 1:] if has_token else rows.mean(axis=-2)
         return seen.reshape(*seen.shape[:-1], *self.grid)
 
-    def rollout_figure(self, picture) -> Figure:
+    def rollout_figure(self, picture):
         """The picture, and the picture lit up by `rollout`; see the function `rollout_figure`."""
         return rollout_figure(picture, self.rollout())
 
-    def heads_figure(self, picture) -> Figure:
+    def heads_figure(self, picture):
         """The picture once for each block and head, lit up by `maps`; bright is each one's largest.
 
         Args:
@@ -95,9 +88,9 @@ class PictureHeads:
         Returns:
             matplotlib Figure.
         """
-        image, maps = _small(picture, 224), self.maps()
+        image, maps = small(picture, 224), self.maps()
         blocks, heads, *_ = maps.shape
-        figure, axes = _panels(blocks, heads, 1.6, image)
+        figure, axes = panels(blocks, heads, 1.6, image)
         for block, head in np.ndindex(blocks, heads):
             axis = axes[block, head]
             axis.imshow(overlay(image, maps[block, head]))
@@ -108,7 +101,7 @@ class PictureHeads:
         return figure
 
 
-def rollout_figure(picture, shares) -> Figure:
+def rollout_figure(picture, shares):
     """The picture, and the picture lit up by a rollout: its smallest share is dark, its largest
     bright, for half of every block's step is the patch's own and makes all shares alike.
 
@@ -119,25 +112,8 @@ def rollout_figure(picture, shares) -> Figure:
     Returns:
         matplotlib Figure.
     """
-    image, shares = _small(picture, 448), np.asarray(shares)
-    figure, axes = _panels(1, 2, 3.2, image)
+    image, shares = small(picture, 448), np.asarray(shares)
+    figure, axes = panels(1, 2, 3.2, image)
     for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
         axis.imshow(shown)
     return figure
-
-
-def _small(picture, pixels):
-    image = as_the_model_sees_it(picture)
-    image.thumbnail((pixels, pixels))
-    return image
-
-
-def _panels(rows, columns, width, image):
-    """A figure of rows × columns pictures, without ticks or frames."""
-    height = width * image.height / image.width
-    figure = Figure(figsize=(columns * width, rows * height + 0.3), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False)
-    for axis in axes.ravel():
-        axis.set(xticks=[], yticks=[], frame_on=False)
-    return figure, axes

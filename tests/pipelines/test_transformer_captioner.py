@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn.viz.caption_heads import CaptionHeads
 from pipelines.cli import main
 from pipelines.predict import SavedCaptioner
 from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
@@ -70,6 +71,61 @@ def test_predict_explain(model, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.width > 300
+
+
+def test_every_head(model, data, tmp_path, capsys):
+    """The mean over the heads of the last layer is what `explain` answers."""
+    captioner = SavedCaptioner(model)
+    asked = [(data / "images" / f"test_0000{n}.png").read_bytes() for n in (0, 1)] + [b"<html>"]
+    for answer, explained in zip(captioner.attention(asked), captioner.explain(asked)):
+        heads, count = answer["cross_weights"], len(answer["pieces"])
+        assert heads.shape == (1, 2, count, 4, 4) and answer["error"] == explained["error"]
+        assert answer["text"] == explained["text"][0]
+        np.testing.assert_allclose(
+            heads[-1].mean(axis=0), explained["weights"][0, :count], atol=1e-4
+        )
+        real = [piece for piece in answer["pieces"] if piece]
+        np.testing.assert_allclose(heads.sum((3, 4))[..., : len(real)], 1, atol=1e-4)
+        assert not heads[:, :, len(real) :].any()
+    picture, out = str(data / "images" / "test_00000.png"), tmp_path / "heads.png"
+    ask = ["explain", str(model), picture, "--out", str(out)]
+    for flags, message in (
+        (["--heads", "encoder"], "Expected heads=cross, or a word and its layer, of a captioner"),
+        (["--layer", "1"], "Expected heads=cross, or a word and its layer, of a captioner"),
+        (["--word", "no-such-word"], "Expected a word of "),
+    ):
+        assert main([*ask, *flags]) == 2
+        assert message in capsys.readouterr().err and not out.exists()
+    said = captioner.attention(asked[:1])[0]["text"]
+    assert main([*ask, "--heads", "cross"]) == (0 if said else 2) and out.exists() == bool(said)
+
+
+def test_pictures_of_words_and_heads():
+    weights = np.random.default_rng(1).random((2, 3, 5, 2, 4)).astype("float32")
+    answer = {
+        "text": b"a dog",
+        "pieces": np.array([b"\xe2\x96\x81a", b"\xe2\x96\x81d", b"og", b"</s>", b""]),
+        "cross_weights": np.concatenate([weights, np.zeros((2, 3, 0, 2, 4), "float32")], axis=2),
+    }
+    found = CaptionHeads.of(answer)
+    assert found.words == ("a", "dog")
+    np.testing.assert_allclose(found.weights[1], weights[:, :, 1:3].mean(axis=2))
+    picture = np.zeros((11, 13, 3), "uint8")
+    shapes = {
+        (2, 6): found.figure(picture),
+        (2, 3): found.word_figure(picture, "dog"),
+        (1, 3): found.word_figure(picture, "dog", 2),
+    }
+    for (rows, columns), figure in shapes.items():
+        grid = figure.axes[0].get_subplotspec().get_gridspec()
+        assert (grid.nrows, grid.ncols) == (rows, columns) and len(figure.axes) == rows * columns
+        assert all(axis.images for axis in figure.axes)
+    with pytest.raises(ValueError, match=r"Expected a layer of 1\.\.2\. Received: layer=3"):
+        found.word_figure(picture, "dog", 3)
+    with pytest.raises(ValueError, match="Expected a word of 'a dog'"):
+        found.word_figure(picture, "cat")
+    with pytest.raises(ValueError, match="a caption with words"):
+        CaptionHeads("", (), weights[:0]).figure(picture)
 
 
 def test_pictures_of_every_kind_and_damaged_ones(model):

@@ -1,0 +1,48 @@
+"""Figures of many small pictures."""
+
+from keras_attn.viz.overlay import as_the_model_sees_it
+
+try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+except ImportError as error:  # pragma: no cover - it comes with the extra
+    raise ImportError(
+        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
+    ) from error
+
+
+def small(picture, pixels: int):
+    """The picture as the model sees it, a PIL Image of at most `pixels` a side.
+
+    Args:
+        picture: encoded image bytes, or uint8 (height, width, 3).
+        pixels: int.
+    """
+    image = as_the_model_sees_it(picture)
+    image.thumbnail((pixels, pixels))
+    return image
+
+
+def panels(rows: int, columns: int, width: float, image, title: str = ""):
+    """A figure of rows × columns pictures, without ticks or frames.
+
+    Args:
+        rows: int.
+        columns: int.
+        width: float. Of each, in inches.
+        image: PIL Image, whose aspect ratio they have.
+        title: over all of them.
+
+    Returns:
+        matplotlib Figure, and its axes, array (rows, columns).
+    """
+    height = width * image.height / image.width
+    size = (columns * width, rows * height + (0.7 if title else 0.3))
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    if title:
+        figure.suptitle(title, fontsize=11, wrap=True)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    for axis in axes.ravel():
+        axis.set(xticks=[], yticks=[], frame_on=False)
+    return figure, axes
