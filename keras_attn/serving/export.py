@@ -40,9 +40,9 @@ def export_service(
 
     Signatures: `serving_default` (image or source: string (B,) -> text (B, n), score (B, n),
     error (B,)), `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height,
-    grid width), or (B, n, T, S) with source_pieces (B, S)), of Transformers `attention` (every layer
-    and head) and `score` (image and caption, or
-    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)). Those of a
+    grid width), or (B, n, T, S) with source_pieces (B, S)), `score` (image and caption, or
+    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)) and, of
+    Transformers, `attention` (the best text and the weights of every layer and head). Those of a
     classifier: `serving_default` (image: string (B,) -> labels (B, n), scores (B, n), error (B,)),
     `explain` (also weights (B, grid height, grid width)) and `attention`.
     The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
