@@ -77,7 +77,9 @@ class Saved(Requests):
 
     def _answer(self, signature, chunk):
         if signature not in self._signatures:
-            raise ValueError(f"Expected a SavedModel that can {signature}. Received: {self.folder}")
+            raise ValueError(
+                f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
+            )
         tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
         return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
 

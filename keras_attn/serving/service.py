@@ -83,35 +83,6 @@ class CaptionService(tf.Module):
         answer = self._answer(image, with_weights)
         return {key: value[:count] for key, value in answer.items()}
 
-    def _answer(self, image, with_weights):
-        pictures, readable, reasons = self.picture_format.decode_batch(image)
-        result = self._decoded(pictures, with_weights)
-        answer = answer_of(result, self.tokenizer, reasons)
-        if with_weights:
-            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
-        return answer
-
-    def _decoded(self, context, with_weights=False):
-        """`DecodeResult` of pictures, or of a dict with their features."""
-        with cast_once(self.model.decoder):
-            return decode(
-                self.model,
-                context,
-                self.strategy,
-                self.max_length,
-                with_weights,
-                self.constraints,
-            )
-
-    def _on_the_grid(self, weights):
-        """(..., S) to (..., grid height, grid width)."""
-        shape = tf.concat([tf.shape(weights)[:-1], self.model.grid], axis=0)
-        return tf.reshape(weights, shape)
-
-    def _shows_heads(self):
-        return hasattr(self.model.decoder, "cross_weights")
-
     def attention(self, image):
         """Answers with text and with every head's attention, once the best caption is read again.
 
@@ -203,3 +174,32 @@ class CaptionService(tf.Module):
             "fit": self.picture_format.fit,
             "no_repeat_ngram": self.no_repeat_ngram,
         }
+
+    def _answer(self, image, with_weights):
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
+        result = self._decoded(pictures, with_weights)
+        answer = answer_of(result, self.tokenizer, reasons)
+        if with_weights:
+            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
+            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
+        return answer
+
+    def _decoded(self, context, with_weights=False):
+        """`DecodeResult` of pictures, or of a dict with their features."""
+        with cast_once(self.model.decoder):
+            return decode(
+                self.model,
+                context,
+                self.strategy,
+                self.max_length,
+                with_weights,
+                self.constraints,
+            )
+
+    def _on_the_grid(self, weights):
+        """(..., S) to (..., grid height, grid width)."""
+        shape = tf.concat([tf.shape(weights)[:-1], self.model.grid], axis=0)
+        return tf.reshape(weights, shape)
+
+    def _shows_heads(self):
+        return hasattr(self.model.decoder, "cross_weights")
