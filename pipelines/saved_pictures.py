@@ -101,7 +101,7 @@ class SavedClassifier(ClassifierRequests, SavedPictureModel):
 
     def score_pair(self, first, second):
         """See `Saved`: there is nothing of the kind."""
-        raise ValueError(f"Expected a SavedModel that can score. Received: {self.folder}")
+        raise ValueError(f"Expected a SavedModel with a signature 'score'. Received: {self.folder}")
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; its heads are those of the encoder, and it has no words.

@@ -130,7 +130,7 @@ def test_predict(model, data, tmp_path, capsys):
     assert path == str(folder / "red" / "0.png") and 0 < float(score) < 1 and label in LABELS
     ask = ["score", str(model), "--image", path, "--caption", "red"]
     assert main(ask) == 2
-    assert "Expected a SavedModel that can score" in capsys.readouterr().err
+    assert "Expected a SavedModel with a signature 'score'" in capsys.readouterr().err
 
 
 def test_explain(model, data, tmp_path, capsys):

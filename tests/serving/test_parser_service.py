@@ -115,7 +115,7 @@ def test_what_is_exported(version, saved):
     metadata = read_metadata(version)
     assert metadata["longest_chain"] == CHAIN and metadata["deepest"] == DEEPEST
     assert metadata["max_source"] == LONGEST_SENTENCE and metadata["word_pieces"] == 3
-    with pytest.raises(ValueError, match="Expected a SavedModel that can score"):
+    with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'score'"):
         saved.score(["a"], ["b"])
 
 
