@@ -8,6 +8,10 @@ import sys
 import types
 from dataclasses import is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pipelines.recipe import Recipe
 
 
 def recipe_names() -> list[str]:
@@ -20,7 +24,7 @@ def recipe_name(name: str) -> str:
     return name if name.endswith(".py") else name.replace("-", "_")
 
 
-def load_recipe(name: str) -> type:
+def load_recipe(name: str) -> "type[Recipe]":
     """The recipe class of a name or of a user's file.
 
     Args:
