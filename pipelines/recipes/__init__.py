@@ -55,7 +55,8 @@ def load_recipe(name: str) -> "type[Recipe]":
             f"Expected a recipe of {recipe_names()} or a .py file. Received: {name!r}.{hint}"
         )
     recipe = getattr(module, "RECIPE", None)
-    if not (isinstance(recipe, type) and is_dataclass(recipe) and hasattr(recipe, "model")):
+    fits = isinstance(recipe, type) and is_dataclass(recipe) and hasattr(recipe, "model")
+    if not fits:
         raise ValueError(
             f"Expected RECIPE = <a subclass of Recipe> in {name}. Received: {recipe!r}"
         )
