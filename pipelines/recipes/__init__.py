@@ -8,7 +8,7 @@ import sys
 import types
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pipelines.recipe import Recipe
@@ -54,7 +54,7 @@ def load_recipe(name: str) -> "type[Recipe]":
         raise ValueError(
             f"Expected a recipe of {recipe_names()} or a .py file. Received: {name!r}.{hint}"
         )
-    recipe = getattr(module, "RECIPE", None)
+    recipe: Any = getattr(module, "RECIPE", None)
     fits = isinstance(recipe, type) and is_dataclass(recipe) and hasattr(recipe, "model")
     if not fits:
         raise ValueError(
