@@ -93,7 +93,8 @@ def train(
         with loaded.naming_faults():
             _fit(recipe, run, model, loaded, checkpoint, start, verbose)
             if recipe.average > 1:
-                try_mean(recipe, run, model, loaded)
+                resting = recipe.thaw_step() and loaded.frozen()
+                try_mean(recipe, run, model, loaded.thawed() if resting else loaded)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
     finally:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from keras_attn.serving.export import METADATA_FILE
+from pipelines import kept_model
 from pipelines import train as training
 from pipelines.cli import main
 from pipelines.export import export
@@ -107,6 +108,23 @@ def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     assert moved[:3] == [0, 0, 0] and min(moved[3:]) > 1e-5
     lines = (tmp_path / "run" / "history.csv").read_text().splitlines()
     assert [line.split(",")[0] for line in lines] == ["epoch", "0", "1"]
+
+
+def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
+    data, tmp_path, monkeypatch, capsys
+):
+    found = []
+
+    def try_mean(recipe, run, model, loaded):
+        kept_model.try_mean(recipe, run, model, loaded)
+        dev = recipe.load(loaded.folder, tmp_path).thawed().dev
+        found.append(model.evaluate(dev, return_dict=True, verbose=0)["loss"])
+
+    monkeypatch.setattr(training, "try_mean", try_mean)
+    choices = {**CHOICES, "epochs": 2, "average": 2}
+    recipe = Scenes(**SIZES, **choices, fine_tune_from=1, learning_rate=0.05)
+    training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
+    assert f"mean of the last 2 epochs: val_loss {found[0]:.4f}; " in capsys.readouterr().out
 
 
 def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
