@@ -18,7 +18,8 @@ def whole_file(path):
         context manager of a path beside `path`, with the same suffix.
 
     Raises:
-        OSError: ("Expected to write model.png. Received: No space left on device").
+        OSError: ("Expected to write model.png. Received: No space left on device"); also where
+            something stands that is no file, such as a folder or a device.
 
     Example:
         >>> import tempfile
@@ -29,6 +30,8 @@ def whole_file(path):
         ('42', ['answer.txt'])
     """
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise OSError(f"Expected to write a file. Received: {path}, which is something else")
     partial = path.with_name(f"partial-{path.name}")
     try:
         yield partial

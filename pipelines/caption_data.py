@@ -94,9 +94,11 @@ class CaptionData(TrainingData):
 
     def report(self) -> list[str]:
         """See `TrainingData`."""
-        cut = self.batches.longer(self.splits["train"])
-        longest = self.batches.lengths[-1]
-        return [f"{cut} training captions are longer than {longest} pieces: cut"] if cut else []
+        cut, longest = self.batches.longer(self.splits["train"]), self.batches.lengths[-1]
+        found = [f"{cut} training captions are longer than {longest} pieces: cut"] if cut else []
+        if self.batches.augmentation and self.features and self.features["train"] is not None:
+            found.append("until the encoder trains, pictures are seen as they are, by the cache")
+        return found
 
     def naming_faults(self):
         """See `TrainingData`."""

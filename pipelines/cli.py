@@ -142,9 +142,13 @@ def _parser():
     one.add_argument("folder", metavar="saved_models/NAME")
     one.add_argument("asked", metavar="PICTURE|TEXT")
     one.add_argument("--out", required=True, help="PNG to write; of a model of texts, also SVG")
-    one.add_argument("--heads", help="encoder, decoder or cross: every layer and head of it")
+    one.add_argument(
+        "--heads", help="every layer and head: encoder, decoder, cross; of captioners cross"
+    )
     one.add_argument("--word", help="a word of the text: lines to what it attends to")
-    one.add_argument("--layer", type=int, help="of these lines, from 1 (default: last)")
+    one.add_argument(
+        "--layer", type=int, help="of the word, from 1 (default: last; of captioners all)"
+    )
     return parser
 
 

@@ -74,26 +74,22 @@ def evaluate(arguments) -> None:
 def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
     from keras_attn.serving.export import check_model_folder
+    from keras_attn.serving.precision import check_storage
     from pipelines.evaluate import evaluate
-    from pipelines.export import export
+    from pipelines.export import export, limits_in
     from pipelines.run import Run
 
-    check_model_folder(arguments.folder)  # Before an evaluation, which takes its time.
-    limits = _text_in(arguments.limits) if arguments.limits else ""
-    run, width, measured = Run(arguments.run), arguments.beam_width, []
-    precision = arguments.precision
-    if arguments.data:
+    run, width, precision = Run(arguments.run), arguments.beam_width, arguments.precision
+    measured, storage = [], arguments.storage
+    limits = "" if arguments.limits is None else limits_in(arguments.limits)
+    if arguments.data:  # Whatever export would refuse is refused before, for this takes its time.
+        check_model_folder(arguments.folder)
+        check_storage(storage, precision)
+        run.service(width, arguments.n_best, precision)
         measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
-    card = {"storage": arguments.storage, "limits": limits}
+    card = {"storage": storage, "limits": limits}
     version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
     print(f"exported: {version}")
-
-
-def _text_in(path):
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"Expected UTF-8 text in {path}. Received: {error}") from error
 
 
 def predict(arguments) -> None:

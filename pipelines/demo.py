@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.evaluation.pointing import pointing_accuracy
+from keras_attn.whole_file import check_folder, made_folder
 from pipelines.caption_evaluation import CaptionEvaluation
 from pipelines.evaluate import evaluate
 from pipelines.export import export
@@ -25,6 +26,8 @@ from pipelines.train import train
 
 SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
 ASKED = 5
+MARK = ".keras-attn-demo"
+"""File in the folder of a demo, which the next one may replace."""
 
 
 def demo(out, recipe: Scenes | None = None, **counts: Any) -> dict[str, dict[str, float]]:
@@ -72,7 +75,11 @@ def _photographs(out):
     if not CAPTIONER.is_dir():
         print(f"No captioner at {CAPTIONER}, which a clone of the project has: no photographs.")
         return
-    captions = caption_photographs(out)
+    try:
+        captions = caption_photographs(out)
+    except ValueError as error:
+        print(f"No photographs: {error}")
+        return
     print("\nPhotographs that installed packages have, captioned:")
     for name, caption in captions.items():
         print(f"  {name:18}{caption}")
@@ -108,10 +115,14 @@ def table(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _make_room(out):
-    known = {"photographs", "scenes", "run", "saved_models", "attention.png", "scores.json"}
-    if out.exists() and (strange := {one.name for one in out.iterdir()} - known):
-        raise ValueError(f"Expected a new folder. Received: {out} with {sorted(strange)}")
-    shutil.rmtree(out, ignore_errors=True)
+    """An empty folder with the mark of a demo; nothing but what has that mark is removed."""
+    check_folder(out)
+    found = sorted(one.name for one in out.iterdir()) if out.is_dir() else []
+    if found and (MARK not in found or out.is_symlink()):
+        raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {found[:5]}")
+    if found:
+        shutil.rmtree(out)
+    (made_folder(out) / MARK).touch()
 
 
 def _pictures(data, split):
@@ -131,4 +142,11 @@ def _explain(captioner, data, out):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", default="demo", help="folder for everything (default: demo)")
-    demo(parser.parse_args().out)
+    try:
+        demo(parser.parse_args().out)
+    except (ValueError, OSError) as error:
+        print(f"demo: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("\ndemo: stopped", file=sys.stderr)
+        sys.exit(130)

@@ -11,6 +11,7 @@ from pipelines.evaluation import Evaluation
 from pipelines.run import Run
 from pipelines.saved import whole_saved_model
 from pipelines.saved_description import SavedDescription
+from pipelines.search_recipe import SearchRecipe
 
 
 def evaluate(
@@ -65,9 +66,13 @@ def evaluate_saved(folder, data, split: str = "dev", batch: int = 32) -> Evaluat
     """
     saved = SavedDescription.read(folder)
     recipe, tokenizers = saved.recipe(), saved.tokenizers()
-    records = recipe.records(data, split)
+    if isinstance(recipe, SearchRecipe) and "beam_width" not in saved.metadata:
+        raise ValueError(
+            f"Expected a beam_width in the metadata of {saved.version}. Received: none"
+        )
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
+    records = recipe.records(data, split)
     signature = loaded.signatures["serving_default"]
     (name,) = signature.structured_input_signature[1]
 

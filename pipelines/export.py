@@ -1,6 +1,7 @@
 """Exporting a run: the service, and a model card with data, metrics and choices."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -57,6 +58,24 @@ def export(
     card = _card(title, recipe, description, metrics, service, storage, limits)
     notes = {**{key: description[key] for key in ("recipe", "values")}, "kind": recipe.kind}
     return export_service(service, folder, card, notes, storage)
+
+
+def limits_in(path) -> str:
+    """The Markdown of a file that is to go on a model card.
+
+    Raises:
+        ValueError: no text of UTF-8, none at all, or one with headings of the card's own level.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 text in {path}. Received: {error}") from error
+    if not text.strip() or not all(one.isprintable() or one in "\t\n" for one in text):
+        raise ValueError(f"Expected text in {path}. Received: {text!r:.80}")
+    if high := re.search(r"^##? .*", text, re.MULTILINE):
+        raise ValueError(f"Expected headings of ### or lower in {path}. Received: {high[0]!r:.80}")
+    return text
 
 
 def _measured(run, evaluation, precision):

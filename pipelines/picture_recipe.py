@@ -48,7 +48,9 @@ class PictureRecipe(PictureChoices, SearchRecipe):
     batch_size: int = option(16, "pictures in a batch, over all devices")
     captions_per_picture: int = option(5, "captions of one picture in a batch row")
     fine_tune: bool = option(False, "train the encoder too, without a feature cache")
-    fine_tune_from: int = option(0, "step from which fine_tune trains it; until then, the cache")
+    fine_tune_from: int = option(
+        0, "step from which fine_tune trains it; until then the cache, of whole pictures"
+    )
     encoder_rate: float = option(1.0, "learning rate of the encoder, as a share of the rest's")
     no_repeat_ngram: int = option(
         0, "so many pieces in a row occur once in an answer; 0: any number of times"

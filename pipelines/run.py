@@ -136,15 +136,29 @@ def made_recipe(kind: str, values: Mapping[str, Any]) -> Recipe:
         values: choices as JSON holds them.
 
     Raises:
-        ValueError: an unknown kind.
+        ValueError: an unknown kind, or a choice of another type.
     """
-    known = {one.name for one in fields(_kind(kind))}
+    known = {one.name: one.default for one in fields(_kind(kind))}
     choices: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in values.items()
         if key in known
     }
+    for key, value in choices.items():
+        if not _of_the_kind(value, known[key]):
+            raise ValueError(
+                f"Expected {key} like {known[key]!r} among the choices of a {kind} recipe. "
+                f"Received: {value!r:.80}"
+            )
     return KINDS[kind](**choices)
+
+
+def _of_the_kind(value, default):
+    """Whether a choice from a file is of the same type as its default; integers are floats too."""
+    if isinstance(default, tuple):
+        return isinstance(value, tuple) and all(_of_the_kind(one, 0) for one in value)
+    kinds = (int, float) if isinstance(default, float) else type(default)
+    return isinstance(value, kinds) and isinstance(value, bool) == isinstance(default, bool)
 
 
 def load_tokenizers(folder: Path, kind: str) -> dict[str, Any]:

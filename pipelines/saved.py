@@ -121,7 +121,7 @@ def version_folder(folder) -> Path:
         ValueError: no SavedModel there.
     """
     folder = Path(folder)
-    versions = [one for one in folder.glob("*") if one.name.isdigit()]
+    versions = [one for one in folder.glob("*") if one.name.isdecimal()]
     if not (folder / "saved_model.pb").is_file() and versions:
         folder = max(versions, key=lambda one: int(one.name))
     if not (folder / "saved_model.pb").is_file():

@@ -31,7 +31,8 @@ class SavedDescription:
         """Reads the newest version of a model, or one version.
 
         Raises:
-            ValueError: no SavedModel there, or one that was not exported from a run.
+            ValueError: no SavedModel there, one that was not exported from a run, or damaged
+                metadata.
         """
         version = version_folder(folder)
         metadata = read_metadata(version)
@@ -40,6 +41,13 @@ class SavedDescription:
                 "Expected a run directory or a SavedModel exported from one. "
                 f"Received: {version} without {missing} in its metadata"
             )
+        kinds = {"values": dict, MODEL_KEY: dict, "kind": str, "beam_width": int}
+        for key, kind in kinds.items():
+            if not isinstance(metadata.get(key, kind()), kind):
+                raise ValueError(
+                    f"Expected {key} to be of kind {kind.__name__} in the metadata of {version}. "
+                    f"Received: {metadata[key]!r:.80}"
+                )
         return cls(version, metadata.get("kind", CaptioningRecipe.kind), metadata)
 
     def recipe(self) -> Recipe:

@@ -32,11 +32,11 @@ class SavedPictureModel(Saved):
     def named(self, inputs):
         """See `Saved`: paths of pictures; of folders, and of patterns such as `holiday/*.jpg`, what
         they hold, or themselves where that is nothing."""
-        return [path for one in inputs for path in _pictures(one) or [one]]
+        return [path for one in inputs for path in (_pictures(one) if one else ()) or [one]]
 
     def reasons(self, inputs):
         """See `Saved`: paths of pictures."""
-        return [_no_picture(Path(path)) for path in inputs]
+        return [_no_picture(Path(path)) if path else "no such file" for path in inputs]
 
     def answers(self, inputs):
         """See `Saved`: paths of pictures; files are read a batch at a time."""
@@ -61,9 +61,9 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
         if (heads, word, layer) == (None, None, None):
             return self.explain_file(asked, out).text
         check_kind(out, (".png",))
-        if (heads or CROSS) != CROSS or (word is None and layer is not None):
+        if heads not in (None, CROSS) or (heads is None) == (word is None) or (layer and heads):
             raise ValueError(
-                "Expected heads=cross, or a word and its layer, of a captioner. "
+                "Expected heads=cross, or a word and perhaps a layer, of a captioner. "
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         picture = Path(asked).read_bytes()

@@ -122,6 +122,8 @@ def _restored(version, config):
             f"Expected {version} to hold a model of classes that are known here (a model of your "
             f"own recipe file needs that file as RECIPE). Received: {error}"
         ) from error
+    if not isinstance(model, keras.Model):
+        raise ValueError(f"Expected the config of a model in {version}. Received: {config!r:.80}")
     if not model.built:
         model.build()
     set_precision(model, "float32")

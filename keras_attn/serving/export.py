@@ -30,7 +30,7 @@ def next_version(folder) -> int:
     """The number after the highest version in a model's folder; 1 where there is none."""
     folder = Path(folder)
     entries = folder.iterdir() if folder.is_dir() else ()
-    return max((int(one.name) for one in entries if one.name.isdigit()), default=0) + 1
+    return max((int(one.name) for one in entries if one.name.isdecimal()), default=0) + 1
 
 
 def export_service(
@@ -72,10 +72,11 @@ def export_service(
     try:
         version = _write_version(service, folder, card, notes or {}, storage)
     except (OSError, tf.errors.OpError) as error:
-        with contextlib.suppress(OSError):
-            folder.rmdir()  # Nothing but an empty folder goes.
         reason = _reason(error)
         raise OSError(f"Expected to write a version into {folder}. Received: {reason}") from error
+    finally:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # Nothing but an empty folder goes.
     with whole_file(folder / CARD_FILE) as partial:
         partial.write_text(card, encoding="utf-8")
     return version
@@ -90,7 +91,7 @@ def check_model_folder(folder) -> None:
     check_folder(folder)
     folder = Path(folder)
     names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
-    own = {name for name in names if name.isdigit() or name.startswith((".", "partial-"))}
+    own = {name for name in names if name.isdecimal() or name.startswith((".", "partial-"))}
     if any((folder / name / "saved_model.pb").is_file() for name in own):
         own.add(CARD_FILE)
     if strange := sorted(names - own):
@@ -155,7 +156,13 @@ def read_metadata(version) -> dict:
     path = Path(version) / METADATA_FILE
     if not path.is_file():
         raise ValueError(f"Expected a version with {METADATA_FILE}. Received: {version}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"Expected an object of JSON in {path}. Received: {found!r:.80}")
+    return found
 
 
 def _write_graph(service, folder, storage):

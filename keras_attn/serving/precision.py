@@ -71,6 +71,17 @@ def cast_once(layer):
         yield
 
 
+def check_storage(storage: str, precision: str) -> None:
+    """Raises ValueError unless weights of a model of a precision can be stored so."""
+    if storage not in STORAGES:
+        raise ValueError(f"Expected a storage of {STORAGES}. Received: {storage!r}")
+    if storage != "float32" and precision != "float32":
+        raise ValueError(
+            f"Expected storage='float32' with precision {precision!r}. "
+            f"Received: storage={storage!r}"
+        )
+
+
 def stored_variables(model, storage: str) -> list[tf.Variable]:
     """The variables of a model as they go into a SavedModel, in the model's order.
 
@@ -83,15 +94,9 @@ def stored_variables(model, storage: str) -> list[tf.Variable]:
         ValueError: unknown storage; float16 for a model that does not compute in float32; or a
             value that float16 does not reach.
     """
-    if storage not in STORAGES:
-        raise ValueError(f"Expected a storage of {STORAGES}. Received: {storage!r}")
+    check_storage(storage, precision_of(model))
     if storage == "float32":
         return [variable.value for variable in model.variables]
-    if (precision := precision_of(model)) != "float32":
-        raise ValueError(
-            f"Expected storage='float32' with precision {precision!r}. "
-            f"Received: storage={storage!r}"
-        )
     found = []
     for variable in model.variables:
         value = tf.convert_to_tensor(variable.value)

@@ -7,7 +7,8 @@ import numpy as np
 
 from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
 from keras_attn.viz.labels import drawable, spelled, word_groups
-from keras_attn.viz.overlay import as_the_model_sees_it, overlay
+from keras_attn.viz.overlay import overlay
+from keras_attn.viz.panels import small
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -88,8 +89,7 @@ def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 
     Returns:
         matplotlib Figure.
     """
-    image = as_the_model_sees_it(picture)
-    image.thumbnail((448, 448))
+    image = small(picture, 448)
     panels = 1 + len(explanation.words)
     rows = math.ceil(panels / columns)
     height = rows * (2.4 * image.height / image.width + 0.35) + 0.5

@@ -11,8 +11,13 @@ except ImportError as error:  # pragma: no cover - it comes with the extra
     ) from error
 
 
+MOST_ASPECT = 4
+
+
 def small(picture, pixels: int):
     """The picture as the model sees it, a PIL Image of at most `pixels` a side.
+
+    Very wide and very tall ones are squashed to an aspect ratio of MOST_ASPECT.
 
     Args:
         picture: encoded image bytes, or uint8 (height, width, 3).
@@ -20,7 +25,8 @@ def small(picture, pixels: int):
     """
     image = as_the_model_sees_it(picture)
     image.thumbnail((pixels, pixels))
-    return image
+    least = -(-max(image.size) // MOST_ASPECT)
+    return image.resize([max(side, least) for side in image.size])
 
 
 def panels(rows: int, columns: int, width: float, image, title: str = ""):

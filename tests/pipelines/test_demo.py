@@ -8,7 +8,7 @@ from PIL import Image
 
 from pipelines import demo as demo_module
 from pipelines.demo import demo
-from pipelines.photographs import PHOTOGRAPHS, photographs
+from pipelines.photographs import PHOTOGRAPHS, caption_photographs, photographs
 from pipelines.recipes.scenes import Scenes
 
 
@@ -45,7 +45,28 @@ def test_photographs_are_those_of_installed_packages(monkeypatch):
 
 
 def test_demo_replaces_a_demo_and_nothing_else(tmp_path):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match=r"Expected a new folder.*thesis\.tex"):
-        demo(tmp_path)
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+    own = tmp_path / "mine" / "saved_models" / "precious"
+    own.mkdir(parents=True)
+    (own / "thesis.tex").write_text("years of work")
+    with pytest.raises(ValueError, match=r"Expected a new folder.*saved_models"):
+        demo(tmp_path / "mine")
+    assert (own / "thesis.tex").read_text() == "years of work"
+    with pytest.raises(ValueError, match=r"Expected a folder at .*Received: a file"):
+        demo(own / "thesis.tex")
+    old = tmp_path / "demo"
+    demo_module._make_room(old)
+    (old / "scenes").mkdir()
+    demo_module._make_room(old)
+    assert [one.name for one in old.iterdir()] == [demo_module.MARK]
+    (tmp_path / "link").symlink_to(old)
+    with pytest.raises(ValueError, match="Expected a new folder"):
+        demo(tmp_path / "link")
+
+
+def test_a_damaged_captioner_does_not_stop_the_demo(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo_module, "CAPTIONER", tmp_path)
+    monkeypatch.setattr(
+        demo_module, "caption_photographs", lambda out: caption_photographs(out, tmp_path)
+    )
+    demo_module._photographs(tmp_path / "photographs")
+    assert "No photographs: Expected a SavedModel or numbered versions" in capsys.readouterr().out

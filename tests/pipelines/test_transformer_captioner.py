@@ -39,6 +39,9 @@ FLAGS = [
 ]
 
 
+HEADS = "Expected heads=cross, or a word and perhaps a layer, of a captioner"
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     counts = {"train": 11, "dev": 3, "test": 2, "novel": 2}
@@ -90,8 +93,10 @@ def test_every_head(model, data, tmp_path, capsys):
     picture, out = str(data / "images" / "test_00000.png"), tmp_path / "heads.png"
     ask = ["explain", str(model), picture, "--out", str(out)]
     for flags, message in (
-        (["--heads", "encoder"], "Expected heads=cross, or a word and its layer, of a captioner"),
-        (["--layer", "1"], "Expected heads=cross, or a word and its layer, of a captioner"),
+        (["--heads", "encoder"], HEADS),
+        (["--heads", ""], HEADS),
+        (["--heads", "cross", "--word", "a"], HEADS),
+        (["--layer", "1"], HEADS),
         (["--word", "no-such-word"], "Expected a word of "),
     ):
         assert main([*ask, *flags]) == 2

@@ -1,6 +1,7 @@
 """Trainings that begin with the weights of another, and an encoder that trains from a step on."""
 
 import json
+import shutil
 
 import keras
 import numpy as np
@@ -82,6 +83,71 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     assert warm.description["from"] == str(saved.resolve())
     for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+NO_CHOICES = "Expected values to be of kind dict in the metadata of"
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "Expected JSON in "),
+        (b"\xff{}", "Expected JSON in "),
+        (b"[" * 9999, "Expected JSON in "),
+        (b"null", "Expected an object of JSON in "),
+        (b'["values", "model"]', "Expected an object of JSON in "),
+        ({"values": None}, NO_CHOICES),
+        ({"values": []}, NO_CHOICES),
+        ({"model": None}, "Expected model to be of kind dict in the metadata of"),
+        ({"kind": ["a"]}, "Expected kind to be of kind str in the metadata of"),
+        ({"kind": "sonnets"}, "Expected a run of captioning, "),
+        ({"beam_width": "four"}, "Expected beam_width to be of kind int in the metadata of"),
+        ({"values": {"epochs": "many"}}, "Expected epochs like 10 among the choices of a"),
+        ({"values": {"lengths": ["a"]}}, "Expected lengths like (16, 24, 40) among the choices of"),
+        ({"values": {"crop": True}}, "Expected crop like 1.0 among the choices of a"),
+        ({"values": {"image_folder": 3}}, "Expected image_folder like 'images' among the choices"),
+    ],
+)
+def test_damaged_metadata(content, message, saved, data, tmp_path, capsys):
+    folder = shutil.copytree(saved, tmp_path / "saved")
+    path = folder / METADATA_FILE
+    if isinstance(content, dict):
+        content = json.dumps({**json.loads(path.read_bytes()), **content}).encode()
+    path.write_bytes(content)
+    assert main(["evaluate", str(folder), "--data", str(data)]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert message in told and told.startswith("keras-attn: ")
+
+
+def test_a_model_of_no_kind_is_refused(saved, data, tmp_path, capsys):
+    folder = shutil.copytree(saved, tmp_path / "saved")
+    path = folder / METADATA_FILE
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), "model": {}}))
+    command = ["train", "scenes", "--from", str(folder), "--data", str(data)]
+    assert main([*command, "--out", str(tmp_path / "out")]) == 2
+    assert "Expected the config of a model in" in capsys.readouterr().err
+
+
+def test_what_export_refuses_is_refused_before_an_evaluation(run, data, tmp_path, capsys):
+    command = ["export", str(run.folder), str(tmp_path / "new"), "--data", str(data)]
+    headings = tmp_path / "limits.md"
+    headings.write_text("## Metrics\nsplendid")
+    blank = tmp_path / "blank.md"
+    blank.write_text(" \n")
+    for flags, message in (
+        (["--storage", "float64"], "Expected a storage of ('float32', 'float16')"),
+        (["--storage", "float16", "--precision", "bfloat16"], "Expected storage='float32' with"),
+        (["--n-best", "99"], "Expected 1 <= n_best <= width"),
+        (["--limits", str(headings)], "Expected headings of ### or lower in"),
+        (["--limits", str(blank)], "Expected text in"),
+        (["--limits", str(tmp_path)], "Is a directory"),
+    ):
+        assert main([*command, *flags]) == 2
+        said = capsys.readouterr()
+        assert message in said.err and "answers for" not in said.err
+        assert not (tmp_path / "new").exists()
+    assert main([*command[:3], "--storage", "float64"]) == 2
+    assert not (tmp_path / "new").exists()
 
 
 class Encoders(keras.callbacks.Callback):
