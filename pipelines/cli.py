@@ -111,6 +111,10 @@ def _parser():
     one.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
     one.add_argument("--json", help="also write everything, answers included, to this file")
 
+    one = command("average", commands.average, "a run with the mean of the weights of others")
+    one.add_argument("runs", nargs="+", metavar="RUN", help="two or more of one model")
+    one.add_argument("--out", required=True, help="run directory, new")
+
     one = command("export", commands.export, "write the next version of a SavedModel")
     one.add_argument("run", metavar="RUN")
     one.add_argument("folder", metavar="saved_models/NAME")

@@ -71,6 +71,15 @@ def evaluate(arguments) -> None:
             partial.write_text(found.json(), encoding="utf-8")
 
 
+def average(arguments) -> None:
+    """Writes a run with the mean of the weights of others."""
+    from pipelines.average import average
+    from pipelines.run import Run
+
+    run = average([Run(one) for one in arguments.runs], arguments.out)
+    print(f"averaged: {run.folder}")
+
+
 def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
     from keras_attn.serving.export import check_model_folder

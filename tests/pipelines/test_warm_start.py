@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keras_attn.serving.export import METADATA_FILE
+from keras_attn.text.tokenizer import Tokenizer
 from pipelines import kept_model
 from pipelines import train as training
 from pipelines.cli import main
@@ -83,6 +84,41 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     assert warm.description["from"] == str(saved.resolve())
     for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
+    other = shutil.copytree(run.folder, tmp_path / "other")
+    model = run.model()
+    model.set_weights([one + 2.0 for one in weights(model)])
+    model.save(other / "model.keras")
+    out = tmp_path / "mean"
+    command = ["average", str(run.folder), str(other), "--out", str(out)]
+    assert main(command) == 0
+    for one, mean in zip(weights(run.model()), weights(Run(out).model()), strict=True):
+        np.testing.assert_allclose(mean, one + 1, atol=1e-5)
+    assert Run(out).description["mean_of"] == [str(run.folder.resolve()), str(other.resolve())]
+    assert main(["evaluate", str(out), "--data", str(data)]) == 0
+    assert main(["export", str(out), str(tmp_path / "model")]) == 0
+    capsys.readouterr()
+    sizes = shutil.copytree(other, tmp_path / "sizes")
+    description = json.loads((sizes / "recipe.json").read_text())
+    description["values"]["hidden_units"] = 11
+    (sizes / "recipe.json").write_text(json.dumps(description))
+    words = shutil.copytree(other, tmp_path / "words")
+    Tokenizer.learn(["other words"], 270).save(words / "tokenizer")
+    empty = shutil.copytree(other, tmp_path / "empty")
+    (empty / "model.keras").unlink()
+    for runs, place, message in (
+        ([run.folder], "new", "Expected two or more runs. Received: 1"),
+        ([run.folder, other], "mean", f"Expected a new run directory. Received: {out}"),
+        ([sizes, other], "new", f"{sizes} and {other}, which differ in hidden_units"),
+        ([words, other], "new", f"{words} and {other}, which differ in tokenizer"),
+        ([empty, other], "new", "Expected a trained model at"),
+        ([tmp_path, other], "new", "Expected a run directory with recipe.json"),
+    ):
+        assert main(["average", *map(str, runs), "--out", str(tmp_path / place)]) == 2
+        assert message in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
 
 
 NO_CHOICES = "Expected values to be of kind dict in the metadata of"
