@@ -101,10 +101,19 @@ def _card(title, recipe, description, metrics, service, storage, limits):
             "Data": f"{Path(description['data']).name}: {_counts(recipe, description)}.",
             "Metrics": metrics,
             "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
-            f"{description['strategy']}\n\n```json\n{choices}\n```",
+            f"{description['strategy']}{_origin(description)}\n\n```json\n{choices}\n```",
             "License": words["License"],
         },
     )
+
+
+def _origin(description):
+    """What training began with, and whose mean the weights are; names of folders alone."""
+    begun = description.get("from")
+    found = f", begun with the weights of {Path(begun).name}" if begun else ""
+    if means := description.get("mean_of"):
+        found += f"; mean of the weights of {', '.join(Path(one).name for one in means)}"
+    return found
 
 
 def _counts(recipe, description):

@@ -6,10 +6,12 @@ import re
 import pytest
 from PIL import Image
 
+from keras_attn.serving.export import unservable_ops
 from pipelines import demo as demo_module
 from pipelines.demo import demo
-from pipelines.photographs import PHOTOGRAPHS, caption_photographs, photographs
+from pipelines.photographs import CAPTIONER, PHOTOGRAPHS, caption_photographs, photographs
 from pipelines.recipes.scenes import Scenes
+from pipelines.saved_description import SavedDescription
 
 
 def test_demo(tmp_path, capfd):
@@ -36,6 +38,17 @@ def test_without_the_captioner_the_demo_goes_on(tmp_path, monkeypatch, capsys):
     demo_module._photographs(tmp_path / "photographs")
     assert f"No captioner at {tmp_path / 'nowhere'}" in capsys.readouterr().out
     assert not (tmp_path / "photographs").exists()
+
+
+def test_the_captioner_in_the_box():
+    size = sum(one.stat().st_size for one in CAPTIONER.rglob("*") if one.is_file())
+    assert size <= 25e6
+    saved = SavedDescription.read(CAPTIONER)
+    assert saved.metadata["storage"] == "float16" and saved.version.name == "1"
+    assert not unservable_ops(saved.version)
+    card = (CAPTIONER / "README.md").read_text()
+    assert card == (saved.version / "README.md").read_text()
+    assert "## Use and limits" in card and "non-commercial" in card and "CIDEr-D" in card
 
 
 def test_photographs_are_those_of_installed_packages(monkeypatch):

@@ -99,6 +99,8 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     assert Run(out).description["mean_of"] == [str(run.folder.resolve()), str(other.resolve())]
     assert main(["evaluate", str(out), "--data", str(data)]) == 0
     assert main(["export", str(out), str(tmp_path / "model")]) == 0
+    card = (tmp_path / "model" / "README.md").read_text()
+    assert "strategy one; mean of the weights of run, other" in card
     capsys.readouterr()
     sizes = shutil.copytree(other, tmp_path / "sizes")
     description = json.loads((sizes / "recipe.json").read_text())
