@@ -43,8 +43,7 @@ def evaluate(
     service = run.service(beam_width, recipe.judged, precision)
     function, inputs = service.signatures()["serving_default"]
     answer = tf.function(function, input_signature=inputs, autograph=False)
-    answers, errors = _asked(recipe, records, answer, f"answers for {split}", batch)
-    facts = {"data": str(data), "split": split, "errors": errors}
+    answers, facts = _asked(recipe, records, answer, data, split, batch)
     return recipe.evaluation(records, answers, service.tokenizers(), service.metadata(), **facts)
 
 
@@ -79,19 +78,18 @@ def evaluate_saved(folder, data, split: str = "dev", batch: int = 32) -> Evaluat
     def answer(asked):
         return signature(**{name: asked})
 
-    answers, errors = _asked(recipe, records, answer, f"answers for {split}", batch)
-    facts = {"data": str(data), "split": split, "errors": errors}
+    answers, facts = _asked(recipe, records, answer, data, split, batch)
     return recipe.evaluation(records, answers, tokenizers, saved.metadata, **facts)
 
 
 def _asked(
-    recipe, records: Sequence, answer: Callable, title: str, batch: int
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """Answers to records, in their order, and what was said of those that cannot be read."""
+    recipe, records: Sequence, answer: Callable, data, split: str, batch: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Answers to records, in their order, and the facts that every `Evaluation` has."""
     order = sorted(range(len(records)), key=lambda place: recipe.size(records[place]))
     answers: dict[int, dict] = {}
     errors: dict[int, str] = {}
-    for start in tqdm(range(0, len(order), batch), desc=title, unit="batch"):
+    for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
         places = order[start : start + batch]
         names, asked = zip(*(recipe.asked(records[place]) for place in places))
         found = {key: value.numpy() for key, value in answer(tf.constant(asked)).items()}
@@ -99,4 +97,6 @@ def _asked(
             answers[place] = {key: value[row] for key, value in found.items()}
             if error := answers[place][ERROR].decode():
                 errors[place] = f"{name}: {error}"
-    return [answers[n] for n in range(len(records))], [errors[place] for place in sorted(errors)]
+    listed = [errors[place] for place in sorted(errors)]
+    facts = {"data": str(data), "split": split, "errors": listed}
+    return [answers[place] for place in range(len(records))], facts
