@@ -19,7 +19,7 @@ def whole_file(path):
 
     Raises:
         OSError: ("Expected to write model.png. Received: No space left on device"); also where
-            something stands that is no file, such as a folder or a device.
+            there is a folder, a device or a pipe.
 
     Example:
         >>> import tempfile
@@ -30,8 +30,8 @@ def whole_file(path):
         ('42', ['answer.txt'])
     """
     path = Path(path)
-    if path.exists() and not path.is_file():
-        raise OSError(f"Expected to write a file. Received: {path}, which is something else")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
     partial = path.with_name(f"partial-{path.name}")
     try:
         yield partial

@@ -115,7 +115,7 @@ def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
     monkeypatch.setattr("keras_attn.serving.export.unservable_ops", lambda path: {"XlaSort"})
     with pytest.raises(ValueError, match=r"Received: \['XlaSort'\]"):
         export_service(service, tmp_path / "model", "card")
-    assert not list((tmp_path / "model").iterdir())
+    assert not (tmp_path / "model").exists()
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="Received: a file at"):
         export_service(service, tmp_path / "file", "card")
