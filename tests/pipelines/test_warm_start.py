@@ -226,9 +226,11 @@ def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
 
     monkeypatch.setattr(training, "try_mean", try_mean)
     choices = {**CHOICES, "epochs": 2, "average": 2}
-    recipe = Scenes(**SIZES, **choices, fine_tune_from=1, learning_rate=0.05)
+    recipe = Scenes(**SIZES, **choices, fine_tune_from=1, learning_rate=0.05, flip=True)
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
-    assert f"mean of the last 2 epochs: val_loss {found[0]:.4f}; " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"mean of the last 2 epochs: val_loss {found[0]:.4f}; " in said
+    assert "until the encoder trains, pictures are seen as they are, by the cache" in said
 
 
 def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
