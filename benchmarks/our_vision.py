@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task
+from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task, turns
 from benchmarks.worker import serve
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam, Greedy, MinimumLength, decode
@@ -59,7 +59,11 @@ def captioning(task):
             return decode(model, images, strategy, task.length, False, limits).tokens
 
         images = tf.constant(task.images(batch))
-        return lambda: int(np.sum(captions(images).numpy()[0, 0] != END_ID))
+
+        def all_captions():
+            return [int(np.sum(captions(images).numpy()[0, 0] != END_ID)) for _ in turns(batch)]
+
+        return all_captions
 
     return {name: work(*own) for name, own in CAPTIONS.items()}
 

@@ -9,7 +9,7 @@ from transformers import (
     ViTForImageClassification,
 )
 
-from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task
+from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task, turns
 from benchmarks.worker import serve
 
 PAD, START, END = 0, 1, 2
@@ -56,8 +56,11 @@ def captioning(task, low):
 
         def captions():
             with torch.inference_mode(), low:
-                found = model.generate(images, num_beams=beams, do_sample=False, **length)
-            return int(found.shape[1])
+                found = [
+                    model.generate(images, num_beams=beams, do_sample=False, **length)
+                    for _ in turns(batch)
+                ]
+            return [int(one.shape[1]) for one in found]
 
         return captions
 

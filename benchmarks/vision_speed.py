@@ -4,9 +4,9 @@ Run as `python -m benchmarks.vision_speed --peer-python PYTHON…`, Pythons with
 torch, or keras-hub; a peer that none of them has is left out. The encoder is a ViT-B/16 on 8
 pictures of 224×224: a forward pass, and a training step with Adam. The captioner is a ViT-Ti/16
 with a pre-norm decoder of 3 layers of width 192, vocabulary 2,600, captions of 16 tokens, beside
-transformers' VisionEncoderDecoder of a ViT-Ti and a GPT-2 of the same sizes. Each contender is a
-process of its own with the same number of threads and random weights; a turn does a work with each
-of them.
+transformers' VisionEncoderDecoder of a ViT-Ti and a GPT-2 of the same sizes; a work captions 32
+pictures, at once or one after another. Each contender is a process of its own with the same number
+of threads and random weights; a turn does a work with each of them.
 
 Rates are pictures or captions a second, medians over the turns; in brackets the median over the
 turns of the contender's rate by keras-attn's in float32.

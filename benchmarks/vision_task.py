@@ -12,7 +12,9 @@ CAPTIONS = {
     for batch in BATCHES
     for name, beams in STRATEGIES.items()
 }
-"""Work -> (beams, pictures)."""
+"""Work -> (beams, pictures at once)."""
+CAPTIONED = max(BATCHES)
+"""Pictures that such a work captions, one batch after another."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Task:
 
     def items(self, work):
         """Pictures of a work."""
-        return CAPTIONS[work][1] if work in CAPTIONS else self.pictures
+        return CAPTIONED if work in CAPTIONS else self.pictures
 
     def images(self, count):
         """uint8 (count, size, size, 3)."""
@@ -57,3 +59,8 @@ class Task:
     def settings(self, **more):
         """The JSON object that a worker gets."""
         return {"task": asdict(self), **more}
+
+
+def turns(batch):
+    """One for each batch of a work that captions."""
+    return range(CAPTIONED // batch)

@@ -1,5 +1,6 @@
 """The position-wise feed-forward net."""
 
+import math
 from typing import Any, NamedTuple
 
 import keras
@@ -100,14 +101,12 @@ class FeedForward(keras.layers.Layer):
 
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""
-        hidden = self._activate(linear(inputs, kernels.hidden, kernels.hidden_bias))
+        units = inputs.shape[-1]
+        rows = ops.reshape(inputs, (-1, units))
+        hidden = _FUNCTIONS[self.activation](linear(rows, kernels.hidden, kernels.hidden_bias))
         hidden = self.hidden_dropout(hidden, training=training)
-        return linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
-
-    def _activate(self, inputs):
-        if self.activation == RELU:
-            return ops.relu(inputs)
-        return ops.gelu(inputs, approximate=self.activation == GELU_TANH)
+        outputs = linear(hidden, kernels.output, kernels.output_bias, units)
+        return ops.reshape(outputs, ops.shape(inputs))
 
     def call(self, inputs, training=None):
         return self.apply(inputs, self.kernels(), training)
@@ -120,6 +119,14 @@ class FeedForward(keras.layers.Layer):
             "activation": self.activation,
         }
         return {**super().get_config(), **config}
+
+
+def _gelu(inputs):
+    """x · Φ(x), in the order of operations that TensorFlow fuses with the product before it."""
+    return (ops.erf(inputs * math.sqrt(0.5)) + 1.0) * 0.5 * inputs
+
+
+_FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
 
 
 def check_activation(activation):

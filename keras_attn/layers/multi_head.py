@@ -148,26 +148,40 @@ class MultiHead(keras.layers.Layer):
         """(B, S, E) to `KeysAndValues`, by one product; once for a memory that is read often."""
         kernels = kernels or self.kernels()
         projected = linear(keys, kernels.key_value, kernels.key_value_bias)
-        parts = ops.split(projected, [self.heads * self.key_units], axis=-1)
-        return KeysAndValues(*(split_heads(part, self.heads) for part in parts))
+        return KeysAndValues(*self._by_head(projected, 2))
 
     def project_self(self, inputs, kernels=None):
         """(B, T, D) to queries (B, H, T, d_k) and `KeysAndValues`, by one product."""
-        parts = self.project_rows(inputs, kernels)
-        query, keys, values = (split_heads(part, self.heads) for part in parts)
-        return query, KeysAndValues(keys, values)
+        kernels = kernels or self.kernels()
+        projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
+        query, *both = self._by_head(projected, 3)
+        return query, KeysAndValues(*both)
+
+    def _by_head(self, projected, count):
+        """(B, T, count parts of H·d) to `count` of (B, H, T, d); the last part is the values."""
+        if self.value_units in (None, self.key_units):  # One transposition is faster than three.
+            batch, length, _ = ops.shape(projected)
+            split = (batch, length, count, self.heads, self.key_units)
+            return ops.unstack(ops.transpose(ops.reshape(projected, split), (2, 0, 3, 1, 4)))
+        places = [self.heads * self.key_units * part for part in range(1, count)]
+        return [split_heads(part, self.heads) for part in ops.split(projected, places, axis=-1)]
 
     def project_rows(self, inputs, kernels=None):
         """(..., D) to queries and keys (..., H·d_k) and values (..., H·d_v), by one product."""
         kernels = kernels or self.kernels()
-        bias = None
         width, end = self.heads * self.key_units, kernels.joined.shape[-1]
-        if kernels.query_bias is not None:
-            bias = ops.concatenate([kernels.query_bias[:width], kernels.key_value_bias])
-            bias = ops.pad(bias, (0, end - bias.shape[0]))
         units = 2 * width + self.heads * (self.value_units or self.key_units)
         places = [width, 2 * width, units][: 2 + (units < end)]
-        return ops.split(linear(inputs, kernels.joined, bias), places, axis=-1)[:3]
+        projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
+        return ops.split(projected, places, axis=-1)[:3]
+
+    def _joined_bias(self, kernels):
+        """What belongs to `kernels.joined`, or None."""
+        if kernels.query_bias is None:
+            return None
+        width, end = self.heads * self.key_units, kernels.joined.shape[-1]
+        bias = ops.concatenate([kernels.query_bias[:width], kernels.key_value_bias])
+        return ops.pad(bias, (0, end - bias.shape[0]))
 
     def merge_rows(self, context, kernels=None):
         """(B, H, T, d_v) to rows (B·T, O)."""

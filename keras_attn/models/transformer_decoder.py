@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
-from keras import ops, tree
+from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.next_source import NextSource
@@ -12,7 +12,8 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
 from keras_attn.models.transformer_encoder import make_ends
-from keras_attn.ops.cached_attention import hypotheses_of, next_steps
+from keras_attn.ops.cached_attention import next_ancestors, next_steps, own_caches
+from keras_attn.ops.hypotheses import repeat_hypotheses
 
 
 class TransformerMemory(NamedTuple):
@@ -39,7 +40,7 @@ class TransformerState(NamedTuple):
     Attributes:
         time: int32 (N,). Tokens consumed; the hypotheses of an example have consumed equally many.
         count: int32 (N,). Those of them that are `counted_token`; 0 where nothing is counted.
-        ancestors: int32 (N, L). Which of the K caches of the example holds each step.
+        ancestors: bool (N, K, L). Whether each of the K caches of the example holds each step.
         caches: tuple of `KeysAndValues` by layer, keys (N, H, L, d_k) and values (N, H, L, d_v).
     """
 
@@ -162,7 +163,7 @@ class TransformerDecoder(keras.layers.Layer):
         state = TransformerState(
             ops.zeros((rows,), "int32"),
             ops.zeros((rows,), "int32"),
-            ops.zeros((rows, length), "int32"),
+            own_caches(rows, 1, length),
             tuple(block.empty_cache(rows, length) for block in self.blocks),
         )
         return memory, state
@@ -197,7 +198,9 @@ class TransformerDecoder(keras.layers.Layer):
 
     def widen(self, state, width):
         """From one hypothesis an example to `width` equal ones."""
-        return tree.map_structure(lambda leaf: ops.repeat(leaf, width, axis=0), state)
+        rows, _, length = ops.shape(state.ancestors)
+        widened = repeat_hypotheses(state, width)
+        return widened._replace(ancestors=own_caches(rows, width, length))
 
     def reorder(self, state, parents):
         """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K).
@@ -210,18 +213,15 @@ class TransformerDecoder(keras.layers.Layer):
         return state._replace(
             time=ops.take(state.time, rows, axis=0),
             count=ops.take(state.count, rows, axis=0),
-            ancestors=ops.take(state.ancestors, rows, axis=0),
+            ancestors=next_ancestors(state.ancestors, state.time, rows),
         )
 
     def _advance(self, tokens, memory, state, real=None):
         """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
-        rows, steps = (ops.shape(tokens)[axis] for axis in range(2))
-        batch, units = ops.shape(memory.keys_mask)[0], self.config.model_units
-        time, slots = state.time, ops.arange(ops.shape(state.ancestors)[1], dtype="int32")
-        width = hypotheses_of(rows, batch)
-        own = ops.arange(rows, dtype="int32") % ops.maximum(width, 1)
-        ancestors = ops.where(slots < time[:, None], state.ancestors, own[:, None])
-        coming = next_steps(ancestors, time, steps, batch, self.config.heads, real)
+        steps, units = ops.shape(tokens)[1], self.config.model_units
+        batch = ops.shape(memory.keys_mask)[0]
+        time = state.time
+        coming = next_steps(state.ancestors, time, steps, batch, self.config.heads, real)
         hidden = self.embedding.embed(tokens, memory.embedding)
         count = state.count
         if self.next_source is not None:
@@ -237,7 +237,7 @@ class TransformerDecoder(keras.layers.Layer):
             caches.append(cache)
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
-        state = TransformerState(time + consumed, count, ancestors, tuple(caches))
+        state = TransformerState(time + consumed, count, state.ancestors, tuple(caches))
         return hidden, self.average(weights), state
 
     def average(self, weights):

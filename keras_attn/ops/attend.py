@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.masks import as_mask
 
 LEAST_SCORE = -1e30
@@ -61,5 +62,5 @@ def attend(scores, values, mask=None, dropout=None):
     weights = attention_weights(scores, mask)
     used = weights if dropout is None else dropout(weights)
     values = ops.convert_to_tensor(values)
-    context = ops.matmul(ops.cast(used, keras.backend.standardize_dtype(values.dtype)), values)
-    return context, weights
+    dtype = keras.backend.standardize_dtype(values.dtype)
+    return batched_product(ops.cast(used, dtype), values, dtype), weights

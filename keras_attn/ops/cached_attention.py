@@ -2,7 +2,7 @@
 
 The K hypotheses of an example are neighbors among N = B·K rows. Each row owns a cache of L slots
 and writes the keys and values of its own steps there, where they stay. When hypothesis k goes on
-from another one, not the cache moves but an index: `ancestors[n, l]` says which of the K caches of
+from another one, not the cache moves but a mask: `ancestors[n, k, l]` says whether the kth cache of
 the example holds step l of hypothesis n. So a step attends over all K·L slots of its example.
 """
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from keras import ops
 
-from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.attend import attend, attention_weights
 from keras_attn.ops.linear import split_heads
 from keras_attn.ops.scores import scaled_dot_score
 
@@ -23,7 +23,8 @@ class NextSteps(NamedTuple):
         width: K.
         steps: P.
         places: int32 (N·P·H, 3). Row, head and slot of a cache where each step leaves its part.
-        mask: bool (B, K, 1, K·P, L). Which slots of the K caches of its example each step sees.
+        mask: bool (B, K, 1, K·P, L), (B, 1, P, L) where K is 1. Which slots of the K caches of its
+            example each step sees.
         real: bool (N·P, 1). Steps that leave something in the cache; None is all.
     """
 
@@ -43,8 +44,8 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
     """`NextSteps` of hypotheses.
 
     Args:
-        ancestors: int32 (N, L). Which of the K caches of the example holds each step; its own from
-            `time` on.
+        ancestors: bool (N, K, L). Whether each of the K caches of the example holds each step; its
+            own does from `time` on.
         time: int32 (N,). Steps consumed before.
         steps: int. P, steps consumed now; time + P ≤ L.
         batch: int. B.
@@ -62,14 +63,43 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
         (time[:, None] + ops.arange(steps, dtype="int32"))[:, :, None],
     )
     places = ops.stack([ops.broadcast_to(place, shape) for place in places], axis=-1)
-    mask = ops.transpose(ancestry_mask(ancestors, time, steps, batch), (0, 2, 1, 3))
     return NextSteps(
         batch,
-        hypotheses_of(rows, batch),
+        ancestors.shape[1],
         steps,
         ops.reshape(places, (-1, 3)),
-        mask[:, :, None],
+        _slots_mask(ancestors, time, steps, batch),
         None if real is None else ops.reshape(real, (-1, 1)),
+    )
+
+
+def own_caches(batch, width, length):
+    """`ancestors` of hypotheses that hold all of their steps themselves: bool (B·K, K, L).
+
+    Example:
+        >>> ops.convert_to_numpy(own_caches(1, 2, 3)).astype(int).tolist()
+        [[[1, 1, 1], [0, 0, 0]], [[0, 0, 0], [1, 1, 1]]]
+    """
+    own = ops.eye(width, dtype="bool")[None, :, :, None]
+    return ops.reshape(ops.broadcast_to(own, (batch, width, width, length)), (-1, width, length))
+
+
+def next_ancestors(ancestors, time, parents):
+    """`ancestors` when hypotheses go on from others, which have consumed equally many steps.
+
+    Args:
+        ancestors: bool (N, K, L).
+        time: int32 (N,). Steps consumed before.
+        parents: int32 (N,). Which of the N hypotheses each goes on from.
+
+    Returns:
+        bool (N, K, L).
+    """
+    _, width, length = ops.shape(ancestors)
+    before = ops.arange(length, dtype="int32") < time[:, None]
+    batch = hypotheses_of(ops.shape(time)[0], width)
+    return ops.where(
+        before[:, None, :], ops.take(ancestors, parents, axis=0), own_caches(batch, width, length)
     )
 
 
@@ -97,32 +127,16 @@ def write_slots(cache, update, steps):
     return ops.scatter_update(cache, steps.places, ops.reshape(update, (-1, cache.shape[-1])))
 
 
-def ancestry_mask(ancestors, time, steps, batch):
-    """Which slots of its example each of the next steps sees: its ancestors' and its own so far.
-
-    Args:
-        ancestors: int32 (N, L). Which of the K caches of the example holds each step.
-        time: int32 (N,). Steps consumed before.
-        steps: int. P, steps consumed now.
-        batch: int. B.
-
-    Returns:
-        bool (B, K·P, K, L).
-
-    Example:
-        >>> mask = ancestry_mask(ops.array([[1, 0, 0], [1, 1, 0]]), ops.array([1, 1]), 1, 1)
-        >>> ops.convert_to_numpy(mask).astype(int).tolist()
-        [[[[0, 1, 0], [1, 0, 0]], [[0, 0, 0], [1, 1, 0]]]]
-    """
-    length = ops.shape(ancestors)[-1]
-    width = hypotheses_of(ops.shape(time)[0], batch)
-    caches = ops.arange(width, dtype="int32")[:, None]
-    owned = ops.equal(ancestors[:, None, None, :], caches)
+def _slots_mask(ancestors, time, steps, batch):
+    """Which slots of its example each of the next steps sees: its ancestors' and its own so far."""
+    _, width, length = ops.shape(ancestors)
     last = time[:, None] + ops.arange(steps, dtype="int32")
     past = ops.arange(length, dtype="int32") <= last[:, :, None]
-    return ops.reshape(
-        ops.logical_and(owned, past[:, :, None, :]), (batch, width * steps, width, length)
-    )
+    if width == 1:
+        return past[:, None]
+    seen = ops.logical_and(ancestors[:, None], past[:, :, None, :])
+    seen = ops.reshape(seen, (batch, width * steps, width, length))
+    return ops.transpose(seen, (0, 2, 1, 3))[:, :, None]
 
 
 def attend_slots(query, keys, values, steps):
@@ -139,6 +153,8 @@ def attend_slots(query, keys, values, steps):
     Returns:
         context: (B, H, K·P, d_v), dtype of the values.
     """
+    if steps.width == 1:
+        return attend(scaled_dot_score(query, keys), values, steps.mask)[0]
     leading = steps.batch, steps.width, query.shape[1], ops.shape(steps.mask)[-1]
     keys, values = (ops.reshape(one, (*leading, one.shape[-1])) for one in (keys, values))
     weights = attention_weights(scaled_dot_score(query[:, None], keys), steps.mask, (-1, 1))

@@ -27,7 +27,7 @@ def linear(inputs, kernel, bias=None, units=None):
     rows = inputs if len(inputs.shape) == 2 else ops.reshape(inputs, (-1, inputs.shape[-1]))
     outputs = ops.matmul(rows, kernel)
     if bias is not None:
-        outputs = outputs + bias
+        outputs = ops.add(outputs, bias)  # Not "+": only this is fused with the product.
     if units is not None and units < kernel.shape[-1]:
         outputs = outputs[:, :units]
     if rows is inputs:
@@ -59,11 +59,16 @@ def split_heads(inputs, heads, batch=None, length=None):
     """(B, T, H·d) to (B, H, T, d); rows (B·T, H·d) where B and T are given."""
     if batch is None:
         batch, length, _ = ops.shape(inputs)
-    split = ops.reshape(inputs, (batch, length, heads, inputs.shape[-1] // heads))
+    units = inputs.shape[-1] // heads
+    if isinstance(length, int) and length == 1:
+        return ops.reshape(inputs, (-1, heads, 1, units))
+    split = ops.reshape(inputs, (batch, length, heads, units))
     return ops.transpose(split, (0, 2, 1, 3))
 
 
 def merge_heads(inputs):
     """(B, H, T, d) to rows (B·T, H·d)."""
-    units = inputs.shape[1] * inputs.shape[3]
-    return ops.reshape(ops.transpose(inputs, (0, 2, 1, 3)), (-1, units))
+    _, heads, length, units = inputs.shape
+    if length != 1:
+        inputs = ops.transpose(inputs, (0, 2, 1, 3))
+    return ops.reshape(inputs, (-1, heads * units))

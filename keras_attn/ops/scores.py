@@ -4,6 +4,8 @@ import math
 
 from keras import ops
 
+from keras_attn.ops.batched_product import batched_product
+
 
 def dot_score(query, keys):
     """score(q, k) = q · k.
@@ -17,7 +19,7 @@ def dot_score(query, keys):
 
     Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
     """
-    return ops.cast(ops.matmul(query, ops.swapaxes(keys, -1, -2)), "float32")
+    return batched_product(query, keys, "float32", transposed=True)
 
 
 def scaled_dot_score(query, keys):
@@ -27,7 +29,7 @@ def scaled_dot_score(query, keys):
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.1.
     """
-    return dot_score(query, keys) / math.sqrt(keys.shape[-1])
+    return dot_score(query * (1 / math.sqrt(keys.shape[-1])), keys)
 
 
 def multiplicative_score(query, keys, kernel):

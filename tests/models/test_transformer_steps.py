@@ -36,8 +36,10 @@ def check_states(found, expected):
     """Equal where a step can look: consumed slots of the caches, and the indices of these."""
     check(found.time, expected.time)
     check(found.count, expected.count)
-    real = np.arange(found.ancestors.shape[1]) < ops.convert_to_numpy(found.time)[:, None]
-    check(found.ancestors * real, expected.ancestors * real)
+    real = np.arange(found.ancestors.shape[2]) < ops.convert_to_numpy(found.time)[:, None]
+    for one in (found, expected):
+        assert ops.convert_to_numpy(one.ancestors).dtype == bool
+    check(found.ancestors & real[:, None], expected.ancestors & real[:, None])
     for one, other in zip(tree.flatten(found.caches), tree.flatten(expected.caches)):
         check(one * real[:, None, :, None], other * real[:, None, :, None])
 
@@ -88,6 +90,8 @@ def gathered(model, state, parents):
     caches = state.caches
     ancestors = ops.convert_to_numpy(state.ancestors)
     first = np.arange(len(rows))[:, None] // width * width
+    assert (ancestors.sum(axis=1) == 1).all()
+    ancestors = ancestors.argmax(axis=1)
     slots = np.arange(ancestors.shape[1])
     caches = tree.map_structure(
         lambda leaf: np.moveaxis(
@@ -97,7 +101,7 @@ def gathered(model, state, parents):
     )
     own = np.broadcast_to(np.tile(np.arange(width), batch_size)[:, None], ancestors.shape)
     time, count = (ops.convert_to_numpy(one)[rows] for one in (state.time, state.count))
-    own = own.astype("int32")
+    own = own[:, None, :] == np.arange(width)[:, None]
     return state._replace(time=time, count=count, ancestors=own, caches=caches)
 
 
