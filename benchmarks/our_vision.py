@@ -50,10 +50,13 @@ def captioning(task):
     """The works of a captioner, by name; every caption has its greatest length."""
     model = captioner_of(task)
 
+    # A batch of any size, as in an exported model.
+    signature = [tf.TensorSpec((None, task.size, task.size, 3), tf.uint8)]
+
     def work(beams, batch):
         strategy = Beam(beams) if beams > 1 else Greedy()
 
-        @tf.function(input_signature=[tf.TensorSpec((batch, task.size, task.size, 3), tf.uint8)])
+        @tf.function(input_signature=signature)
         def captions(images):
             limits = [MinimumLength(task.length)]
             return decode(model, images, strategy, task.length, False, limits).tokens

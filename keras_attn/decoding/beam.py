@@ -10,6 +10,7 @@ from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
 from keras_attn.decoding.pool import Pool
+from keras_attn.ops.take_by_row import take_by_row
 
 
 class BeamState(NamedTuple):
@@ -85,12 +86,12 @@ class Beam:
         totals = ops.reshape(ops.repeat(state.alive, each, axis=1) + values, (-1, width * each))
         best, place = ops.top_k(totals, 2 * width)
         place = ops.cast(place, "int32")
-        values, tokens = (ops.take_along_axis(one, place, axis=1) for one in (values, tokens))
+        values, tokens = (take_by_row(one, place) for one in (values, tokens))
         parents, ends = place // each, ops.equal(tokens, END_ID)
         state = self._collect(state, best, ends, parents, values, time)
         alive, rank = ops.top_k(ops.where(ends, 2 * DEAD, best), width)
         rank = ops.cast(rank, "int32")
-        chosen = (ops.take_along_axis(one, rank, axis=1) for one in (tokens, values, parents))
+        chosen = (take_by_row(one, rank) for one in (tokens, values, parents))
         return state._replace(alive=alive), Selection(*chosen)
 
     def _collect(self, state, best, ends, parents, values, time):

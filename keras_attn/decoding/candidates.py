@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, START_ID
+from keras_attn.ops.take_by_row import take_by_row
 from keras_attn.ops.top_k import few_greatest
 
 DEAD = -1e9
@@ -35,7 +36,7 @@ class Candidates(NamedTuple):
         beyond = min(count + 2, self.vocabulary)
         values, tokens = few_greatest(self.log_probabilities, beyond)
         values, place = ops.top_k(_without(tokens, values), min(count, self.vocabulary))
-        return values, ops.take_along_axis(tokens, ops.cast(place, "int32"), axis=1)
+        return values, take_by_row(tokens, ops.cast(place, "int32"))
 
     def all(self):
         """float32 (N, V), log-probabilities in the order of the vocabulary."""

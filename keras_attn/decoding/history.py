@@ -7,6 +7,7 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.ops.scan import scan
 from keras_attn.ops.step_buffer import begin_buffer, stack_steps, write_step
+from keras_attn.ops.take_by_row import take_by_row
 
 
 class Selection(NamedTuple):
@@ -109,7 +110,7 @@ class History(NamedTuple):
         def step(carry, inputs):
             (slot,) = carry
             parents, going_on = inputs
-            parent = ops.where(going_on, ops.take_along_axis(parents, slot, axis=1), slot)
+            parent = ops.where(going_on, take_by_row(parents, slot), slot)
             return (parent,), (slot, parent)
 
         backwards = (ops.flip(self.parents, 0), ops.flip(before, 0))

@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_attn.contracts import PAD_ID, DecodeResult
 from keras_attn.decoding.candidates import DEAD
+from keras_attn.ops.take_by_row import take_by_row
 
 
 class Pool(NamedTuple):
@@ -75,4 +76,4 @@ class Pool(NamedTuple):
 
     def _chosen(self, rank):
         rank = ops.cast(rank, "int32")
-        return Pool(*(ops.take_along_axis(one, rank, axis=1) for one in self))
+        return Pool(*(take_by_row(one, rank) for one in self))

@@ -9,6 +9,7 @@ from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
 from keras_attn.ops.counter_random import counter_uniform
+from keras_attn.ops.take_by_row import take_by_row
 
 
 class SamplingState(NamedTuple):
@@ -119,8 +120,8 @@ class Sampling:
             cumulative = ops.cumsum(shares, axis=-1)
         place = _first_above(cumulative, uniform * cumulative[:, -1:], shares > 0)
         if self.top_k is not None or self.top_p < 1:
-            return ops.take_along_axis(tokens, place, 1), ops.take_along_axis(values, place, 1)
-        return place, ops.take_along_axis(values, place, axis=1)
+            return take_by_row(tokens, place), take_by_row(values, place)
+        return place, take_by_row(values, place)
 
     def done(self, state, time, length):
         """bool scalar: whether every sample is finished."""
@@ -130,7 +131,8 @@ class Sampling:
         """`DecodeResult` with n samples, the most probable first."""
         scores, rank = ops.top_k(state.score, self.n)
         tokens, token_scores, weights = (
-            None if one is None else _ranked(one, rank) for one in history.as_written()
+            None if one is None else take_by_row(one, ops.cast(rank, "int32"))
+            for one in history.as_written()
         )
         lengths = ops.sum(ops.cast(ops.not_equal(tokens, PAD_ID), "int32"), axis=-1)
         return DecodeResult(tokens, lengths, scores, token_scores, weights)
@@ -146,9 +148,3 @@ def _first_above(cumulative, threshold, possible):
     above = ops.where(cumulative > threshold, 2 * length - place, place)
     found = ops.max(ops.where(possible, above, 0), axis=-1, keepdims=True)
     return ops.where(found > length, 2 * length - found, found)
-
-
-def _ranked(values, rank):
-    """values (B, K, ...) in the order of rank (B, K)."""
-    rank = ops.reshape(ops.cast(rank, "int32"), (*ops.shape(rank), *[1] * (len(values.shape) - 2)))
-    return ops.take_along_axis(values, rank, axis=1)

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.linear import EXTRA, linear, loop_kernel
+from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
 ACTIVATIONS = (RELU, GELU, GELU_TANH)
@@ -101,12 +101,10 @@ class FeedForward(keras.layers.Layer):
 
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""
-        units = inputs.shape[-1]
-        rows = ops.reshape(inputs, (-1, units))
-        hidden = _FUNCTIONS[self.activation](linear(rows, kernels.hidden, kernels.hidden_bias))
-        hidden = self.hidden_dropout(hidden, training=training)
-        outputs = linear(hidden, kernels.output, kernels.output_bias, units)
-        return ops.reshape(outputs, ops.shape(inputs))
+        hidden = linear(as_rows(inputs), kernels.hidden, kernels.hidden_bias)
+        hidden = self.hidden_dropout(_FUNCTIONS[self.activation](hidden), training=training)
+        outputs = linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
+        return rows_as(inputs, outputs)
 
     def call(self, inputs, training=None):
         return self.apply(inputs, self.kernels(), training)

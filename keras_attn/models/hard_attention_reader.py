@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
+from keras_attn.ops.take_by_row import take_by_row
 
 EXPECTED = -1
 """In place of a sampled location: the step took the expectation over all locations."""
@@ -92,8 +93,8 @@ class HardAttentionReader(AttentionReader):
 
     def _looked_at(self, features, hidden, location):
         """Gated features (N, D) of one location (N,) for every hypothesis."""
-        locations = ops.reshape(location, (ops.shape(features)[0], -1, 1))
-        found = ops.take_along_axis(features, ops.cast(locations, "int32"), axis=1)
+        locations = ops.reshape(location, (ops.shape(features)[0], -1))
+        found = take_by_row(features, ops.cast(locations, "int32"))
         return self._gated(hidden, ops.reshape(found, (-1, features.shape[-1])))
 
     def objective(self, log_likelihood, weights, locations, real):

@@ -68,7 +68,7 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
         ancestors.shape[1],
         steps,
         ops.reshape(places, (-1, 3)),
-        _slots_mask(ancestors, time, steps, batch),
+        _slots_mask(ancestors, time, steps),
         None if real is None else ops.reshape(real, (-1, 1)),
     )
 
@@ -127,7 +127,7 @@ def write_slots(cache, update, steps):
     return ops.scatter_update(cache, steps.places, ops.reshape(update, (-1, cache.shape[-1])))
 
 
-def _slots_mask(ancestors, time, steps, batch):
+def _slots_mask(ancestors, time, steps):
     """Which slots of its example each of the next steps sees: its ancestors' and its own so far."""
     _, width, length = ops.shape(ancestors)
     last = time[:, None] + ops.arange(steps, dtype="int32")
@@ -135,7 +135,7 @@ def _slots_mask(ancestors, time, steps, batch):
     if width == 1:
         return past[:, None]
     seen = ops.logical_and(ancestors[:, None], past[:, :, None, :])
-    seen = ops.reshape(seen, (batch, width * steps, width, length))
+    seen = ops.reshape(seen, (-1, width * steps, width, length))
     return ops.transpose(seen, (0, 2, 1, 3))[:, :, None]
 
 
@@ -155,7 +155,7 @@ def attend_slots(query, keys, values, steps):
     """
     if steps.width == 1:
         return attend(scaled_dot_score(query, keys), values, steps.mask)[0]
-    leading = steps.batch, steps.width, query.shape[1], ops.shape(steps.mask)[-1]
+    leading = -1, steps.width, query.shape[1], ops.shape(steps.mask)[-1]
     keys, values = (ops.reshape(one, (*leading, one.shape[-1])) for one in (keys, values))
     weights = attention_weights(scaled_dot_score(query[:, None], keys), steps.mask, (-1, 1))
     return ops.sum(ops.matmul(ops.cast(weights, values.dtype), values), axis=1)

@@ -24,15 +24,24 @@ def linear(inputs, kernel, bias=None, units=None):
         >>> tuple(linear(ops.ones((2, 3, 5)), ops.ones((5, 7))).shape)
         (2, 3, 7)
     """
-    rows = inputs if len(inputs.shape) == 2 else ops.reshape(inputs, (-1, inputs.shape[-1]))
-    outputs = ops.matmul(rows, kernel)
+    outputs = ops.matmul(as_rows(inputs), kernel)
     if bias is not None:
         outputs = ops.add(outputs, bias)  # Not "+": only this is fused with the product.
     if units is not None and units < kernel.shape[-1]:
         outputs = outputs[:, :units]
-    if rows is inputs:
-        return outputs
-    return ops.reshape(outputs, (*tuple(ops.shape(inputs))[:-1], outputs.shape[-1]))
+    return rows_as(inputs, outputs)
+
+
+def as_rows(inputs):
+    """(..., D) to rows (R, D)."""
+    return inputs if len(inputs.shape) == 2 else ops.reshape(inputs, (-1, inputs.shape[-1]))
+
+
+def rows_as(inputs, rows):
+    """Rows (R, E), made of those of `inputs`, (..., D), to (..., E)."""
+    if len(inputs.shape) == 2:
+        return rows
+    return ops.reshape(rows, (*tuple(ops.shape(inputs))[:-1], rows.shape[-1]))
 
 
 def loop_kernel(kernel, rows=0):
@@ -62,7 +71,7 @@ def split_heads(inputs, heads, batch=None, length=None):
     units = inputs.shape[-1] // heads
     if isinstance(length, int) and length == 1:
         return ops.reshape(inputs, (-1, heads, 1, units))
-    split = ops.reshape(inputs, (batch, length, heads, units))
+    split = ops.reshape(inputs, (-1 if isinstance(length, int) else batch, length, heads, units))
     return ops.transpose(split, (0, 2, 1, 3))
 
 

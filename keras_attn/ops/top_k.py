@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.take_by_row import take_by_row
+
 BLOCK = 32
 
 
@@ -35,12 +37,11 @@ def _greatest_in_blocks(values, count, blocks):
     missing = blocks * BLOCK - values.shape[-1]
     if missing:
         values = ops.pad(values, ((0, 0), (0, missing)), constant_values=float("-inf"))
-    maxima = ops.max(ops.reshape(values, (-1, blocks, BLOCK)), axis=-1)
-    _, chosen = ops.top_k(maxima, count)
+    values = ops.reshape(values, (-1, blocks, BLOCK))
+    _, chosen = ops.top_k(ops.max(values, axis=-1), count)
     chosen = ops.sort(ops.cast(chosen, "int32"), axis=-1)
-    rows = ops.arange(ops.shape(values)[0], dtype="int32")[:, None] * blocks
-    found = ops.take(ops.reshape(values, (-1, BLOCK)), rows + chosen, axis=0)
+    found = take_by_row(values, chosen)
     index = chosen[..., None] * BLOCK + ops.arange(BLOCK, dtype="int32")
     greatest, place = ops.top_k(ops.reshape(found, (-1, count * BLOCK)), count)
     index = ops.reshape(index, (-1, count * BLOCK))
-    return greatest, ops.take_along_axis(index, ops.cast(place, "int32"), axis=1)
+    return greatest, take_by_row(index, ops.cast(place, "int32"))

@@ -1,0 +1,32 @@
+"""Choices of each row's own.
+
+Backend kernel: `keras.ops.take_along_axis` is 24 operations of a TensorFlow graph whose batch size
+is unknown, which a decoding loop would do many times a step; `tf.gather` is one.
+"""
+
+import keras
+from keras import ops
+
+
+def take_by_row(values, places):
+    """values[b, places[b, i]] for every row b.
+
+    Args:
+        values: tensor (B, M, ...).
+        places: int32 (B, n), 0 to M − 1.
+
+    Returns:
+        (B, n, ...).
+
+    Example:
+        >>> found = take_by_row(ops.array([[2, 3, 5], [7, 11, 13]]), ops.array([[2], [0]]))
+        >>> ops.convert_to_numpy(found).tolist()
+        [[5], [7]]
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.gather(values, places, batch_dims=1)
+    trailing = len(values.shape) - 2
+    places = ops.reshape(places, (*ops.shape(places), *[1] * trailing))
+    return ops.take_along_axis(values, places, axis=1)
