@@ -14,11 +14,22 @@ from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
+from keras_attn.layers.spatial_transformer import SpatialTransformer
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
+from keras_attn.layers.transforms import (
+    Affine,
+    AttentionWindow,
+    Projective,
+    Similarity,
+    ThinPlateSpline,
+    Translation,
+)
 
 __all__ = [
     "AdditiveAttention",
+    "Affine",
+    "AttentionWindow",
     "DotAttention",
     "FeedForward",
     "GeneralAttention",
@@ -28,10 +39,15 @@ __all__ = [
     "MultiplicativeAttention",
     "NextSource",
     "PatchEncoder",
+    "Projective",
     "RestrictedSelfAttention",
     "ScaledDotAttention",
     "ScaledEmbedding",
+    "Similarity",
     "SinusoidalPositions",
+    "SpatialTransformer",
+    "ThinPlateSpline",
     "TransformerDecoderBlock",
     "TransformerEncoderBlock",
+    "Translation",
 ]

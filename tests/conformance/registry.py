@@ -21,6 +21,8 @@ from keras_attn.layers import (
     ScaledDotAttention,
     ScaledEmbedding,
     SinusoidalPositions,
+    SpatialTransformer,
+    ThinPlateSpline,
     TransformerDecoderBlock,
     TransformerEncoderBlock,
 )
@@ -82,6 +84,12 @@ class Case:
 def _decoder(reader, **kwargs):
     sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
     return CaptionDecoder(sizes, reader, **kwargs)
+
+
+def _spatial_transformer(**kwargs):
+    localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
+    options = ((3, 5), "nearest", "border", True, True, 0.7, "he_normal", "channels_first", True)
+    return SpatialTransformer(localization, ThinPlateSpline(2, 3), *options, **kwargs)
 
 
 TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
@@ -175,6 +183,7 @@ CASES = {
         DECODER_INPUTS,
         integers=((1, 13),),
     ),
+    "spatial_transformer": Case(_spatial_transformer, ((2, 3, 11, 13),)),
     "small_conv": Case(
         lambda **k: SmallConvEncoder((3, 5), (2, 3), 5, False, **k), ((2, 11, 13, 3),)
     ),

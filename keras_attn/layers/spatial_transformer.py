@@ -1,0 +1,200 @@
+"""The spatial transformer."""
+
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attn.layers.transforms import Transform
+from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, check_choice, sample
+from keras_attn.ops.sampling_grids import target_points
+
+CHANNELS = ("channels_last", "channels_first")
+
+
+class Transformed(NamedTuple):
+    """What a `SpatialTransformer` read, and where.
+
+    Attributes:
+        images: (B, height, width, C), or (B, C, height, width), compute dtype.
+        theta: float32 (B, parameters of the transform).
+        grid: float32 (B, height, width, 2), points as in `sampling_grids`.
+    """
+
+    images: Any
+    theta: Any
+    grid: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class SpatialTransformer(keras.layers.Layer):
+    """Looks at a picture, chooses a transform and reads the picture through it.
+
+        θ = θ_identity + W f(U) + b,  V = sample(U, T_θ(G))
+
+    W and b begin at 0: the layer begins as the identity, and learns by the gradient through where
+    it reads. It takes feature maps as it takes pictures, and may be used in any depth and number.
+
+    Args:
+        localization: Keras layer or model, f: what it makes of the images, (B, …), is flattened;
+            the product with W and the sum are this layer's own, in float32.
+        transform: `Transform`, such as `Affine()` or `ThinPlateSpline(4, 4)`.
+        output_size: (height, width) in pixels, or None for the images' own.
+        interpolation: "bilinear" or "nearest", see `sample`; θ does not learn by the nearest.
+        padding: "zeros", "border" or "reflection", see `sample`.
+        align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels.
+        learned_grid: bool. Whether the points G, which begin as the output's pixels, are weights.
+        bound: float > 0 or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound) instead, at
+            most this far from the identity in each number.
+        kernel_initializer: Keras initializer of W; by default θ begins at the identity.
+        data_format: "channels_last" or "channels_first"; None is Keras' setting.
+        return_grid: bool. Whether the call returns all of `Transformed`.
+
+    Call arguments:
+        images: float (B, H, W, C), or (B, C, H, W); H and W ≥ 2, known when the layer is built.
+        training: bool, for f.
+
+    Returns:
+        (B, height, width, C), or (B, C, height, width), compute dtype; `Transformed` where
+        `return_grid`. Places are computed in float32 under any precision.
+
+    Raises:
+        ValueError: no `Transform`; an unknown interpolation, padding or data format; a size < 1;
+            a bound ≤ 0; images that `sample` refuses.
+
+    Example:
+        >>> from keras_attn.layers.transforms import Affine
+        >>> f = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "relu")])
+        >>> layer = SpatialTransformer(f, Affine(), output_size=(3, 7))
+        >>> tuple(layer(ops.ones((2, 11, 13, 5))).shape)
+        (2, 3, 7, 5)
+
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3. Differs: θ is the identity's plus what is
+    learned, so that weight decay or a bound draws it towards the identity.
+    """
+
+    def __init__(
+        self,
+        localization,
+        transform,
+        output_size=None,
+        interpolation=BILINEAR,
+        padding=ZEROS,
+        align_corners=False,
+        learned_grid=False,
+        bound=None,
+        kernel_initializer="zeros",
+        data_format=None,
+        return_grid=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if not isinstance(transform, Transform):
+            raise ValueError(
+                "Expected a Transform, such as Affine() or ThinPlateSpline(4, 4). "
+                f"Received: transform={transform!r}"
+            )
+        if not callable(localization):
+            raise ValueError(
+                f"Expected a layer or a model. Received: localization={localization!r}"
+            )
+        data_format = data_format or keras.config.image_data_format()
+        check_choice("interpolation", interpolation, INTERPOLATIONS)
+        check_choice("padding", padding, PADDINGS)
+        check_choice("data_format", data_format, CHANNELS)
+        if bound is not None and not 0 < bound < float("inf"):
+            raise ValueError(f"Expected a finite bound > 0 or None. Received: bound={bound}")
+        if output_size is not None:
+            target_points(*output_size)  # Refuses what is no size.
+        self.localization, self.transform = localization, transform
+        self.output_size = None if output_size is None else tuple(output_size)
+        self.interpolation, self.padding = interpolation, padding
+        self.align_corners, self.learned_grid = bool(align_corners), bool(learned_grid)
+        self.bound, self.data_format, self.return_grid = bound, data_format, bool(return_grid)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.head = keras.layers.Dense(
+            transform.parameters,
+            kernel_initializer=self.kernel_initializer,
+            name="head",
+            dtype="float32",
+        )
+        self.flatten = keras.layers.Flatten(name="flatten", dtype="float32")
+
+    def build(self, images_shape):
+        if not self.localization.built:
+            self.localization.build(images_shape)
+        found = self.localization.compute_output_shape(images_shape)
+        self.head.build((None, int(np.prod(found[1:]))))
+        if self.learned_grid:
+            points = self._target(images_shape)
+            self.points = self.add_weight(
+                shape=points.shape,
+                initializer=lambda shape, dtype=None: ops.convert_to_tensor(points, dtype),
+                name="points",
+                dtype="float32",
+                autocast=False,
+            )
+
+    def _target(self, images_shape):
+        """The output's pixels, NumPy (height, width, 2)."""
+        first = 1 if self.data_format == CHANNELS[0] else 2
+        size = self.output_size or tuple(images_shape[first : first + 2])
+        return target_points(*size, self.align_corners)
+
+    def call(self, images, training=None):
+        theta = self._theta(images, training)
+        points = self.points if self.learned_grid else self._target(images.shape)
+        grid = self.transform.grid(theta, points)
+        read = sample(
+            self._moved(images, -1), grid, self.interpolation, self.padding, self.align_corners
+        )
+        found = Transformed(self._moved(read, 1), theta, grid)
+        return found if self.return_grid else found.images
+
+    def _theta(self, images, training):
+        """float32 (B, parameters)."""
+        chosen = self.head(self.flatten(self.localization(images, training=training)))
+        if self.bound is not None:
+            chosen = self.bound * ops.tanh(chosen / self.bound)
+        return self.transform.identity() + chosen
+
+    def _moved(self, images, axis):
+        """With the channels moved to the end, or to axis 1 again, where they come first."""
+        if self.data_format == CHANNELS[0]:
+            return images
+        return ops.moveaxis(images, 1 if axis == -1 else -1, axis)
+
+    def compute_output_shape(self, images_shape):
+        height, width = self._target(images_shape).shape[:2]
+        if self.data_format == CHANNELS[0]:
+            images = (images_shape[0], height, width, images_shape[-1])
+        else:
+            images = (images_shape[0], images_shape[1], height, width)
+        if not self.return_grid:
+            return images
+        batch = images_shape[0]
+        return Transformed(images, (batch, self.transform.parameters), (batch, height, width, 2))
+
+    def get_config(self):
+        config = {
+            "localization": keras.saving.serialize_keras_object(self.localization),
+            "transform": keras.saving.serialize_keras_object(self.transform),
+            "output_size": self.output_size,
+            "interpolation": self.interpolation,
+            "padding": self.padding,
+            "align_corners": self.align_corners,
+            "learned_grid": self.learned_grid,
+            "bound": self.bound,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "data_format": self.data_format,
+            "return_grid": self.return_grid,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        for name in ("localization", "transform"):
+            config[name] = keras.saving.deserialize_keras_object(config[name])
+        return cls(**config)

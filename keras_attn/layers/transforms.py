@@ -1,0 +1,146 @@
+"""The families of maps that a `SpatialTransformer` chooses from.
+
+Each has `parameters`, the width of θ; `identity()`, θ of the map that reads every point at its own
+place, NumPy float32; and `grid(theta, points)`, from θ (B, parameters) to a grid as in
+`keras_attn.ops.sampling_grids`, where the formulas are.
+"""
+
+from dataclasses import asdict, dataclass
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.sampling_grids import (
+    affine_grid,
+    attention_grid,
+    projective_grid,
+    similarity_grid,
+    target_points,
+    thin_plate_spline_grid,
+    translation_grid,
+)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Abstract: a family of maps."""
+
+    @property
+    def parameters(self):
+        """Width of θ."""
+        return len(self.identity())
+
+    def identity(self):
+        """θ of the identity, NumPy float32 (parameters,)."""
+        raise NotImplementedError
+
+    def grid(self, theta, points):
+        """float32 (B, height, width, 2) from θ (B, parameters) and points (height, width, 2)."""
+        raise NotImplementedError
+
+    def get_config(self):
+        """The constructor's arguments."""
+        return asdict(self)
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of `get_config`."""
+        return cls(**config)
+
+
+def _numbers(*values):
+    return np.array(values, "float32")
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Translation(Transform):
+    """θ = (t_x, t_y): moved, as `translation_grid`."""
+
+    def identity(self):
+        return _numbers(0, 0)
+
+    def grid(self, theta, points):
+        return translation_grid(theta, points)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class AttentionWindow(Transform):
+    """θ = (s, t_x, t_y): an upright window, as `attention_grid`."""
+
+    def identity(self):
+        return _numbers(1, 0, 0)
+
+    def grid(self, theta, points):
+        return attention_grid(theta, points)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Similarity(Transform):
+    """θ = (s, α, t_x, t_y): scaled, turned and moved, as `similarity_grid`."""
+
+    def identity(self):
+        return _numbers(1, 0, 0, 0)
+
+    def grid(self, theta, points):
+        return similarity_grid(theta, points)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Affine(Transform):
+    """θ is a matrix (2, 3) row by row, as `affine_grid`."""
+
+    def identity(self):
+        return _numbers(1, 0, 0, 0, 1, 0)
+
+    def grid(self, theta, points):
+        return affine_grid(ops.reshape(theta, (-1, 2, 3)), points)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Projective(Transform):
+    """θ is a matrix (3, 3) row by row without its last number, 1, as `projective_grid`."""
+
+    def identity(self):
+        return _numbers(1, 0, 0, 0, 1, 0, 0, 0)
+
+    def grid(self, theta, points):
+        return projective_grid(theta, points)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+@dataclass(frozen=True)
+class ThinPlateSpline(Transform):
+    """θ has (x, y) for each point of a lattice over the output: where it reads.
+
+    The lattice's outermost points lie on the output's edges; between them, and with the least
+    bending, `thin_plate_spline_grid` reads.
+
+    Args:
+        rows: int ≥ 2.
+        columns: int ≥ 2.
+
+    Raises:
+        ValueError: fewer than 2 rows or columns.
+    """
+
+    rows: int = 4
+    columns: int = 4
+
+    def __post_init__(self):
+        for name, count in asdict(self).items():
+            check_width(name, count)
+            if count < 2:
+                raise ValueError(f"Expected {name} >= 2. Received: {name}={count}")
+
+    def control(self):
+        """The lattice, NumPy float32 (rows · columns, 2), row by row."""
+        return target_points(self.rows, self.columns, align_corners=True).reshape(-1, 2)
+
+    def identity(self):
+        return self.control().reshape(-1)
+
+    def grid(self, theta, points):
+        theta = ops.reshape(theta, (-1, self.rows * self.columns, 2))
+        return thin_plate_spline_grid(theta, self.control(), points)

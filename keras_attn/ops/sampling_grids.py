@@ -1,0 +1,232 @@
+"""Where a spatial transformer reads: a point of its input for every point of its output.
+
+Points are (x, y), x to the right and y down, as parts of the picture: its outer edges lie at −1 and
+1, or, with `align_corners`, the centers of its outermost pixels do. A grid is float32
+(B, height, width, 2), and every computation is in float32, whatever comes in.
+
+θ is said to be wrong as early as it is known: its shape at once, its numbers where they are known
+outside a graph. Inside one, `sample` reads nothing for a point that is no number.
+"""
+
+import numpy as np
+from keras import ops
+
+from keras_attn.ops.known_values import known_values
+
+LEAST_DEPTH = 1e-6
+LEAST_SQUARE = 1e-30
+SINGULAR = 1e-6
+
+
+def target_points(height, width, align_corners=False):
+    """The points of an output's pixels, row by row: NumPy float32 (height, width, 2).
+
+    Args:
+        height: int > 0.
+        width: int > 0.
+        align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels, instead of
+            their outer edges. One pixel lies at 0.
+
+    Raises:
+        ValueError: a size < 1.
+
+    Example:
+        >>> target_points(1, 2).tolist()
+        [[[-0.5, 0.0], [0.5, 0.0]]]
+    """
+    if not all(isinstance(one, int) and one > 0 for one in (height, width)):
+        raise ValueError(f"Expected an output of (height, width) > 0. Received: {(height, width)}")
+    columns, rows = (_along(one, align_corners) for one in (width, height))
+    return np.stack(np.meshgrid(columns, rows), axis=-1).astype("float32")
+
+
+def _along(count, align_corners):
+    if align_corners:
+        return np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
+    return (2 * np.arange(count) + 1) / count - 1
+
+
+def affine_grid(theta, points):
+    """Reads at θ [x, y, 1]ᵀ.
+
+    Args:
+        theta: float (B, 2, 3).
+        points: float (height, width, 2), such as `target_points`.
+
+    Returns:
+        float32 (B, height, width, 2).
+
+    Raises:
+        ValueError: another shape of θ; a number that is not finite.
+
+    Example:
+        >>> grid = affine_grid([[[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]]], target_points(1, 2))
+        >>> ops.convert_to_numpy(grid).tolist()
+        [[[[0.0, 0.0], [1.0, 0.0]]]]
+
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, (1).
+    """
+    theta, points = _checked(theta, (2, 3)), ops.cast(points, "float32")
+    flat = ops.reshape(points, (-1, 2))
+    read = ops.matmul(flat, ops.swapaxes(theta[:, :, :2], 1, 2)) + theta[:, None, :, 2]
+    return ops.reshape(read, (-1, *points.shape))
+
+
+def translation_grid(theta, points):
+    """Reads at [x + t_x, y + t_y].
+
+    Args:
+        theta: float (B, 2). t_x and t_y.
+        points: as in `affine_grid`.
+
+    Returns and raises as `affine_grid`.
+    """
+    return ops.cast(points, "float32") + _checked(theta, (2,))[:, None, None, :]
+
+
+def attention_grid(theta, points):
+    """Reads at [s x + t_x, s y + t_y]: a window of the picture, upright and of its proportions.
+
+    Args:
+        theta: float (B, 3). s, t_x and t_y.
+        points: as in `affine_grid`.
+
+    Returns and raises as `affine_grid`.
+
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, (2).
+    """
+    theta = _checked(theta, (3,))[:, None, None, :]
+    return ops.cast(points, "float32") * theta[..., :1] + theta[..., 1:]
+
+
+def similarity_grid(theta, points):
+    """Reads at s R(α) [x, y]ᵀ + t: scaled, turned clockwise on the screen by α, and moved.
+
+    Args:
+        theta: float (B, 4). s, α in radians, t_x and t_y.
+        points: as in `affine_grid`.
+
+    Returns and raises as `affine_grid`.
+    """
+    scale, angle, right, down = ops.unstack(_checked(theta, (4,)), axis=1)
+    cosine, sine = scale * ops.cos(angle), scale * ops.sin(angle)
+    rows = ops.stack([cosine, -sine, right, sine, cosine, down], axis=1)
+    return affine_grid(ops.reshape(rows, (-1, 2, 3)), points)
+
+
+def projective_grid(theta, points):
+    """Reads at [x', y'] / w', with [x', y', w']ᵀ = H [x, y, 1]ᵀ and H's last number 1.
+
+    Where |w'| < 10⁻⁶, on the horizon, w' counts as 10⁻⁶ with its sign.
+
+    Args:
+        theta: float (B, 8). H row by row, without the last number.
+        points: as in `affine_grid`.
+
+    Returns:
+        As `affine_grid`.
+
+    Raises:
+        ValueError: as `affine_grid`; an H that has no inverse (|det H| < 10⁻⁶).
+    """
+    theta, points = _checked(theta, (8,)), ops.cast(points, "float32")
+    _check_inverse(theta)
+    flat = ops.reshape(points, (-1, 2))
+    read = affine_grid(ops.reshape(theta[:, :6], (-1, 2, 3)), points)
+    depth = ops.matmul(theta[:, 6:], ops.transpose(flat)) + 1.0
+    near = ops.where(depth < 0, -LEAST_DEPTH, LEAST_DEPTH)
+    depth = ops.where(ops.abs(depth) < LEAST_DEPTH, near, depth)
+    return read / ops.reshape(depth, (-1, *points.shape[:2], 1))
+
+
+def _check_inverse(theta):
+    values = known_values(theta)
+    if values is None:
+        return
+    matrices = np.concatenate([values, np.ones_like(values[:, :1])], axis=1).reshape(-1, 3, 3)
+    determinants = np.linalg.det(matrices.astype("float64"))
+    for row in np.flatnonzero(np.abs(determinants) < SINGULAR):
+        raise ValueError(
+            f"Expected projective matrices with an inverse. Received: theta[{row}] with "
+            f"determinant {determinants[row]:.2g}"
+        )
+
+
+def thin_plate_spline_grid(theta, control, points):
+    """Reads at the smoothest map that takes every control point c_k to θ_k.
+
+        T(p) = a_0 + a_1 x + a_2 y + Σ_k w_k U(|p − c_k|),  U(r) = r² log r²
+
+    with Σ w_k = 0 and Σ w_k c_k = 0. Points that are NumPy arrays make the map from θ to the grid
+    one product with a constant matrix.
+
+    Args:
+        theta: float (B, K, 2). Where each control point reads.
+        control: NumPy float (K, 2). Points of the output, no three of them in a line being too few.
+        points: as in `affine_grid`.
+
+    Returns:
+        As `affine_grid`. Values and gradients are finite where a point is a control point.
+
+    Raises:
+        ValueError: as `affine_grid`; control points that are all in a line, or one twice.
+
+    Source: Bookstein 1989, doi:10.1109/34.24792; Jaderberg et al. 2015, arXiv:1506.02025, 3.2.
+    """
+    solution = spline_solution(control)
+    theta = _checked(theta, (len(control), 2))
+    shape = tuple(points.shape)
+    if isinstance(points, np.ndarray):
+        basis = _spline_basis(np, points.reshape(-1, 2).astype("float64"), control)
+        matrix = ops.convert_to_tensor((basis @ solution).astype("float32"))
+    else:
+        flat = ops.reshape(ops.cast(points, "float32"), (-1, 2))
+        basis = _spline_basis(ops, flat, np.asarray(control, "float32"))
+        matrix = ops.matmul(basis, ops.convert_to_tensor(solution.astype("float32")))
+    return ops.reshape(ops.matmul(matrix, theta), (-1, *shape))
+
+
+def spline_solution(control):
+    """Weights and affine part of the spline, as a matrix on θ: NumPy float64 (K + 3, K).
+
+    Raises:
+        ValueError: as `thin_plate_spline_grid`.
+    """
+    control = np.asarray(control, "float64")
+    count = len(control)
+    system = np.zeros((count + 3, count + 3))
+    basis = _spline_basis(np, control, control)
+    system[:count], system[count:, :count] = basis, basis[:, count:].T
+    if np.linalg.matrix_rank(system) < count + 3:
+        raise ValueError(
+            "Expected control points that are different and not all in a line. "
+            f"Received: control={control.tolist()}"
+        )
+    return np.linalg.inv(system)[:, :count]
+
+
+def _spline_basis(numbers, points, control):
+    """[U(|p − c_1|), …, U(|p − c_K|), 1, x, y] of points (N, 2): (N, K + 3), by `np` or `ops`."""
+    squares = numbers.sum(numbers.square(points[:, None, :] - control[None]), axis=-1)
+    bent = squares * numbers.log(numbers.maximum(squares, LEAST_SQUARE))
+    return numbers.concatenate([bent, numbers.ones_like(points[:, :1]), points], axis=1)
+
+
+def _checked(theta, shape):
+    """θ as float32 (B, *shape).
+
+    Raises:
+        ValueError: another shape, or, where numbers are known, one that is not finite.
+    """
+    theta = ops.convert_to_tensor(theta)
+    if tuple(theta.shape[1:]) != shape or len(theta.shape) != len(shape) + 1:
+        wanted = ", ".join(map(str, shape))
+        raise ValueError(
+            f"Expected theta of shape (B, {wanted}). Received: shape={tuple(theta.shape)}"
+        )
+    theta = ops.cast(theta, "float32")
+    values = known_values(theta)
+    if values is not None and not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise ValueError(f"Expected finite theta. Received: theta[{row}]={values[row].tolist()}")
+    return theta

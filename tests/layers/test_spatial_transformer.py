@@ -1,0 +1,155 @@
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.layers import (
+    Affine,
+    AttentionWindow,
+    Projective,
+    Similarity,
+    SpatialTransformer,
+    ThinPlateSpline,
+    Translation,
+)
+from keras_attn.ops.sample import sample
+from keras_attn.ops.sampling_grids import target_points
+
+RANDOM = np.random.default_rng(17)
+TRANSFORMS = [Translation(), AttentionWindow(), Similarity(), Affine(), Projective()]
+TRANSFORMS += [ThinPlateSpline(2, 3), ThinPlateSpline(4, 4)]
+IMAGES = RANDOM.normal(size=(3, 11, 13, 2)).astype("float32")
+every_transform = pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda one: str(one))
+
+
+def localization(units=5):
+    return keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(units, "tanh")])
+
+
+def moved(layer, scale=0.3):
+    """The layer with a head that no longer is the identity's."""
+    for weight in layer.head.weights:
+        weight.assign(scale * RANDOM.normal(size=weight.shape))
+    return layer
+
+
+@every_transform
+def test_it_begins_as_the_identity(transform):
+    layer = SpatialTransformer(localization(), transform, return_grid=True)
+    found = layer(IMAGES)
+    np.testing.assert_allclose(found.images, IMAGES, atol=1e-5)
+    expected = np.broadcast_to(target_points(11, 13), (3, 11, 13, 2))
+    np.testing.assert_allclose(found.grid, expected, atol=1e-6)
+    np.testing.assert_allclose(found.theta, np.tile(transform.identity(), (3, 1)))
+    assert transform.parameters == found.theta.shape[1]
+
+
+@every_transform
+def test_it_reads_its_own_grid_of_its_own_parameters(transform):
+    options = {"interpolation": "bilinear", "padding": "border", "align_corners": True}
+    layer = SpatialTransformer(localization(), transform, (5, 7), return_grid=True, **options)
+    layer.build(IMAGES.shape)
+    found = moved(layer)(IMAGES)
+    theta = transform.identity() + layer.head(layer.localization(IMAGES))
+    np.testing.assert_allclose(found.theta, theta, atol=1e-6)
+    expected = transform.grid(theta, target_points(5, 7, align_corners=True))
+    np.testing.assert_allclose(found.grid, expected, atol=1e-6)
+    np.testing.assert_array_equal(found.images, sample(IMAGES, found.grid, **options))
+
+
+@every_transform
+def test_a_model_with_two_in_depth_and_two_in_parallel_learns_and_is_saved(transform, tmp_path):
+    inputs = keras.Input((11, 13, 2))
+    first = SpatialTransformer(localization(), transform, name="first")(inputs)
+    features = keras.layers.Conv2D(3, 3, activation="relu")(first)
+    branches = [
+        SpatialTransformer(localization(), transform, (5, 7), name=name)(features)
+        for name in ("left", "right")
+    ]
+    outputs = keras.layers.Dense(4)(keras.layers.Flatten()(keras.layers.Concatenate()(branches)))
+    model = keras.Model(inputs, outputs)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    model.compile(keras.optimizers.Adam(0.01), loss)
+    labels = np.array([0, 2, 3])
+    losses = model.fit(IMAGES, labels, epochs=13, verbose=0).history["loss"]
+    assert losses[-1] < 0.7 * losses[0]
+    for name in ("first", "left", "right"):
+        assert np.abs(model.get_layer(name).head.kernel).max() > 0
+        assert np.abs(model.get_layer(name).localization.weights[0]).max() > 0
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.get_layer("left").transform == transform
+    np.testing.assert_allclose(again(IMAGES), model(IMAGES), atol=1e-6)
+    model.export(tmp_path / "saved", verbose=False)
+    loaded = tf.saved_model.load(tmp_path / "saved")
+    np.testing.assert_allclose(loaded.serve(IMAGES[:2]), model(IMAGES[:2]), atol=1e-5)
+
+
+def test_channels_first_is_channels_last_turned():
+    last = SpatialTransformer(keras.layers.GlobalAveragePooling2D(), Affine(), (5, 7))
+    pool = keras.layers.GlobalAveragePooling2D(data_format="channels_first")
+    first = SpatialTransformer(pool, Affine(), (5, 7), data_format="channels_first")
+    turned = np.moveaxis(IMAGES, -1, 1)
+    last.build(IMAGES.shape)
+    first.build(turned.shape)
+    first.set_weights(moved(last).get_weights())
+    assert first.compute_output_shape(turned.shape) == (3, 2, 5, 7)
+    np.testing.assert_allclose(first(turned), np.moveaxis(last(IMAGES), -1, 1), atol=1e-5)
+
+
+def test_a_learned_grid_begins_as_the_pixels_and_learns():
+    layer = SpatialTransformer(localization(), ThinPlateSpline(2, 2), (3, 5), learned_grid=True)
+    fixed = SpatialTransformer(localization(), ThinPlateSpline(2, 2), (3, 5))
+    np.testing.assert_allclose(layer(IMAGES), fixed(IMAGES), atol=1e-5)
+    np.testing.assert_array_equal(layer.points, target_points(3, 5))
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(layer(IMAGES) ** 2)
+    gradient = tape.gradient(loss, layer.points.value)
+    assert np.isfinite(gradient).all() and np.abs(gradient).max() > 0
+
+
+def test_a_bound_holds_every_number():
+    layer = SpatialTransformer(localization(), Affine(), bound=0.2, return_grid=True)
+    layer.build(IMAGES.shape)
+    found = moved(layer, 100.0)(IMAGES)
+    distance = np.abs(found.theta - Affine().identity())
+    assert distance.max() <= 0.2 + 1e-6 and distance.max() > 0.19
+
+
+def test_places_are_of_float32_in_half_precision():
+    policy = "mixed_bfloat16"
+    images = RANDOM.normal(size=(2, 7, 301, 3)).astype("float32")
+    pool = keras.layers.GlobalAveragePooling2D()
+    layer = SpatialTransformer(pool, Affine(), return_grid=True, dtype=policy)
+    found = layer(images)
+    assert (found.images.dtype, found.theta.dtype, found.grid.dtype) == (
+        "bfloat16",
+        *2 * ["float32"],
+    )
+    np.testing.assert_array_equal(found.images, tf.cast(images, "bfloat16"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"transform": "affine"}, r"Expected a Transform, such as Affine\(\).*'affine'"),
+        ({"transform": Affine}, r"Expected a Transform"),
+        ({"localization": 3}, "Expected a layer or a model. Received: localization=3"),
+        ({"output_size": (0, 5)}, r"Received: \(0, 5\)"),
+        ({"interpolation": "cubic"}, r"interpolation in \('bilinear', 'nearest'\)"),
+        ({"padding": "wrap"}, "Received: padding='wrap'"),
+        ({"data_format": "NHWC"}, "Received: data_format='NHWC'"),
+        ({"bound": 0.0}, r"bound > 0 or None\. Received: bound=0.0"),
+    ],
+)
+def test_bad_arguments(choices, message):
+    with pytest.raises(ValueError, match=message):
+        SpatialTransformer(**{"localization": localization(), "transform": Affine(), **choices})
+
+
+def test_bad_lattices_and_images():
+    with pytest.raises(ValueError, match=r"Expected rows >= 2\. Received: rows=1"):
+        ThinPlateSpline(1, 3)
+    layer = SpatialTransformer(localization(), Affine())
+    with pytest.raises(ValueError, match="at least 2 x 2 pixels"):
+        layer(np.zeros((2, 1, 5, 3), "float32"))

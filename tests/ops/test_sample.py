@@ -1,0 +1,186 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from keras import ops
+
+from keras_attn.ops.sample import INTERPOLATIONS, PADDINGS, sample
+from keras_attn.ops.sampling_grids import affine_grid, target_points
+from tests.reference.sampling import lecture_gradients, lecture_sample
+
+GOLDEN = np.load(Path(__file__).parents[1] / "golden" / "sampling.npz")
+RANDOM = np.random.default_rng(11)
+every_kind = pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+every_padding = pytest.mark.parametrize("padding", PADDINGS)
+both = pytest.mark.parametrize("align_corners", [False, True])
+
+
+def normal(*shape):
+    return RANDOM.normal(size=shape).astype("float32")
+
+
+def with_gradients(images, grid, upstream, jit=False, **choices):
+    @tf.function(autograph=False, jit_compile=jit)
+    def found(images, grid):
+        with tf.GradientTape() as tape:
+            tape.watch((images, grid))
+            values = sample(images, grid, **choices)
+        gradients = tape.gradient(
+            values, (images, grid), upstream, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        )
+        return values, *map(tf.convert_to_tensor, gradients)
+
+    return found(tf.constant(images), tf.constant(grid))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@both
+@every_padding
+@every_kind
+def test_values_and_gradients_are_torchs(interpolation, padding, align_corners, jit):
+    choices = {"interpolation": interpolation, "padding": padding, "align_corners": align_corners}
+    images, grid, upstream = (GOLDEN[name] for name in ("images", "grid", "upstream"))
+    found = with_gradients(images, grid, upstream, jit, **choices)
+    for name, one in zip(("values", "to_images", "to_grid"), found):
+        expected = GOLDEN[f"{interpolation} {padding} {align_corners} {name}"]
+        np.testing.assert_allclose(one, expected, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@every_padding
+@every_kind
+def test_at_integers_gradients_are_torchs_of_the_right_side(interpolation, padding, jit):
+    choices = {"interpolation": interpolation, "padding": padding, "align_corners": True}
+    images, grid, upstream = (GOLDEN[name] for name in ("few", "integers", "upstream_integers"))
+    found = with_gradients(images, grid, upstream, jit, **choices)
+    for name, one in zip(("values", "to_images", "to_grid"), found):
+        expected = GOLDEN[f"{interpolation} {padding} True integers_{name}"]
+        np.testing.assert_allclose(one, expected, rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def off_the_integers(grid, size, align_corners):
+    """Points moved off the places where the gradient jumps, by 0.1 pixels at least."""
+    half = (size - 1) / 2 if align_corners else size / 2
+    places = grid * half + (size - 1) / 2
+    places = np.floor(places) + np.clip(places - np.floor(places), 0.1, 0.9)
+    return (places - (size - 1) / 2) / half
+
+
+@both
+def test_the_lectures_sums_and_sub_gradients(align_corners):
+    images, upstream = normal(2, 3, 5, 2), normal(2, 7, 3, 2)
+    grid = RANDOM.uniform(-1.6, 1.6, (2, 7, 3, 2))
+    grid[..., 0] = off_the_integers(grid[..., 0], 5, align_corners)
+    grid[..., 1] = off_the_integers(grid[..., 1], 3, align_corners)
+    grid = grid.astype("float32")
+    values, *gradients = with_gradients(images, grid, upstream, align_corners=align_corners)
+    expected = lecture_sample(images, grid, align_corners)
+    np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
+    expected = lecture_gradients(images, grid, upstream, align_corners)
+    for found, one in zip(gradients, expected):
+        np.testing.assert_allclose(found, one, rtol=1e-4, atol=1e-4)
+
+
+@every_padding
+@both
+def test_finite_differences_of_the_grid(padding, align_corners):
+    images, upstream = normal(1, 5, 7, 3), normal(1, 3, 2, 3)
+    grid = RANDOM.uniform(-0.9, 0.9, (1, 3, 2, 2))
+    for axis, size in ((0, 7), (1, 5)):
+        grid[..., axis] = off_the_integers(grid[..., axis], size, align_corners)
+    choices = {"padding": padding, "align_corners": align_corners}
+    _, _, to_grid = with_gradients(images, grid.astype("float32"), upstream, **choices)
+    for place in np.ndindex(grid.shape):
+        step = np.zeros_like(grid)
+        step[place] = 1e-2
+        above, below = (
+            float(np.sum(upstream * sample(images, grid + sign * step, **choices)))
+            for sign in (1, -1)
+        )
+        np.testing.assert_allclose(to_grid[place], (above - below) / 2e-2, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("size", [(2, 3), (28, 28), (41, 60), (224, 127)])
+@both
+@every_padding
+@every_kind
+def test_the_identity_is_exact(interpolation, padding, align_corners, size, jit):
+    images = normal(2, *size, 1)
+    points = target_points(*size, align_corners)
+
+    @tf.function(autograph=False, jit_compile=jit)
+    def found(images, theta):
+        return sample(images, affine_grid(theta, points), interpolation, padding, align_corners)
+
+    identity = tf.constant([[[1.0, 0, 0], [0, 1, 0]]] * 2)
+    np.testing.assert_array_equal(found(tf.constant(images), identity), images)
+
+
+@pytest.mark.parametrize("size", [(3, 5), (7, 2), (1, 11), (28, 56)])
+def test_the_identity_at_another_size_is_a_bilinear_resize(size):
+    images = normal(2, 7, 11, 3)
+    grid = np.repeat(target_points(*size)[None], 2, axis=0)
+    expected = tf.image.resize(images, size)
+    np.testing.assert_allclose(sample(images, grid, padding="border"), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("jit", [False, True])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, *np.float32([1e30, -1e30, 3e38])])
+@every_padding
+@every_kind
+def test_points_that_are_far_outside_or_no_numbers_read_nothing_else(
+    interpolation, padding, value, jit
+):
+    images, grid = normal(2, 3, 5, 2), np.zeros((2, 1, 2, 2), "float32")
+    grid[0, 0, 1] = value
+    upstream = normal(2, 1, 2, 2)
+    values, to_images, to_grid = with_gradients(
+        images, grid, upstream, jit, interpolation=interpolation, padding=padding
+    )
+    assert all(np.isfinite(one).all() for one in (values, to_images, to_grid))
+    np.testing.assert_array_equal(
+        values[1], sample(images[1:], grid[1:], interpolation, padding)[0]
+    )
+    found = values[0, 0, 1].numpy()
+    if padding == "reflection" and abs(value) == np.float32(1e30):
+        assert (images[0].min((0, 1)) <= found).all() and (found <= images[0].max((0, 1))).all()
+        return
+    np.testing.assert_array_equal(to_grid[0, 0, 1], 0)
+    if padding == "zeros":
+        np.testing.assert_array_equal(found, 0)
+    else:
+        assert any(np.array_equal(found, one) for one in images[0].reshape(-1, 2))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
+def test_images_of_other_precisions_are_read_at_places_of_float32(dtype):
+    images = tf.cast(normal(2, 3, 131, 2), dtype)
+    grid = RANDOM.uniform(-1, 1, (2, 5, 7, 2)).astype("float32")
+    found = sample(images, grid)
+    assert found.dtype == dtype
+    expected = sample(tf.cast(images, "float32"), grid)
+    np.testing.assert_array_equal(found, tf.cast(expected, dtype))
+
+
+@pytest.mark.parametrize(
+    ("images", "grid", "choices", "message"),
+    [
+        ((2, 3, 5), (2, 1, 1, 2), {}, r"Received: shape=\(2, 3, 5\)"),
+        ((2, 1, 5, 1), (2, 1, 1, 2), {}, r"at least 2 x 2 pixels.*Received: shape=\(2, 1, 5, 1\)"),
+        ((2, 3, 5, 1), (2, 1, 1, 3), {}, r"Expected a grid.*Received: shape=\(2, 1, 1, 3\)"),
+        ((2, 3, 5, 1), (2, 0, 1, 2), {}, r"at least one point.*Received: shape=\(2, 0, 1, 2\)"),
+        ((2, 3, 5, 1), (7, 1, 1, 2), {}, r"as many grids as images, 2\. Received: 7 grids"),
+        ((2, 3, 5, 1), (2, 1, 1, 2), {"interpolation": "cubic"}, "Received: interpolation='cubic'"),
+        ((2, 3, 5, 1), (2, 1, 1, 2), {"padding": None}, "Received: padding=None"),
+    ],
+)
+def test_bad_arguments(images, grid, choices, message):
+    with pytest.raises(ValueError, match=message):
+        sample(np.zeros(images, "float32"), np.zeros(grid, "float32"), **choices)
+
+
+def test_images_of_integers_are_refused():
+    with pytest.raises(ValueError, match=r"Expected images of floats.*Received: dtype=uint8"):
+        sample(np.zeros((2, 3, 5, 1), "uint8"), ops.zeros((2, 1, 1, 2)))
