@@ -165,7 +165,8 @@ def test_bfloat16(saved, tmp_path):
     assert found.dtype == np.float32 and found != expected
     np.testing.assert_allclose(found, expected, rtol=0.1)
     again = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE]
-    np.testing.assert_allclose(found, again[0], rtol=1e-5)
+    # A graph rounds once where a bias is fused with the product before it.
+    np.testing.assert_allclose(found, again[0], rtol=0.02)
 
 
 def test_what_is_no_list_is_not_taken_apart(saved):
