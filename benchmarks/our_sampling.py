@@ -1,0 +1,54 @@
+"""keras-attn in `sampling_speed`, with or without XLA."""
+
+import tensorflow as tf
+
+from benchmarks.sampling_task import CALLS, FORWARD, GRADIENTS, SIZES, Task
+from benchmarks.worker import serve
+from keras_attn.ops.sample import sample
+from keras_attn.ops.sampling_grids import affine_grid, target_points
+
+
+def works_of(task, size, jit):
+    """The two works of one size, by name; gradients are those to images and θ."""
+    images, theta, upstream = map(tf.constant, task.arrays(size))
+    points = target_points(*SIZES[size][1:3])
+    compiled = tf.function(jit_compile=jit, autograph=False)
+
+    def read(images, theta):
+        return sample(images, affine_grid(theta, points))
+
+    @compiled
+    def both(images, theta, upstream):
+        with tf.GradientTape() as tape:
+            tape.watch((images, theta))
+            found = read(images, theta)
+        return [found, *map(tf.convert_to_tensor, tape.gradient(found, (images, theta), upstream))]
+
+    forward = compiled(read)
+    return {
+        f"{size}, {FORWARD}": repeated(lambda: [forward(images, theta)]),
+        f"{size}, {GRADIENTS}": repeated(lambda: both(images, theta, upstream)),
+    }
+
+
+def repeated(call):
+    """A work of several calls, each to its end; the sum of the last's values."""
+
+    def work():
+        for _ in range(CALLS):
+            found = [one.numpy() for one in call()]
+        return float(found[0].sum())
+
+    return work
+
+
+def make(settings):
+    """The works of one contender."""
+    task = Task(**settings["task"])
+    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
+    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
+    return works_of(task, settings["size"], settings["jit"])
+
+
+if __name__ == "__main__":
+    serve(make)

@@ -1,0 +1,68 @@
+"""How fast pictures are read through affine maps, beside torch and kornia.
+
+Run as `python -m benchmarks.sampling_speed --peer-python PYTHON…`, Pythons with torch, or torch and
+kornia; a peer that none of them has is left out. A work goes from θ to pictures of the same size,
+bilinearly with zeros outside, or on to the gradients to the pictures and θ, five times. Each
+contender is a process of its own for each size, with the same number of threads and channels last;
+torch reads by `affine_grid` and `grid_sample`, kornia by `warp_affine`.
+
+Times are milliseconds a call, medians over the turns; in brackets the median over the turns of the
+time by keras-attn's under XLA. MiB are the most that the process held, the interpreter and the
+libraries with it.
+"""
+
+import argparse
+import tempfile
+
+import numpy as np
+
+from benchmarks.race import OURS, Contender, Race
+from benchmarks.sampling_task import CALLS, SIZES, WORKS, Task
+from benchmarks.timing import cores, ratio, table
+
+
+def contenders() -> list[Contender]:
+    """All that there are."""
+
+    def sizes(**more):
+        return {size: {"size": size, **more} for size in SIZES}
+
+    ours, torch = "benchmarks.our_sampling", "benchmarks.torch_sampling"
+    return [
+        Contender(OURS, None, ours, sizes(jit=True)),
+        Contender(f"{OURS}, no XLA", None, ours, sizes(jit=False)),
+        Contender("torch", "torch", torch, sizes(kornia=False)),
+        Contender("kornia", "kornia", torch, sizes(kornia=True)),
+    ]
+
+
+def rows_of(race, seconds, memory):
+    """A row for each contender."""
+    for one in race.found:
+        cells = []
+        for work in WORKS:
+            own = seconds[work]
+            cell = f"{1000 * np.median(own[one.name]) / CALLS:.1f}"
+            beside = "" if one.name == OURS else f" ({ratio(own[one.name], own[OURS]):.2f})"
+            cells.append(cell + beside)
+        yield [one.name, *cells, *(f"{memory[size][one.name]:.0f}" for size in SIZES)]
+
+
+def main(arguments=None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peer-python", metavar="PYTHON", nargs="+", default=[], help="for peers")
+    parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
+    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
+    known = parser.parse_args(arguments)
+    phases = {size: [work for work, own in WORKS.items() if own[0] == size] for size in SIZES}
+    with tempfile.TemporaryDirectory() as folder:
+        race = Race(Task(known.threads), folder, contenders(), known.peer_python)
+        seconds, memory, _ = race.run(known.repeats, phases)
+    head = ("what", *WORKS, *(f"{size}, MiB" for size in SIZES))
+    print(f"{known.threads} threads, {known.repeats} turns\n")
+    print(table(head, list(rows_of(race, seconds, memory))))
+
+
+if __name__ == "__main__":
+    main()

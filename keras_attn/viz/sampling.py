@@ -1,0 +1,113 @@
+"""Pictures of where a spatial transformer read, and a film of how it learned to."""
+
+import io
+
+import numpy as np
+
+from keras_attn.viz.panels import panels
+
+try:
+    from PIL import Image
+except ImportError as error:  # pragma: no cover - it comes with the extra
+    raise ImportError("Expected pillow. Install it: pip install 'keras-attn[pictures]'") from error
+
+LINES = 7
+MARGIN = 0.6
+MILLISECONDS = 300
+
+
+def sampling_figure(images, grids, outputs, align_corners: bool = False, title: str = ""):
+    """Each picture with the points that were read drawn over it, and what came out beside it.
+
+    The frame is the outermost points, a quadrilateral for an affine or projective map; the thin
+    lines are 7 rows and 7 columns of points at most. What is read from more than 0.6 of a picture's
+    half side outside it is not shown.
+
+    Args:
+        images: array (B, H, W, C), C 1 or 3; the least value is black, the greatest white.
+        grids: array (B, height, width, 2), points as in `keras_attn.ops.sampling_grids`.
+        outputs: array (B, height, width, C).
+        align_corners: as they were read with.
+        title: over all of them.
+
+    Returns:
+        matplotlib Figure.
+
+    Raises:
+        ValueError: arrays of other shapes, or not of the same pictures.
+    """
+    images, grids, outputs = (np.asarray(one, "float32") for one in (images, grids, outputs))
+    _check(images, grids, outputs)
+    height, width = images.shape[1:3]
+    figure, axes = panels(len(images), 2, 2.0, Image.new("L", (width, height)), title)
+    low, high = images.min(), max(images.max(), images.min() + 1e-6)
+    margin = float(np.clip(np.nanmax(np.abs(grids)) - 0.95, 0, MARGIN))
+    for row, (image, grid, output) in enumerate(zip(images, grids, outputs)):
+        for axis, shown in zip(axes[row], (image, output)):
+            shades = np.clip((shown - low) / (high - low), 0, 1)
+            axis.imshow(
+                shades if shown.shape[-1] == 3 else shades[..., 0], cmap="gray", vmin=0, vmax=1
+            )
+        for line, thickness in _lines(grid, (height, width), align_corners):
+            axes[row, 0].plot(*line.T, color="tab:orange", linewidth=thickness)
+        axes[row, 0].set_xlim(*_limits(width, margin))
+        axes[row, 0].set_ylim(*_limits(height, margin)[::-1])
+    axes[0, 0].set_title("what is read", fontsize=9)
+    axes[0, 1].set_title("what comes out", fontsize=9)
+    return figure
+
+
+def _check(images, grids, outputs):
+    fits = (
+        images.ndim == grids.ndim == outputs.ndim == 4
+        and len(images) == len(grids) == len(outputs) > 0
+        and images.shape[-1] == outputs.shape[-1]
+        and images.shape[-1] in (1, 3)
+        and grids.shape[1:] == (*outputs.shape[1:3], 2)
+    )
+    if not fits:
+        shapes = f"{images.shape}, {grids.shape} and {outputs.shape}"
+        raise ValueError(
+            "Expected images (B, H, W, C) with C 1 or 3, grids (B, height, width, 2) and outputs "
+            f"(B, height, width, C). Received: {shapes}"
+        )
+
+
+def _limits(size, margin):
+    return -0.5 - margin * size / 2, size - 0.5 + margin * size / 2
+
+
+def _lines(grid, size, align_corners):
+    """Lines of points in pixels, (N, 2), and their thickness."""
+    scale = np.array(size[::-1], "float32") - (1.0 if align_corners else 0.0)
+    pixels = (grid + 1) * scale / 2 - (0.0 if align_corners else 0.5)
+    rows, columns = (
+        np.unique(np.linspace(0, count - 1, LINES).round().astype(int)) for count in grid.shape[:2]
+    )
+    for place in rows:
+        yield pixels[place], 2.0 if place in (0, grid.shape[0] - 1) else 0.5
+    for place in columns:
+        yield pixels[:, place], 2.0 if place in (0, grid.shape[1] - 1) else 0.5
+
+
+def film(figures, milliseconds: int = MILLISECONDS) -> bytes:
+    """An animated GIF of figures of one size, which starts again at its end.
+
+    Args:
+        figures: matplotlib Figures, one or more.
+        milliseconds: how long each stays; the last stays 5 times as long.
+
+    Raises:
+        ValueError: no figures.
+    """
+    frames = []
+    for figure in figures:
+        figure.canvas.draw()
+        frame = Image.fromarray(np.asarray(figure.canvas.buffer_rgba()))
+        frames.append(frame.convert("RGB").quantize(64))
+    if not frames:
+        raise ValueError("Expected one figure or more. Received: none")
+    durations = [milliseconds] * (len(frames) - 1) + [5 * milliseconds]
+    file = io.BytesIO()
+    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0)
+    return file.getvalue()
