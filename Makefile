@@ -3,7 +3,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
-.PHONY: demo test slow lint clean
+.PHONY: setup demo test slow lint clean
+
+# Makes the virtual environment, and nothing else.
+setup: $(READY)
 
 # Trains, measures, exports and explains a captioner on drawn scenes; everything lands in demo/.
 demo: $(READY)

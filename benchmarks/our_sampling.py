@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from benchmarks.sampling_task import CALLS, FORWARD, GRADIENTS, SIZES, Task
+from benchmarks.sampling_task import CALLS, Task
 from benchmarks.worker import serve
 from keras_attn.ops.sample import sample
 from keras_attn.ops.sampling_grids import affine_grid, target_points
@@ -11,7 +11,7 @@ from keras_attn.ops.sampling_grids import affine_grid, target_points
 def works_of(task, size, jit):
     """The two works of one size, by name; gradients are those to images and θ."""
     images, theta, upstream = map(tf.constant, task.arrays(size))
-    points = target_points(*SIZES[size][1:3])
+    points = target_points(*images.shape[1:3])
     compiled = tf.function(jit_compile=jit, autograph=False)
 
     def read(images, theta):
@@ -25,10 +25,8 @@ def works_of(task, size, jit):
         return [found, *map(tf.convert_to_tensor, tape.gradient(found, (images, theta), upstream))]
 
     forward = compiled(read)
-    return {
-        f"{size}, {FORWARD}": repeated(lambda: [forward(images, theta)]),
-        f"{size}, {GRADIENTS}": repeated(lambda: both(images, theta, upstream)),
-    }
+    calls = [lambda: [forward(images, theta)], lambda: both(images, theta, upstream)]
+    return dict(zip(task.works(size), map(repeated, calls)))
 
 
 def repeated(call):

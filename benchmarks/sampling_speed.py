@@ -17,15 +17,15 @@ import tempfile
 import numpy as np
 
 from benchmarks.race import OURS, Contender, Race
-from benchmarks.sampling_task import CALLS, SIZES, WORKS, Task
+from benchmarks.sampling_task import CALLS, Task
 from benchmarks.timing import cores, ratio, table
 
 
-def contenders() -> list[Contender]:
+def contenders(task) -> list[Contender]:
     """All that there are."""
 
     def sizes(**more):
-        return {size: {"size": size, **more} for size in SIZES}
+        return {size: {"size": size, **more} for size in task.sizes()}
 
     ours, torch = "benchmarks.our_sampling", "benchmarks.torch_sampling"
     return [
@@ -36,16 +36,24 @@ def contenders() -> list[Contender]:
     ]
 
 
-def rows_of(race, seconds, memory):
-    """A row for each contender."""
+def compare(task, pythons, repeats) -> str:
+    """The table."""
+    phases = {size: task.works(size) for size in task.sizes()}
+    with tempfile.TemporaryDirectory() as folder:
+        race = Race(task, folder, contenders(task), pythons)
+        seconds, memory, _ = race.run(repeats, phases)
+    head = ("what", *seconds, *(f"{size}, MiB" for size in memory))
+    return table(head, list(_rows(race, seconds, memory)))
+
+
+def _rows(race, seconds, memory):
     for one in race.found:
         cells = []
-        for work in WORKS:
-            own = seconds[work]
+        for own in seconds.values():
             cell = f"{1000 * np.median(own[one.name]) / CALLS:.1f}"
             beside = "" if one.name == OURS else f" ({ratio(own[one.name], own[OURS]):.2f})"
             cells.append(cell + beside)
-        yield [one.name, *cells, *(f"{memory[size][one.name]:.0f}" for size in SIZES)]
+        yield [one.name, *cells, *(f"{held[one.name]:.0f}" for held in memory.values())]
 
 
 def main(arguments=None) -> None:
@@ -55,13 +63,8 @@ def main(arguments=None) -> None:
     parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     known = parser.parse_args(arguments)
-    phases = {size: [work for work, own in WORKS.items() if own[0] == size] for size in SIZES}
-    with tempfile.TemporaryDirectory() as folder:
-        race = Race(Task(known.threads), folder, contenders(), known.peer_python)
-        seconds, memory, _ = race.run(known.repeats, phases)
-    head = ("what", *WORKS, *(f"{size}, MiB" for size in SIZES))
-    print(f"{known.threads} threads, {known.repeats} turns\n")
-    print(table(head, list(rows_of(race, seconds, memory))))
+    found = compare(Task(known.threads), known.peer_python, known.repeats)
+    print(f"{known.threads} threads, {known.repeats} turns\n\n{found}")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ def main(arguments=None) -> int:
             add_flags(known.parser, recipe)
             known, rest = parser.parse_known_args(arguments)
             known.recipe_class = recipe
+        if known.command == "predict":  # Its inputs may stand on both sides of a flag.
+            inputs = [one for one in rest if one == "-" or not one.startswith("-")]
+            known.inputs, rest = known.inputs + inputs, [one for one in rest if one not in inputs]
         if rest:
             known.parser.error(f"unknown arguments: {' '.join(rest)}")
         known.run_command(known)

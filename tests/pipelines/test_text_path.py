@@ -150,6 +150,14 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     rows = [line.split("\t") for line in direct.splitlines()]
     assert [row[0] for row in rows] == ["one two", "one two", "seven", "seven"]
     assert all(len(row) == 3 and float(row[1]) < 0 for row in rows)
+    asked = {}
+    for order in (["--json", "one two", "seven"], ["one two", "--json", "seven"]):
+        assert main(["predict", str(model), *order]) == 0
+        asked[order[0]] = capsys.readouterr().out
+    assert asked["--json"] == asked["one two"] and len(asked["--json"].splitlines()) == 2
+    with pytest.raises(SystemExit):
+        main(["predict", str(model), "one two", "--none", "seven"])
+    assert "unknown arguments: --none" in capsys.readouterr().err
     path = tmp_path / "sentences.txt"
     path.write_bytes(b"\xef\xbb\xbfone two\r\nseven\n")
     assert main(["predict", str(model), "--file", str(path)]) == 0
