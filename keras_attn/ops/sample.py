@@ -10,6 +10,8 @@ INTERPOLATIONS = (BILINEAR, NEAREST)
 ZEROS, BORDER, REFLECTION = "zeros", "border", "reflection"
 PADDINGS = (ZEROS, BORDER, REFLECTION)
 ROUNDING = 2.0**-22
+NARROW = 8
+"""Channels up to which gradients are added by pairs of neighbors."""
 
 
 def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=False):
@@ -66,14 +68,52 @@ def _bilinear(pixels, columns, rows, height, width):
         ops.minimum(ops.floor(ops.stop_gradient(place)), float(size - 2))
         for place, size in ((columns, width), (rows, height))
     )
-    right_share, low_share = columns - left, rows - top
     index = ops.cast(top, "int32") * width + ops.cast(left, "int32")
+    read = _read_by_pairs if pixels.shape[-1] <= NARROW else _read
+    return read(pixels, index, columns - left, rows - top, width)
+
+
+def _read(pixels, index, right, low, width):
+    """The four pixels from `index` on, each by its share: (B, N, C)."""
     found = 0.0
-    for below, vertical in ((0, 1.0 - low_share), (1, low_share)):
-        for beside, horizontal in ((0, 1.0 - right_share), (1, right_share)):
-            corner = take_by_row(pixels, index + (below * width + beside))
-            found = found + ops.cast(corner, "float32") * (vertical * horizontal)[..., None]
+    for below, vertical in ((0, 1.0 - low), (width, low)):
+        for beside, horizontal in ((0, 1.0 - right), (1, right)):
+            corner = ops.cast(take_by_row(pixels, index + below + beside), "float32")
+            found = found + corner * (vertical * horizontal)[..., None]
     return ops.cast(found, pixels.dtype)
+
+
+def _read_by_pairs(pixels, index, right, low, width):
+    """As `_read`, with a gradient that adds two neighbors at once: for few channels faster."""
+    batch, places, channels = *ops.shape(pixels)[:2], pixels.shape[-1]
+
+    @ops.custom_gradient
+    def read(pixels, right, low):
+        def gradient(upstream):
+            upstream = ops.cast(upstream, "float32")
+            first, second, third, fourth = (
+                ops.sum(upstream * ops.cast(take_by_row(pixels, index + place), "float32"), -1)
+                for place in (0, 1, width, width + 1)
+            )
+            to_right = (second - first) * (1.0 - low) + (fourth - third) * low
+            to_low = (third - first) * (1.0 - right) + (fourth - second) * right
+            flat = index + ops.arange(batch, dtype="int32")[:, None] * places
+            pairs = 0.0
+            for below, vertical in ((0, 1.0 - low), (width, low)):
+                shares = ((1.0 - right) * vertical, right * vertical)
+                added = ops.concatenate([upstream * one[..., None] for one in shares], axis=-1)
+                pairs = pairs + ops.segment_sum(
+                    ops.reshape(added, (-1, 2 * channels)),
+                    ops.reshape(flat + below, (-1,)),
+                    batch * places,
+                )
+            second_of_pairs = ops.pad(pairs[:-1, channels:], ((1, 0), (0, 0)))
+            to_pixels = ops.reshape(pairs[:, :channels] + second_of_pairs, (-1, places, channels))
+            return ops.cast(to_pixels, pixels.dtype), to_right, to_low
+
+        return _read(pixels, index, right, low, width), gradient
+
+    return read(pixels, right, low)
 
 
 def _nearest(pixels, columns, rows, height, width):

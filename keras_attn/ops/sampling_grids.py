@@ -68,8 +68,11 @@ def affine_grid(theta, points):
     """
     theta, points = _checked(theta, (2, 3)), ops.cast(points, "float32")
     flat = ops.reshape(points, (-1, 2))
-    read = ops.matmul(flat, ops.swapaxes(theta[:, :, :2], 1, 2)) + theta[:, None, :, 2]
-    return ops.reshape(read, (-1, *points.shape))
+    homogeneous = ops.concatenate([flat, ops.ones_like(flat[:, :1])], axis=1)
+    # One product of two matrices, not one for each example.
+    read = ops.matmul(ops.reshape(theta, (-1, 3)), ops.transpose(homogeneous))
+    read = ops.reshape(read, (-1, 2, read.shape[-1]))
+    return ops.reshape(ops.swapaxes(read, 1, 2), (-1, *points.shape))
 
 
 def translation_grid(theta, points):

@@ -10,6 +10,8 @@ import tensorflow as tf
 from benchmarks import (
     picture_pipeline,
     restricted_attention,
+    sampling_speed,
+    sampling_task,
     serving_rate,
     training_rate,
     transformer_speed,
@@ -199,3 +201,13 @@ def test_subject_is_set_apart(tmp_path):
     assert set(found["test"]) == {row for row in splits["dev"] if row % 7 in (0, 1, 2)}
     kept = [int(name[:5]) for name in (others / "train.txt").read_text().split()]
     assert kept == [row for row in splits["train"] if row % 7 not in (0, 1, 2)]
+
+
+@pytest.mark.slow
+def test_sampling_speed():
+    task = sampling_task.Task(1, [(2, 5, 7, 3), (1, 3, 2, 11)])
+    rows = cells(sampling_speed.compare(task, [sys.executable], 1))
+    names = [row[0] for row in rows]
+    torch = [name for name in ("torch", "kornia") if importlib.util.find_spec(name)]
+    assert names[:2] == ["keras-attn", "keras-attn, no XLA"] and set(names[2:]) <= set(torch)
+    assert all(len(row) == 1 + 4 + 2 for row in rows) and all(float(one) > 0 for one in rows[0][1:])

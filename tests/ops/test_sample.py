@@ -184,3 +184,18 @@ def test_bad_arguments(images, grid, choices, message):
 def test_images_of_integers_are_refused():
     with pytest.raises(ValueError, match=r"Expected images of floats.*Received: dtype=uint8"):
         sample(np.zeros((2, 3, 5, 1), "uint8"), ops.zeros((2, 1, 1, 2)))
+
+
+@pytest.mark.parametrize("jit", [False, True])
+def test_many_channels_are_read_as_few_at_a_time(jit):
+    images, upstream = normal(2, 5, 7, 11), normal(2, 3, 13, 11)
+    grid = RANDOM.uniform(-1.5, 1.5, (2, 3, 13, 2)).astype("float32")
+    values, to_images, to_grid = with_gradients(images, grid, upstream, jit)
+    parts = [
+        with_gradients(images[..., part], grid, upstream[..., part], jit)
+        for part in (slice(0, 5), slice(5, 11))
+    ]
+    for place, whole in enumerate((values, to_images)):
+        joined = np.concatenate([part[place] for part in parts], axis=-1)
+        np.testing.assert_allclose(whole, joined, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(to_grid, parts[0][2] + parts[1][2], rtol=1e-4, atol=1e-4)
