@@ -20,6 +20,20 @@ from keras_attn.ops.sampling_grids import thin_plate_spline_grid as spline_grid
 DIGIT = 28
 
 
+def checked(digits):
+    """Pictures of digits as a tensor.
+
+    Raises:
+        ValueError: of another shape.
+    """
+    digits = tf.convert_to_tensor(digits)
+    if digits.shape.rank != 4 or digits.shape[1:] != (DIGIT, DIGIT, 1):
+        raise ValueError(
+            f"Expected digits (B, {DIGIT}, {DIGIT}, 1). Received: shape={digits.shape}"
+        )
+    return digits
+
+
 def drawn(seed, place, shape, low, high):
     """Uniform numbers; `place` tells the draws of one seed apart."""
     return tf.random.stateless_uniform(shape, tf.random.fold_in(seed, place), low, high)
@@ -45,6 +59,7 @@ class Turned:
     scales: tuple[float, float] = (1.0, 1.0)
 
     def __call__(self, digits, seed):
+        digits = checked(digits)
         count = tf.shape(digits)[0]
         angle = drawn(seed, 0, (count,), -1.0, 1.0) * math.radians(self.degrees)
         scale = drawn(seed, 1, (count,), *self.scales)
@@ -72,6 +87,7 @@ class Projected:
     scales: tuple[float, float] = (0.75, 1.0)
 
     def __call__(self, digits, seed):
+        digits = checked(digits)
         count = tf.shape(digits)[0]
         corners = tf.constant([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
         scale = drawn(seed, 0, (count, 1, 1), *self.scales)
@@ -89,8 +105,8 @@ def homography(points, images):
         images: float32 (B, 4, 2).
 
     Returns:
-        float32 (B, 8), as `projective_grid` takes it; of four points of which three are almost in
-        a line, the least change that there is (by least squares, 10⁻⁴).
+        float32 (B, 8), as `projective_grid` takes it; no numbers where there is no such map, for
+        three of the points, or of the images, are in a line.
     """
     x, y = points[..., 0], points[..., 1]
     one, none = tf.ones_like(x), tf.zeros_like(x)
@@ -100,7 +116,7 @@ def homography(points, images):
         rows.append(tf.stack([*left, -x * image, -y * image], axis=-1))
     system = tf.concat(rows, axis=1)
     wanted = tf.concat([images[..., 0], images[..., 1]], axis=1)[..., None]
-    return tf.linalg.lstsq(system, wanted, l2_regularizer=1e-8)[..., 0]
+    return tf.linalg.lstsq(system, wanted)[..., 0]
 
 
 @dataclass(frozen=True)
@@ -116,6 +132,7 @@ class Bent:
     deviation: float = 1.5
 
     def __call__(self, digits, seed):
+        digits = checked(digits)
         control = target_points(4, 4, align_corners=True).reshape(-1, 2)
         moved = normal(seed, 0, (tf.shape(digits)[0], 16, 2), 2 * self.deviation / DIGIT)
         points = target_points(self.size, self.size) * np.float32(self.size / DIGIT)
@@ -137,6 +154,7 @@ class Cluttered:
     side: int = 6
 
     def __call__(self, digits, seed):
+        digits = checked(digits)
         count, shape = tf.shape(digits)[0], (tf.shape(digits)[0], self.pieces)
         which = whole(seed, 0, shape, count)
         cut = whole(seed, 1, (*shape, 2), DIGIT - self.side + 1)

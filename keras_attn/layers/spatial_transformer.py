@@ -45,8 +45,8 @@ class SpatialTransformer(keras.layers.Layer):
         padding: "zeros", "border" or "reflection", see `sample`.
         align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels.
         learned_grid: bool. Whether the points G, which begin as the output's pixels, are weights.
-        bound: float > 0 or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound) instead, at
-            most this far from the identity in each number.
+        bound: float, 1e-6 to 1e6, or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound)
+            instead, at most this far from the identity in each number.
         kernel_initializer: Keras initializer of W; by default θ begins at the identity.
         data_format: "channels_last" or "channels_first"; None is Keras' setting.
         return_grid: bool. Whether the call returns all of `Transformed`.
@@ -95,7 +95,7 @@ class SpatialTransformer(keras.layers.Layer):
                 "Expected a Transform, such as Affine() or ThinPlateSpline(4, 4). "
                 f"Received: transform={transform!r}"
             )
-        if not callable(localization):
+        if not isinstance(localization, keras.layers.Layer):
             raise ValueError(
                 f"Expected a layer or a model. Received: localization={localization!r}"
             )
@@ -103,9 +103,15 @@ class SpatialTransformer(keras.layers.Layer):
         check_choice("interpolation", interpolation, INTERPOLATIONS)
         check_choice("padding", padding, PADDINGS)
         check_choice("data_format", data_format, CHANNELS)
-        if bound is not None and not 0 < bound < float("inf"):
-            raise ValueError(f"Expected a finite bound > 0 or None. Received: bound={bound}")
+        if bound is not None and not (isinstance(bound, (int, float)) and 1e-6 < bound < 1e6):
+            raise ValueError(
+                f"Expected a bound between 1e-6 and 1e6, or None. Received: bound={bound!r}"
+            )
         if output_size is not None:
+            if not isinstance(output_size, (tuple, list)) or len(output_size) != 2:
+                raise ValueError(
+                    f"Expected (height, width) or None. Received: output_size={output_size!r}"
+                )
             target_points(*output_size)  # Refuses what is no size.
         self.localization, self.transform = localization, transform
         self.output_size = None if output_size is None else tuple(output_size)
@@ -122,10 +128,14 @@ class SpatialTransformer(keras.layers.Layer):
         self.flatten = keras.layers.Flatten(name="flatten", dtype="float32")
 
     def build(self, images_shape):
-        if not self.localization.built:
-            self.localization.build(images_shape)
-        found = self.localization.compute_output_shape(images_shape)
-        self.head.build((None, int(np.prod(found[1:]))))
+        sizes = (*self._size(images_shape), images_shape[self._channels_axis()])
+        if None in sizes or min(sizes[:2]) < 2:
+            raise ValueError(
+                "Expected images of at least 2 x 2 pixels, size and channels known. "
+                f"Received: shape={tuple(images_shape)}"
+            )
+        found = self.localization(keras.KerasTensor(images_shape, dtype=self.compute_dtype))
+        self.head.build((None, int(np.prod(found.shape[1:]))))
         if self.learned_grid:
             points = self._target(images_shape)
             self.points = self.add_weight(
@@ -136,10 +146,17 @@ class SpatialTransformer(keras.layers.Layer):
                 autocast=False,
             )
 
+    def _channels_axis(self):
+        return -1 if self.data_format == CHANNELS[0] else 1
+
+    def _size(self, images_shape):
+        """Height and width of the images."""
+        first = 1 if self.data_format == CHANNELS[0] else 2
+        return tuple(images_shape[first : first + 2])
+
     def _target(self, images_shape):
         """The output's pixels, NumPy (height, width, 2)."""
-        first = 1 if self.data_format == CHANNELS[0] else 2
-        size = self.output_size or tuple(images_shape[first : first + 2])
+        size = self.output_size or self._size(images_shape)
         return target_points(*size, self.align_corners)
 
     def call(self, images, training=None):
@@ -166,7 +183,8 @@ class SpatialTransformer(keras.layers.Layer):
         return ops.moveaxis(images, 1 if axis == -1 else -1, axis)
 
     def compute_output_shape(self, images_shape):
-        height, width = self._target(images_shape).shape[:2]
+        points = self.points if self.learned_grid and self.built else self._target(images_shape)
+        height, width = points.shape[:2]
         if self.data_format == CHANNELS[0]:
             images = (images_shape[0], height, width, images_shape[-1])
         else:

@@ -40,6 +40,15 @@ class Transform:
         """float32 (B, height, width, 2) from θ (B, parameters) and points (height, width, 2)."""
         raise NotImplementedError
 
+    def _split(self, theta, rows, columns):
+        """θ (B, parameters) as (B, rows, columns)."""
+        shape = tuple(theta.shape)
+        if len(shape) != 2 or shape[1] != rows * columns:
+            raise ValueError(
+                f"Expected theta of shape (B, {rows * columns}). Received: shape={shape}"
+            )
+        return ops.reshape(theta, (-1, rows, columns))
+
     def get_config(self):
         """The constructor's arguments."""
         return asdict(self)
@@ -95,7 +104,7 @@ class Affine(Transform):
         return _numbers(1, 0, 0, 0, 1, 0)
 
     def grid(self, theta, points):
-        return affine_grid(ops.reshape(theta, (-1, 2, 3)), points)
+        return affine_grid(self._split(theta, 2, 3), points)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -142,5 +151,5 @@ class ThinPlateSpline(Transform):
         return self.control().reshape(-1)
 
     def grid(self, theta, points):
-        theta = ops.reshape(theta, (-1, self.rows * self.columns, 2))
+        theta = self._split(theta, self.rows * self.columns, 2)
         return thin_plate_spline_grid(theta, self.control(), points)

@@ -11,7 +11,7 @@ ZEROS, BORDER, REFLECTION = "zeros", "border", "reflection"
 PADDINGS = (ZEROS, BORDER, REFLECTION)
 ROUNDING = 2.0**-22
 NARROW = 8
-"""Channels up to which gradients are added by pairs of neighbors."""
+"""Channels up to which gradients are added by pairs of neighbors, on TensorFlow."""
 
 
 def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=False):
@@ -20,7 +20,7 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
         V(x, y) = Σ_n Σ_m U[n, m] max(0, 1 − |x − m|) max(0, 1 − |y − n|)
 
     Args:
-        images: float (B, H, W, C), H and W ≥ 2. U.
+        images: float (B, H, W, C), H and W ≥ 2. U; computed in float32.
         grid: float (B, height, width, 2), points as in `sampling_grids`. Computed in float32.
         interpolation: "bilinear", as above, or "nearest", the nearest pixel, of two the even one;
             that has no gradient to the grid.
@@ -53,6 +53,8 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
         _places(points[..., axis], size, padding, align_corners)
         for axis, size in ((0, width), (1, height))
     )
+    if interpolation == NEAREST:
+        columns, rows = ops.round(columns), ops.round(rows)
     if padding == ZEROS:
         images = ops.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
         columns, rows = columns + 1.0, rows + 1.0
@@ -69,7 +71,8 @@ def _bilinear(pixels, columns, rows, height, width):
         for place, size in ((columns, width), (rows, height))
     )
     index = ops.cast(top, "int32") * width + ops.cast(left, "int32")
-    read = _read_by_pairs if pixels.shape[-1] <= NARROW else _read
+    by_pairs = keras.backend.backend() == "tensorflow" and pixels.shape[-1] <= NARROW
+    read = _read_by_pairs if by_pairs else _read
     return read(pixels, index, columns - left, rows - top, width)
 
 
@@ -117,9 +120,8 @@ def _read_by_pairs(pixels, index, right, low, width):
 
 
 def _nearest(pixels, columns, rows, height, width):
-    """As `_bilinear`, the nearest pixel alone."""
-    index = ops.cast(ops.round(rows), "int32") * width + ops.cast(ops.round(columns), "int32")
-    return take_by_row(pixels, index)
+    """As `_bilinear`, the one pixel of places that are integers."""
+    return take_by_row(pixels, ops.cast(rows, "int32") * width + ops.cast(columns, "int32"))
 
 
 def _places(points, size, padding, align_corners):

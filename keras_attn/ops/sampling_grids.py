@@ -66,7 +66,7 @@ def affine_grid(theta, points):
 
     Source: Jaderberg et al. 2015, arXiv:1506.02025, (1).
     """
-    theta, points = _checked(theta, (2, 3)), ops.cast(points, "float32")
+    theta, points = _checked(theta, (2, 3)), _points(points)
     flat = ops.reshape(points, (-1, 2))
     homogeneous = ops.concatenate([flat, ops.ones_like(flat[:, :1])], axis=1)
     # One product of two matrices, not one for each example.
@@ -84,7 +84,7 @@ def translation_grid(theta, points):
 
     Returns and raises as `affine_grid`.
     """
-    return ops.cast(points, "float32") + _checked(theta, (2,))[:, None, None, :]
+    return _points(points) + _checked(theta, (2,))[:, None, None, :]
 
 
 def attention_grid(theta, points):
@@ -99,7 +99,7 @@ def attention_grid(theta, points):
     Source: Jaderberg et al. 2015, arXiv:1506.02025, (2).
     """
     theta = _checked(theta, (3,))[:, None, None, :]
-    return ops.cast(points, "float32") * theta[..., :1] + theta[..., 1:]
+    return _points(points) * theta[..., :1] + theta[..., 1:]
 
 
 def similarity_grid(theta, points):
@@ -132,7 +132,7 @@ def projective_grid(theta, points):
     Raises:
         ValueError: as `affine_grid`; an H that has no inverse (|det H| < 10⁻⁶).
     """
-    theta, points = _checked(theta, (8,)), ops.cast(points, "float32")
+    theta, points = _checked(theta, (8,)), _points(points)
     _check_inverse(theta)
     flat = ops.reshape(points, (-1, 2))
     read = affine_grid(ops.reshape(theta[:, :6], (-1, 2, 3)), points)
@@ -165,7 +165,7 @@ def thin_plate_spline_grid(theta, control, points):
 
     Args:
         theta: float (B, K, 2). Where each control point reads.
-        control: NumPy float (K, 2). Points of the output, no three of them in a line being too few.
+        control: NumPy float (K, 2). Points of the output, in its parts as all points are.
         points: as in `affine_grid`.
 
     Returns:
@@ -176,15 +176,16 @@ def thin_plate_spline_grid(theta, control, points):
 
     Source: Bookstein 1989, doi:10.1109/34.24792; Jaderberg et al. 2015, arXiv:1506.02025, 3.2.
     """
+    control = np.asarray(control, "float64")
     solution = spline_solution(control)
     theta = _checked(theta, (len(control), 2))
-    shape = tuple(points.shape)
+    shape = tuple(_points(points).shape)
     if isinstance(points, np.ndarray):
         basis = _spline_basis(np, points.reshape(-1, 2).astype("float64"), control)
         matrix = ops.convert_to_tensor((basis @ solution).astype("float32"))
     else:
-        flat = ops.reshape(ops.cast(points, "float32"), (-1, 2))
-        basis = _spline_basis(ops, flat, np.asarray(control, "float32"))
+        flat = ops.reshape(_points(points), (-1, 2))
+        basis = _spline_basis(ops, flat, control.astype("float32"))
         matrix = ops.matmul(basis, ops.convert_to_tensor(solution.astype("float32")))
     return ops.reshape(ops.matmul(matrix, theta), (-1, *shape))
 
@@ -195,8 +196,11 @@ def spline_solution(control):
     Raises:
         ValueError: as `thin_plate_spline_grid`.
     """
-    control = np.asarray(control, "float64")
     count = len(control)
+    if control.ndim != 2 or control.shape[1] != 2 or not np.isfinite(control).all():
+        raise ValueError(
+            f"Expected finite control points (K, 2). Received: control={control.tolist()}"
+        )
     system = np.zeros((count + 3, count + 3))
     basis = _spline_basis(np, control, control)
     system[:count], system[count:, :count] = basis, basis[:, count:].T
@@ -213,6 +217,20 @@ def _spline_basis(numbers, points, control):
     squares = numbers.sum(numbers.square(points[:, None, :] - control[None]), axis=-1)
     bent = squares * numbers.log(numbers.maximum(squares, LEAST_SQUARE))
     return numbers.concatenate([bent, numbers.ones_like(points[:, :1]), points], axis=1)
+
+
+def _points(points):
+    """Points as float32 (height, width, 2).
+
+    Raises:
+        ValueError: another shape.
+    """
+    points = ops.convert_to_tensor(points)
+    if len(points.shape) != 3 or points.shape[-1] != 2:
+        raise ValueError(
+            f"Expected points (height, width, 2). Received: shape={tuple(points.shape)}"
+        )
+    return ops.cast(points, "float32")
 
 
 def _checked(theta, shape):

@@ -40,7 +40,8 @@ def sampling_figure(images, grids, outputs, align_corners: bool = False, title: 
     _check(images, grids, outputs)
     height, width = images.shape[1:3]
     figure, axes = panels(len(images), 2, 2.0, Image.new("L", (width, height)), title)
-    low, high = images.min(), max(images.max(), images.min() + 1e-6)
+    low = np.nanmin(images)
+    high = max(np.nanmax(images), low + 1e-6)
     margin = float(np.clip(np.nanmax(np.abs(grids)) - 0.95, 0, MARGIN))
     for row, (image, grid, output) in enumerate(zip(images, grids, outputs)):
         for axis, shown in zip(axes[row], (image, output)):

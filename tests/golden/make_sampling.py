@@ -12,8 +12,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 GOLDEN = Path(__file__).with_name("sampling.npz")
 IMAGES, POINTS = (3, 5, 7, 2), (11, 13)
@@ -22,6 +20,9 @@ KERNELS, PADDINGS = ("bilinear", "nearest"), ("zeros", "border", "reflection")
 
 def sampled(images, grid, upstream, kernel, padding, align):
     """Values and gradients, channels last."""
+    import torch
+    from torch.nn import functional
+
     images, grid = (torch.from_numpy(one).requires_grad_() for one in (images, grid))
     found = functional.grid_sample(
         images.permute(0, 3, 1, 2),
@@ -37,6 +38,9 @@ def sampled(images, grid, upstream, kernel, padding, align):
 
 def main() -> None:
     """Writes the file."""
+    import torch
+    from torch.nn import functional
+
     random = np.random.default_rng(3)
     normal = lambda *shape: random.normal(size=shape).astype("float32")  # noqa: E731
     images, upstream = normal(*IMAGES), normal(IMAGES[0], *POINTS, IMAGES[-1])

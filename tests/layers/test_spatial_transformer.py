@@ -135,11 +135,15 @@ def test_places_are_of_float32_in_half_precision():
         ({"transform": "affine"}, r"Expected a Transform, such as Affine\(\).*'affine'"),
         ({"transform": Affine}, r"Expected a Transform"),
         ({"localization": 3}, "Expected a layer or a model. Received: localization=3"),
+        ({"localization": lambda images: images}, "Expected a layer or a model"),
         ({"output_size": (0, 5)}, r"Received: \(0, 5\)"),
+        ({"output_size": 3}, r"Expected \(height, width\) or None\. Received: output_size=3"),
+        ({"output_size": (3, 4, 5)}, r"Received: output_size=\(3, 4, 5\)"),
         ({"interpolation": "cubic"}, r"interpolation in \('bilinear', 'nearest'\)"),
         ({"padding": "wrap"}, "Received: padding='wrap'"),
         ({"data_format": "NHWC"}, "Received: data_format='NHWC'"),
-        ({"bound": 0.0}, r"bound > 0 or None\. Received: bound=0.0"),
+        ({"bound": 0.0}, r"Expected a bound between 1e-6 and 1e6, or None\. Received: bound=0.0"),
+        ({"bound": "1"}, "Received: bound='1'"),
     ],
 )
 def test_bad_arguments(choices, message):
@@ -151,5 +155,36 @@ def test_bad_lattices_and_images():
     with pytest.raises(ValueError, match=r"Expected rows >= 2\. Received: rows=1"):
         ThinPlateSpline(1, 3)
     layer = SpatialTransformer(localization(), Affine())
-    with pytest.raises(ValueError, match="at least 2 x 2 pixels"):
-        layer(np.zeros((2, 1, 5, 3), "float32"))
+    for shape in ((1, 5, 3), (None, None, 3), (5, 5, None)):
+        with pytest.raises(ValueError, match="at least 2 x 2 pixels, size and channels known"):
+            layer(keras.Input(shape))
+    for transform in (Affine(), ThinPlateSpline(2, 3)):
+        for width in (5, 24):
+            with pytest.raises(ValueError, match=r"Expected theta of shape \(B, \d+\)"):
+                transform.grid(np.ones((2, width), "float32"), target_points(2, 3))
+
+
+class Own(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.pool = keras.layers.GlobalAveragePooling2D()
+
+    def call(self, images, training=None):
+        return self.pool(images)
+
+
+def test_a_model_of_ones_own_localizes():
+    inputs = keras.Input((11, 13, 2))
+    model = keras.Model(inputs, SpatialTransformer(Own(), Affine(), (5, 7))(inputs))
+    assert model(IMAGES).shape == (3, 5, 7, 2)
+    built = Own()
+    built(IMAGES)
+    assert SpatialTransformer(built, Affine())(IMAGES).shape == IMAGES.shape
+
+
+def test_a_learned_grid_keeps_its_size():
+    pool = keras.layers.GlobalAveragePooling2D()
+    layer = SpatialTransformer(pool, Affine(), learned_grid=True)
+    layer(IMAGES)
+    assert layer.compute_output_shape((3, 5, 7, 2)) == (3, 11, 13, 2)
+    assert layer(IMAGES[:, :5, :7]).shape == (3, 11, 13, 2)

@@ -199,3 +199,14 @@ def test_many_channels_are_read_as_few_at_a_time(jit):
         joined = np.concatenate([part[place] for part in parts], axis=-1)
         np.testing.assert_allclose(whole, joined, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(to_grid, parts[0][2] + parts[1][2], rtol=1e-4, atol=1e-4)
+
+
+@every_padding
+@both
+def test_of_two_nearest_pixels_the_even_one_is_read(padding, align_corners):
+    images = np.arange(16, dtype="float32").reshape(1, 4, 4, 1)
+    half = 1.5 if align_corners else 2.0
+    places = np.stack(np.meshgrid([0.5, 1.5, 2.5], [0.5, 2.5]), axis=-1)
+    grid = ((places - 1.5) / half)[None].astype("float32")
+    found = sample(images, grid, "nearest", padding, align_corners)
+    np.testing.assert_array_equal(found[0, ..., 0], [[0, 2, 2], [8, 10, 10]])

@@ -183,3 +183,11 @@ def test_a_spline_needs_points_in_general_position(control):
     control = np.array(control, "float32")
     with pytest.raises(ValueError, match="different and not all in a line"):
         thin_plate_spline_grid(control[None], control, POINTS)
+
+
+@pytest.mark.parametrize("function", [*FUNCTIONS, spline])
+def test_wrong_points_are_refused(function):
+    theta = np.ones((3, *FUNCTIONS.get(function, (6, 2))), "float32")
+    for points in (POINTS[..., :1], POINTS[0], np.ones((2, 3, 3), "float32")):
+        with pytest.raises(ValueError, match=r"Expected points \(height, width, 2\)"):
+            function(theta, points)

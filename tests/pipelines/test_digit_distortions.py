@@ -42,6 +42,13 @@ def test_nothing_drawn_is_the_digit_in_the_middle():
             np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("distortion", ALL, ids=str)
+@pytest.mark.parametrize("shape", [(2, 28, 28), (2, 28, 28, 3), (2, 27, 28, 1)])
+def test_digits_of_another_shape_are_refused(distortion, shape):
+    with pytest.raises(ValueError, match=r"Expected digits \(B, 28, 28, 1\)"):
+        distortion(np.zeros(shape, "float32"), SEED)
+
+
 def moments(picture):
     """Mass, and its center (x, y) from the picture's middle, in pixels."""
     rows, columns = np.mgrid[: picture.shape[0], : picture.shape[1]] - (len(picture) - 1) / 2
