@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
@@ -62,7 +63,7 @@ class FeedForward(keras.layers.Layer):
         check_width("hidden_units", hidden_units)
         if not 0 <= dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
-        check_activation(activation)
+        check_choice("activation", activation, ACTIVATIONS)
         self.supports_masking = True
         self.hidden_units, self.dropout = hidden_units, dropout
         self.activation = activation
@@ -125,11 +126,3 @@ def _gelu(inputs):
 
 
 _FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
-
-
-def check_activation(activation):
-    """Raises ValueError unless `activation` is one of ACTIVATIONS."""
-    if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"Expected activation in {ACTIVATIONS}. Received: activation={activation!r}"
-        )

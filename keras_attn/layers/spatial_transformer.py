@@ -7,7 +7,8 @@ import numpy as np
 from keras import ops
 
 from keras_attn.layers.transforms import Transform
-from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, check_choice, sample
+from keras_attn.ops.check_choice import check_choice
+from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
 from keras_attn.ops.sampling_grids import target_points
 
 CHANNELS = ("channels_last", "channels_first")

@@ -5,6 +5,7 @@ from typing import Any
 
 from keras_attn.layers.residual import POST, PRE
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_choice
 
 SINUSOIDAL, LEARNED = "sinusoidal", "learned"
 NOTHING, DECODER, ALL = "none", "decoder", "all"
@@ -69,10 +70,7 @@ class TransformerConfig:
             "tied": (NOTHING, DECODER, ALL),
         }
         for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ValueError(
-                    f"Expected {name} in {known}. Received: {name}={getattr(self, name)!r}"
-                )
+            check_choice(name, getattr(self, name), known)
         if self.tied == ALL and self.target_size != self.vocabulary_size:
             raise ValueError(
                 "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="

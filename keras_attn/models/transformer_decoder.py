@@ -12,8 +12,8 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
 from keras_attn.models.transformer_encoder import make_ends
-from keras_attn.ops.cached_attention import next_ancestors, next_steps, own_caches
-from keras_attn.ops.hypotheses import repeat_hypotheses
+from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
+from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
 
 class TransformerMemory(NamedTuple):
@@ -207,26 +207,22 @@ class TransformerDecoder(keras.layers.Layer):
 
         The caches stay where they are.
         """
-        batch, width = (ops.shape(parents)[axis] for axis in range(2))
-        rows = ops.arange(batch, dtype="int32")[:, None] * width + parents
-        rows = ops.reshape(rows, (-1,))
-        return state._replace(
-            time=ops.take(state.time, rows, axis=0),
-            count=ops.take(state.count, rows, axis=0),
-            ancestors=next_ancestors(state.ancestors, state.time, rows),
-        )
+        consumed = (state.time, state.count, state.ancestors)
+        time, count, ancestors = gather_hypotheses(consumed, parents)
+        ancestors = owning_from(ancestors, time)
+        return state._replace(time=time, count=count, ancestors=ancestors)
 
     def _advance(self, tokens, memory, state, real=None):
         """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
         steps, units = ops.shape(tokens)[1], self.config.model_units
-        batch = ops.shape(memory.keys_mask)[0]
         time = state.time
-        coming = next_steps(state.ancestors, time, steps, batch, self.config.heads, real)
+        coming = next_steps(state.ancestors, time, steps, self.config.heads, real)
         hidden = self.embedding.embed(tokens, memory.embedding)
         count = state.count
         if self.next_source is not None:
             counts = self.next_source.counts(tokens, count)
-            chosen = self.next_source.chosen(ops.reshape(counts, (batch, -1)), memory.sources)
+            by_example = ops.reshape(counts, (-1, coming.width * steps))
+            chosen = self.next_source.chosen(by_example, memory.sources)
             hidden, count = hidden + ops.reshape(chosen, ops.shape(hidden)), counts[:, -1]
         hidden = self.positions(hidden, offset=time)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []

@@ -3,8 +3,9 @@
 import numbers
 from dataclasses import dataclass
 
-from keras_attn.layers.feed_forward import GELU, check_activation
+from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_choice
 
 TOKEN, MEAN = "token", "mean"
 
@@ -80,11 +81,8 @@ class VisionTransformerConfig:
             )
 
     def _check_choices(self):
-        if self.pooling not in (TOKEN, MEAN):
-            raise ValueError(
-                f"Expected pooling in {(TOKEN, MEAN)}. Received: pooling={self.pooling!r}"
-            )
-        check_activation(self.activation)
+        check_choice("pooling", self.pooling, (TOKEN, MEAN))
+        check_choice("activation", self.activation, ACTIVATIONS)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
         if not self.epsilon > 0:

@@ -19,7 +19,6 @@ class NextSteps(NamedTuple):
     """The next P steps of N = B·K hypotheses, as every layer of a decoder wants them.
 
     Attributes:
-        batch: B.
         width: K.
         steps: P.
         places: int32 (N·P·H, 3). Row, head and slot of a cache where each step leaves its part.
@@ -28,7 +27,6 @@ class NextSteps(NamedTuple):
         real: bool (N·P, 1). Steps that leave something in the cache; None is all.
     """
 
-    batch: Any
     width: Any
     steps: Any
     places: Any
@@ -37,10 +35,10 @@ class NextSteps(NamedTuple):
 
     def by_example(self, rows, heads):
         """(N·P, H·d) to (B, H, K·P, d)."""
-        return split_heads(rows, heads, self.batch, self.width * self.steps)
+        return split_heads(rows, heads, self.width * self.steps)
 
 
-def next_steps(ancestors, time, steps, batch, heads, real=None):
+def next_steps(ancestors, time, steps, heads, real=None):
     """`NextSteps` of hypotheses.
 
     Args:
@@ -48,7 +46,6 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
             own does from `time` on.
         time: int32 (N,). Steps consumed before.
         steps: int. P, steps consumed now; time + P ≤ L.
-        batch: int. B.
         heads: int. H.
         real: bool (N, P), steps that leave something in the cache; None is all.
 
@@ -64,7 +61,6 @@ def next_steps(ancestors, time, steps, batch, heads, real=None):
     )
     places = ops.stack([ops.broadcast_to(place, shape) for place in places], axis=-1)
     return NextSteps(
-        batch,
         ancestors.shape[1],
         steps,
         ops.reshape(places, (-1, 3)),
@@ -84,23 +80,19 @@ def own_caches(batch, width, length):
     return ops.reshape(ops.broadcast_to(own, (batch, width, width, length)), (-1, width, length))
 
 
-def next_ancestors(ancestors, time, parents):
-    """`ancestors` when hypotheses go on from others, which have consumed equally many steps.
+def owning_from(ancestors, time):
+    """`ancestors` of hypotheses that hold the steps from `time` on themselves.
 
     Args:
-        ancestors: bool (N, K, L).
+        ancestors: bool (N, K, L), of the hypotheses that they go on from.
         time: int32 (N,). Steps consumed before.
-        parents: int32 (N,). Which of the N hypotheses each goes on from.
 
     Returns:
         bool (N, K, L).
     """
-    _, width, length = ops.shape(ancestors)
+    rows, width, length = ops.shape(ancestors)
     before = ops.arange(length, dtype="int32") < time[:, None]
-    batch = hypotheses_of(ops.shape(time)[0], width)
-    return ops.where(
-        before[:, None, :], ops.take(ancestors, parents, axis=0), own_caches(batch, width, length)
-    )
+    return ops.where(before[:, None, :], ancestors, own_caches(rows // width, width, length))
 
 
 def hypotheses_of(rows, batch):

@@ -64,9 +64,10 @@ def loop_kernel(kernel, rows=0):
     return ops.pad(kernel, ((0, rows), (0, EXTRA))[2 - len(kernel.shape) :])
 
 
-def split_heads(inputs, heads, batch=None, length=None):
-    """(B, T, H·d) to (B, H, T, d); rows (B·T, H·d) where B and T are given."""
-    if batch is None:
+def split_heads(inputs, heads, length=None):
+    """(B, T, H·d) to (B, H, T, d); rows (B·T, H·d) where T > 0 is given."""
+    batch = -1
+    if length is None:
         batch, length, _ = ops.shape(inputs)
     units = inputs.shape[-1] // heads
     if isinstance(length, int) and length == 1:

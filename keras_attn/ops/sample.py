@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.take_by_row import take_by_row
 
 BILINEAR, NEAREST = "bilinear", "nearest"
@@ -144,12 +145,6 @@ def _places(points, size, padding, align_corners):
     first, last = (-1.0, float(size)) if padding == ZEROS else (0.0, size - 1.0)
     inside = places >= first if padding == ZEROS else places > first
     return ops.where(inside, ops.where(places < last, places, last), first)
-
-
-def check_choice(name, value, known):
-    """Raises ValueError unless `value` is one of the known."""
-    if value not in known:
-        raise ValueError(f"Expected {name} in {known}. Received: {name}={value!r}")
 
 
 def _checked(images, grid, interpolation, padding):

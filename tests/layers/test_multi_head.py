@@ -155,7 +155,7 @@ def test_a_cache_extended_in_steps_equals_the_whole_sequence():
     cache, begin = layer.empty_cache(2, 13), 0
     for steps in (1, 4, 1, 5):
         time = tf.fill((2,), begin)
-        coming = next_steps(own_caches(2, 1, 13), time, steps, 2, layer.heads)
+        coming = next_steps(own_caches(2, 1, 13), time, steps, layer.heads)
         part = slice(begin, begin + steps)
         found, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
         expected_rows = expected.numpy()[:, part].reshape(2 * steps, -1)

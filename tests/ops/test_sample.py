@@ -34,17 +34,21 @@ def with_gradients(images, grid, upstream, jit=False, **choices):
     return found(tf.constant(images), tf.constant(grid))
 
 
+def check_torchs(inputs, names, jit, **choices):
+    """`sample` of the golden `inputs`, beside torch's answers of the names' endings."""
+    found = with_gradients(*(GOLDEN[name] for name in inputs), jit, **choices)
+    for name, one in zip(("values", "to_images", "to_grid"), found):
+        np.testing.assert_allclose(one, GOLDEN[names + name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
 @pytest.mark.parametrize("jit", [False, True])
 @both
 @every_padding
 @every_kind
 def test_values_and_gradients_are_torchs(interpolation, padding, align_corners, jit):
     choices = {"interpolation": interpolation, "padding": padding, "align_corners": align_corners}
-    images, grid, upstream = (GOLDEN[name] for name in ("images", "grid", "upstream"))
-    found = with_gradients(images, grid, upstream, jit, **choices)
-    for name, one in zip(("values", "to_images", "to_grid"), found):
-        expected = GOLDEN[f"{interpolation} {padding} {align_corners} {name}"]
-        np.testing.assert_allclose(one, expected, rtol=1e-5, atol=1e-5, err_msg=name)
+    names = f"{interpolation} {padding} {align_corners} "
+    check_torchs(("images", "grid", "upstream"), names, jit, **choices)
 
 
 @pytest.mark.parametrize("jit", [False, True])
@@ -52,11 +56,8 @@ def test_values_and_gradients_are_torchs(interpolation, padding, align_corners, 
 @every_kind
 def test_at_integers_gradients_are_torchs_of_the_right_side(interpolation, padding, jit):
     choices = {"interpolation": interpolation, "padding": padding, "align_corners": True}
-    images, grid, upstream = (GOLDEN[name] for name in ("few", "integers", "upstream_integers"))
-    found = with_gradients(images, grid, upstream, jit, **choices)
-    for name, one in zip(("values", "to_images", "to_grid"), found):
-        expected = GOLDEN[f"{interpolation} {padding} True integers_{name}"]
-        np.testing.assert_allclose(one, expected, rtol=1e-5, atol=1e-5, err_msg=name)
+    names = f"{interpolation} {padding} True integers_"
+    check_torchs(("few", "integers", "upstream_integers"), names, jit, **choices)
 
 
 def off_the_integers(grid, size, align_corners):
