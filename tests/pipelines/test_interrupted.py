@@ -26,28 +26,42 @@ def train(data, run, step, seconds, weights, strategy="one"):
     return ended.returncode, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_killed_at_random_steps(tmp_path, kills):
-    data = write_scenes(tmp_path / "data", train=31, dev=3, test=2, novel=1)
-    code, printed = train(data, tmp_path / "whole", 0, 60, tmp_path / "whole.npz")
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder with data, a training of it that nothing stopped, and its last weights."""
+    folder = tmp_path_factory.mktemp("whole")
+    data = write_scenes(folder / "data", train=31, dev=3, test=2, novel=1)
+    code, printed = train(data, folder / "run", 0, 60, folder / "weights.npz")
     assert code == 0, printed
-    steps = [int(step) for step in np.random.default_rng().integers(1, 9, kills)]
-    where = f"killed at steps {steps} of their processes"
+    return folder
+
+
+@pytest.mark.parametrize(
+    "steps, goes_on",
+    [
+        pytest.param((1,), False, id="before the first checkpoint"),
+        pytest.param((5,), True, id="within an epoch"),
+        pytest.param((8, 3), True, id="twice", marks=pytest.mark.slow),
+    ],
+)
+def test_killed_at_steps_of_their_processes(tmp_path, whole, steps, goes_on):
+    """A process killed at a step has kept the ones before: the checkpoint is the last callback."""
     killed, weights = tmp_path / "killed", tmp_path / "killed.npz"
     for step, seconds in zip(steps, (0, 0.05)):
-        assert train(data, killed, step, seconds, weights)[0] == -signal.SIGKILL, where
-    code, printed = train(data, killed, 0, 60, weights)
-    assert code == 0 and "going on at epoch" in printed, where + printed
-    with np.load(tmp_path / "whole.npz") as whole, np.load(weights) as found:
-        assert whole.files == found.files
-        for name in whole.files:
-            np.testing.assert_allclose(found[name], whole[name], atol=2e-4, err_msg=where)
+        assert train(whole / "data", killed, step, seconds, weights)[0] == -signal.SIGKILL
+    code, printed = train(whole / "data", killed, 0, 60, weights)
+    assert code == 0 and ("going on at epoch" in printed) == goes_on, printed
+    with np.load(whole / "weights.npz") as expected, np.load(weights) as found:
+        assert expected.files == found.files
+        for name in expected.files:
+            np.testing.assert_allclose(found[name], expected[name], atol=2e-4)
     with (killed / "history.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
     assert Run(killed).description["ended"]
-    kept = (Run(tmp_path / one).model().get_weights() for one in ("whole", "killed"))
-    for expected, found in zip(*kept):
-        np.testing.assert_allclose(found, expected, atol=2e-4, err_msg=where)
+    for expected, found in zip(
+        *(Run(one).model().get_weights() for one in (whole / "run", killed))
+    ):
+        np.testing.assert_allclose(found, expected, atol=2e-4)
     assert not list(killed.glob("mean*"))
     assert not (killed / "checkpoint.npz").exists()
 
