@@ -10,6 +10,7 @@ from tqdm import tqdm
 from keras_attn.contracts import ERROR
 from keras_attn.decoding import DEAD
 from pipelines import predict
+from pipelines.crop_folder import CropFolder
 from pipelines.readers.record import check_utf8
 
 
@@ -21,6 +22,7 @@ def print_answers(arguments) -> None:
     """
     given = _given(arguments)
     saved, failed = predict.saved_model(arguments.folder), []
+    crops = arguments.crops and CropFolder.of(saved, arguments.crops)
     given = [(place, name) for place, one in given for name in saved.named([one])]
     reasons = saved.reasons([asked for _, asked in given])
     answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
@@ -31,6 +33,8 @@ def print_answers(arguments) -> None:
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
             failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
+        elif crops:
+            crops.write(asked, answer)
         if arguments.json:
             print(_record(saved, shown, answer))
         elif not error:

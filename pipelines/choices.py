@@ -16,7 +16,6 @@ AT_LEAST_ONE = (
     "batch_tokens",
     "patch_size",
     "layers",
-    "patch_size",
     "vision_layers",
     "model_units",
     "heads",
@@ -28,6 +27,7 @@ AT_LEAST_ONE = (
     "longest_chain",
     "deepest",
     "scored",
+    "filters",
 )
 AT_LEAST_ZERO = (
     "no_repeat_ngram",
@@ -72,6 +72,10 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
     _check(
         values, "image_size", f"<= {MOST_PIXELS_A_SIDE}", lambda value: value <= MOST_PIXELS_A_SIDE
     )
+    _check(
+        values, "read_size", f"2 to {MOST_PIXELS_A_SIDE}", lambda n: 2 <= n <= MOST_PIXELS_A_SIDE
+    )
+    _check(values, "bound", "1e-6 to 1e6", lambda bound: bound is None or 1e-6 < bound < 1e6)
     _check(values, "seed", f"<= {MOST_SEED}", lambda value: value <= MOST_SEED)
     _check(values, "vocabulary_size", f"<= {MOST_PIECES}", lambda value: value <= MOST_PIECES)
     _check(values, "length_alpha", "-100 to 100", lambda value: -100 <= value <= 100)

@@ -1,6 +1,5 @@
 """Everything that `fit` wants of labeled pictures: labels and batches."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,16 +8,14 @@ import tensorflow as tf
 
 from keras_attn.text.label_table import LabelTable
 from pipelines.class_batches import ClassBatches
+from pipelines.labeling import in_words
 from pipelines.picture_check import naming_pictures
 from pipelines.recipe import LABEL_TABLE, TrainingData
 from pipelines.records import LabeledPicture, data_folder
 from pipelines.skipped import Skipped
 
 if TYPE_CHECKING:
-    from pipelines.classification import ClassificationRecipe
-
-SHOWN = 20
-"""Labels that are named."""
+    from pipelines.labeled_pictures import LabeledPictures
 
 
 @dataclass(frozen=True)
@@ -44,16 +41,16 @@ class ClassData(TrainingData):
     steps: int
 
     @classmethod
-    def load(cls, recipe: "ClassificationRecipe", data, labels=None) -> "ClassData":
+    def load(cls, recipe: "LabeledPictures", data, labels=None) -> "ClassData":
         """Reads labeled pictures, learns the labels and makes the data sets.
 
         Args:
-            recipe: `ClassificationRecipe`.
+            recipe: `LabeledPictures`.
             data: path of a folder or file.
             labels: `LabelTable`, to take one that exists instead of learning it.
 
         Raises:
-            ValueError: as `ClassificationRecipe.read`; fewer than two labels; a label of train that
+            ValueError: as `LabeledPictures.read`; fewer than two labels; a label of train that
                 is not among `labels`; no picture of dev with a label of train.
         """
         splits, skipped = recipe.read(data)
@@ -108,9 +105,3 @@ class ClassData(TrainingData):
         """See `TrainingData`."""
         paths = [one.path for records in self.splits.values() for one in records]
         return naming_pictures(paths, self.folder)
-
-
-def in_words(labels: Sequence[str]) -> str:
-    """The first few labels, and how many more there are."""
-    more = len(labels) - SHOWN
-    return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")

@@ -137,6 +137,7 @@ def _parser():
     )
     one.add_argument("--file", help="one path or text a line; '-' is standard input")
     one.add_argument("--json", action="store_true", help="print JSON lines")
+    one.add_argument("--crops", help="folder for what a spatial transformer read, a PNG a picture")
 
     one = command("score", commands.score, "how probable a text is, given another or a picture")
     one.add_argument("folder", metavar="saved_models/NAME")

@@ -22,7 +22,7 @@ from pipelines.choices import monitors_of
 from pipelines.pair_recipe import PairRecipe
 from pipelines.pair_splits import PairSplits
 from pipelines.readers.tree_reader import tree_sources
-from pipelines.recipe import SOURCE_TOKENIZER, TAG_TABLE, TARGET_TOKENIZER, option
+from pipelines.recipe import SOURCE_TOKENIZER, TAG_TABLE, TARGET_TOKENIZER, option, picture_log
 from pipelines.tree_callbacks import TreeScores, tree_pictures
 from pipelines.tree_encoding import TreeEncoding
 from pipelines.tree_evaluation import TreeEvaluation
@@ -146,10 +146,10 @@ class ParsingRecipe(PairRecipe):
         pairs = data.fitting("dev")
         return [TreeScores(service, pairs[:: -(-len(pairs) // self.scored)], SCORES)]
 
-    def pictures(self, model, data, log):
+    def pictures(self, model, data, folder):
         """See `Recipe`."""
         service = self._service(model, data.tokenizers, Greedy())
-        return [tree_pictures(service, data.fitting("dev"), log)]
+        return [tree_pictures(service, data.fitting("dev"), picture_log(folder))]
 
     def text_evaluation(self, records, texts, scores, tokenizers, **facts):
         """See `SearchRecipe`."""

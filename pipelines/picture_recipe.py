@@ -22,7 +22,7 @@ from pipelines.caption_evaluation import CaptionEvaluation
 from pipelines.choices import monitors_of
 from pipelines.picture_choices import PictureChoices
 from pipelines.readers.record import AUTO
-from pipelines.recipe import TARGET_TOKENIZER, option
+from pipelines.recipe import TARGET_TOKENIZER, option, picture_log
 from pipelines.records import read_captions, split_pictures
 from pipelines.search_recipe import SearchRecipe
 
@@ -136,9 +136,9 @@ class PictureRecipe(PictureChoices, SearchRecipe):
         """See `Recipe`."""
         return [caption_scoring(model, data, self.lengths[-1])]
 
-    def pictures(self, model, data, log):
+    def pictures(self, model, data, folder):
         """See `Recipe`."""
-        return [caption_pictures(model, data, self.lengths[-1], self.fit, log)]
+        return [caption_pictures(model, data, self.lengths[-1], self.fit, picture_log(folder))]
 
     def found(self, data):
         """See `PictureChoices`."""

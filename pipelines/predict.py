@@ -2,7 +2,7 @@
 
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGET
+from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGET
 from keras_attn.serving.requests import TextRequests
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.every_head import EveryHead
@@ -15,11 +15,18 @@ from pipelines.saved import (
     whole_saved_model,
     write_figure,
 )
-from pipelines.saved_pictures import SavedCaptioner, SavedClassifier, explanation_of
+from pipelines.saved_pictures import (
+    SavedCaptioner,
+    SavedClassifier,
+    SavedLabels,
+    SavedSpatialTransformer,
+    explanation_of,
+)
 
 __all__ = [
     "SavedCaptioner",
     "SavedClassifier",
+    "SavedSpatialTransformer",
     "SavedTextModel",
     "explanation_of",
     "saved_model",
@@ -66,13 +73,15 @@ class SavedTextModel(TextRequests, Saved):
         return found.text
 
 
-def saved_model(folder) -> SavedCaptioner | SavedClassifier | SavedTextModel:
+def saved_model(folder) -> SavedCaptioner | SavedLabels | SavedTextModel:
     """The SavedModel in a folder, of whichever kind it is.
 
     Raises:
         ValueError: no SavedModel there, or one that asks for neither image nor source.
     """
     inputs, outputs = _names(version_folder(folder))
+    if IMAGE in inputs and CROP in outputs:
+        return SavedSpatialTransformer(folder)
     if IMAGE in inputs:
         return SavedClassifier(folder) if LABELS in outputs else SavedCaptioner(folder)
     if SOURCE in inputs:

@@ -27,6 +27,11 @@ def option(default, text):
     return field(default=default, metadata={"help": text})
 
 
+def picture_log(folder: Path) -> Path:
+    """TensorBoard's folder for pictures, in a run directory."""
+    return folder / "tensorboard" / "attention"
+
+
 class TrainingData(abc.ABC):
     """Abstract: everything that `fit` wants of a data folder.
 
@@ -191,8 +196,9 @@ class Recipe(abc.ABC):
         """Callbacks that add metrics of free-running answers to the logs of an epoch."""
 
     @abc.abstractmethod
-    def pictures(self, model, data, log: Path) -> list[keras.callbacks.Callback]:
-        """Callbacks that show something of each epoch in TensorBoard's folder `log`."""
+    def pictures(self, model, data, folder: Path) -> list[keras.callbacks.Callback]:
+        """Callbacks that show something of each epoch: in the run directory `folder`, or in
+        TensorBoard (see `picture_log`)."""
 
     @abc.abstractmethod
     def records(self, data, split: str) -> Sequence:

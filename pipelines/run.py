@@ -14,10 +14,12 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 from pipelines.captioning import CaptioningRecipe
 from pipelines.classification import ClassificationRecipe
+from pipelines.digits import DigitsRecipe
 from pipelines.parsing import ParsingRecipe
 from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, Recipe
 from pipelines.recipes import load_recipe
 from pipelines.text_to_text import TextToTextRecipe
+from pipelines.transformed_pictures import TransformedPictures
 from pipelines.transformer_captioning import TransformerCaptioningRecipe
 
 DESCRIPTION_FILE = "recipe.json"
@@ -29,6 +31,8 @@ KINDS = {
         TextToTextRecipe,
         ParsingRecipe,
         ClassificationRecipe,
+        DigitsRecipe,
+        TransformedPictures,
     )
 }
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
@@ -41,7 +45,8 @@ class Run:
     recipe.json (recipe, choices, data counts), recipe.py (where a user's own file was trained),
     tokenizer/, source_tokenizer/ (where sources have their own), tags/ (of a parser), labels/ (of a
     classifier, in the place of tokenizers), model.keras (the best epoch), model.best.json,
-    history.csv, skipped.txt, tensorboard/, checkpoint.npz (until training ends).
+    history.csv, skipped.txt, tensorboard/, film/ and film.gif (of spatial transformers),
+    checkpoint.npz (until training ends).
 
     Attributes:
         folder: path, of a folder or of nothing yet.
@@ -156,7 +161,9 @@ def made_recipe(kind: str, values: Mapping[str, Any]) -> Recipe:
 def _of_the_kind(value, default):
     """Whether a choice from a file is of the same type as its default; integers are floats too."""
     if isinstance(default, tuple):
-        return isinstance(value, tuple) and all(_of_the_kind(one, 0) for one in value)
+        return isinstance(value, tuple) and all(_of_the_kind(one, default[0]) for one in value)
+    if default is None:  # Of `float | None`.
+        return value is None or _of_the_kind(value, 0.0)
     kinds = (int, float) if isinstance(default, float) else type(default)
     return isinstance(value, kinds) and isinstance(value, bool) == isinstance(default, bool)
 

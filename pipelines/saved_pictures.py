@@ -9,17 +9,21 @@ import numpy as np
 from keras_attn.contracts import (
     ANSWER_WEIGHTS,
     CAPTION,
+    CROP,
     ENCODER_WEIGHTS,
     ERROR,
+    GRID,
     IMAGE,
     LABEL_SCORES,
     LABELS,
+    PICTURE,
 )
 from keras_attn.serving.requests import CaptionRequests, ClassifierRequests
 from keras_attn.viz.attention import Explanation, explanation_figure
 from keras_attn.viz.caption_heads import CaptionHeads
 from keras_attn.viz.every_head import CROSS
 from keras_attn.viz.picture_heads import PictureHeads, rollout_figure
+from keras_attn.viz.sampling import sampling_figure
 from pipelines.readers.text_reader import PICTURE_SUFFIXES
 from pipelines.saved import BATCH, Saved, check_kind, write_figure
 
@@ -94,14 +98,30 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
         return explanation
 
 
-class SavedClassifier(ClassifierRequests, SavedPictureModel):
-    """An exported classifier: `classify`, `explain` and `attention` ask its signatures."""
+class SavedLabels(ClassifierRequests, SavedPictureModel):
+    """Abstract: an exported classifier."""
 
     answered = (LABELS, LABEL_SCORES)
 
     def score_pair(self, first, second):
         """See `Saved`: there is nothing of the kind."""
         raise ValueError(f"Expected a SavedModel with a signature 'score'. Received: {self.folder}")
+
+    def asked_of(self, signature, path):
+        """The picture at a path, and what a signature answers to it.
+
+        Raises:
+            ValueError: the file is no picture that can be read.
+        """
+        picture = Path(path).read_bytes()
+        (answer,) = self._ask(signature, {IMAGE: [picture]}, 1)
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{path}: {error}")
+        return picture, answer
+
+
+class SavedClassifier(SavedLabels):
+    """An exported classifier: `classify`, `explain` and `attention` ask its signatures."""
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; its heads are those of the encoder, and it has no words.
@@ -115,10 +135,7 @@ class SavedClassifier(ClassifierRequests, SavedPictureModel):
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         check_kind(out, (".png",))
-        picture = Path(asked).read_bytes()
-        answer = (self.attention if heads else self.explain)([picture])[0]
-        if error := answer[ERROR].decode():
-            raise ValueError(f"{asked}: {error}")
+        picture, answer = self.asked_of("attention" if heads else "explain", asked)
         shares = answer[ANSWER_WEIGHTS]
         if heads:
             figure = PictureHeads(answer[ENCODER_WEIGHTS], shares.shape).heads_figure(picture)
@@ -126,6 +143,27 @@ class SavedClassifier(ClassifierRequests, SavedPictureModel):
             figure = rollout_figure(picture, shares)
         write_figure(figure, out)
         return answer[LABELS][0].decode()
+
+
+class SavedSpatialTransformer(SavedLabels):
+    """An exported classifier behind spatial transformers: `classify` and `explain` ask it."""
+
+    def explained(self, asked, out, heads=None, word=None, layer=None):
+        """See `Saved`: path of a picture; there are neither heads nor words.
+
+        The picture stands beside what was read of it, with the points that were read drawn on it.
+        """
+        if (heads, word, layer) != (None, None, None):
+            raise ValueError(
+                "Expected neither heads nor a word of a spatial transformer. "
+                f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+            )
+        check_kind(out, (".png",))
+        _, answer = self.asked_of("explain", asked)
+        seen, grid, crop = (answer[key][None] for key in (PICTURE, GRID, CROP))
+        label = answer[LABELS][0].decode()
+        write_figure(sampling_figure(seen, grid, crop, title=label), out)
+        return label
 
 
 def explanation_of(answer: dict, rank: int = 0) -> Explanation:

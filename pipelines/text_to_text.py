@@ -14,7 +14,7 @@ from pipelines.pair_encoding import TextEncoding
 from pipelines.pair_recipe import PairRecipe
 from pipelines.pair_splits import PairSplits
 from pipelines.readers.pair_reader import pair_sources
-from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, option
+from pipelines.recipe import SOURCE_TOKENIZER, TARGET_TOKENIZER, option, picture_log
 from pipelines.text_callbacks import alignment_pictures, text_scoring
 from pipelines.text_evaluation import TextEvaluation
 
@@ -82,10 +82,10 @@ class TextToTextRecipe(PairRecipe):
         """See `Recipe`."""
         return [text_scoring(model, data)]
 
-    def pictures(self, model, data, log):
+    def pictures(self, model, data, folder):
         """See `Recipe`."""
         service = self._service(model, data.tokenizers, Greedy())
-        return [alignment_pictures(model, data, service, log)]
+        return [alignment_pictures(model, data, service, picture_log(folder))]
 
     def text_evaluation(self, records, texts, scores, tokenizers, **facts):
         """See `SearchRecipe`."""

@@ -215,11 +215,10 @@ def _report(recipe, run, loaded):
 
 
 def _callbacks(recipe, run, model, loaded):
-    log = run.folder / "tensorboard"
     return [
         *recipe.scoring(model, loaded),
         FiniteLoss(),
         best_model(recipe, run),
-        *recipe.pictures(model, loaded, log / "attention"),
-        keras.callbacks.TensorBoard(log, profile_batch=0),
+        *recipe.pictures(model, loaded, run.folder),
+        keras.callbacks.TensorBoard(run.folder / "tensorboard", profile_batch=0),
     ]

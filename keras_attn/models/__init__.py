@@ -10,6 +10,7 @@ from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import PRESETS, TransformerConfig
@@ -37,6 +38,7 @@ __all__ = [
     "MeanReader",
     "Parser",
     "SmallConvEncoder",
+    "SpatialTransformerClassifier",
     "Transformer",
     "TransformerCaptionDecoder",
     "TransformerConfig",

@@ -8,18 +8,21 @@ from keras import ops
 from keras.src.backend import AutocastScope  # No public name has it; setup.cfg pins Keras.
 
 from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 
 PRECISIONS = ("float32", "bfloat16")
 STORAGES = ("float32", "float16")
+CLASSIFIERS = (ImageClassifier, SpatialTransformerClassifier)
 
 
 def set_precision(model, precision: str) -> None:
     """Makes a model compute in float32, or in bfloat16 as in mixed-precision training.
 
-    Variables, logits, cell states, attention weights and scores are float32 either way.
+    Variables, logits, cell states, attention weights, scores and places where spatial transformers
+    read are float32 either way.
 
     Args:
-        model: `Captioner`, `Transformer` or `ImageClassifier`.
+        model: `Captioner`, `Transformer` or a classifier.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -30,20 +33,22 @@ def set_precision(model, precision: str) -> None:
     policy = "mixed_bfloat16" if precision == "bfloat16" else "float32"
     for layer in model._flatten_layers():
         layer.dtype_policy = policy
-    if isinstance(logits := _logits_of(model), keras.layers.Layer):
-        logits.dtype_policy = "float32"
+    for layer in _precise(model):
+        layer.dtype_policy = "float32"
 
 
 def precision_of(model) -> str:
     """What a model computes in, or its decoder: "float32" or "bfloat16"."""
-    return (model if isinstance(model, ImageClassifier) else model.decoder).compute_dtype
+    return (model if isinstance(model, CLASSIFIERS) else model.decoder).compute_dtype
 
 
-def _logits_of(model):
-    """The layer that makes a model's logits; None where no layer does that alone."""
-    if isinstance(model, ImageClassifier):
-        return model.head
-    return getattr(model.decoder, "logits", None)
+def _precise(model):
+    """Layers that compute in float32 under any precision: those of logits and of places."""
+    if isinstance(model, CLASSIFIERS):
+        transformers = getattr(model, "transformers", ())
+        return [model.head, *(part for one in transformers for part in (one.flatten, one.head))]
+    logits = getattr(model.decoder, "logits", None)
+    return [logits] if isinstance(logits, keras.layers.Layer) else []
 
 
 @contextlib.contextmanager

@@ -16,12 +16,19 @@ MARGIN = 0.6
 MILLISECONDS = 300
 
 
-def sampling_figure(images, grids, outputs, align_corners: bool = False, title: str = ""):
+def sampling_figure(
+    images,
+    grids,
+    outputs,
+    align_corners: bool = False,
+    title: str = "",
+    columns: int = 1,
+    margin: float | None = None,
+):
     """Each picture with the points that were read drawn over it, and what came out beside it.
 
     The frame is the outermost points, a quadrilateral for an affine or projective map; the thin
-    lines are 7 rows and 7 columns of points at most. What is read from more than 0.6 of a picture's
-    half side outside it is not shown.
+    lines are 7 rows and 7 columns of points at most.
 
     Args:
         images: array (B, H, W, C), C 1 or 3; the least value is black, the greatest white.
@@ -29,6 +36,9 @@ def sampling_figure(images, grids, outputs, align_corners: bool = False, title: 
         outputs: array (B, height, width, C).
         align_corners: as they were read with.
         title: over all of them.
+        columns: int > 0. Pairs in a row.
+        margin: float ≥ 0. How far outside the picture is shown what is read there, in half sides;
+            None for as far as it is read, 0.6 at most.
 
     Returns:
         matplotlib Figure.
@@ -39,22 +49,27 @@ def sampling_figure(images, grids, outputs, align_corners: bool = False, title: 
     images, grids, outputs = (np.asarray(one, "float32") for one in (images, grids, outputs))
     _check(images, grids, outputs)
     height, width = images.shape[1:3]
-    figure, axes = panels(len(images), 2, 2.0, Image.new("L", (width, height)), title)
+    columns = min(columns, len(images))
+    shape = (-(-len(images) // columns), 2 * columns)
+    figure, axes = panels(*shape, 2.0, Image.new("L", (width, height)), title)
+    pairs = axes.reshape(-1, 2)
     low = np.nanmin(images)
     high = max(np.nanmax(images), low + 1e-6)
-    margin = float(np.clip(np.nanmax(np.abs(grids)) - 0.95, 0, MARGIN))
-    for row, (image, grid, output) in enumerate(zip(images, grids, outputs)):
-        for axis, shown in zip(axes[row], (image, output)):
+    if margin is None:
+        margin = float(np.clip(np.nanmax(np.abs(grids)) - 0.95, 0, MARGIN))
+    for pair, image, grid, output in zip(pairs, images, grids, outputs):
+        for axis, shown in zip(pair, (image, output)):
             shades = np.clip((shown - low) / (high - low), 0, 1)
             axis.imshow(
                 shades if shown.shape[-1] == 3 else shades[..., 0], cmap="gray", vmin=0, vmax=1
             )
         for line, thickness in _lines(grid, (height, width), align_corners):
-            axes[row, 0].plot(*line.T, color="tab:orange", linewidth=thickness)
-        axes[row, 0].set_xlim(*_limits(width, margin))
-        axes[row, 0].set_ylim(*_limits(height, margin)[::-1])
-    axes[0, 0].set_title("what is read", fontsize=9)
-    axes[0, 1].set_title("what comes out", fontsize=9)
+            pair[0].plot(*line.T, color="tab:orange", linewidth=thickness)
+        pair[0].set_xlim(*_limits(width, margin))
+        pair[0].set_ylim(*_limits(height, margin)[::-1])
+    for pair in pairs[:columns]:
+        pair[0].set_title("what is read", fontsize=9)
+        pair[1].set_title("what comes out", fontsize=9)
     return figure
 
 
@@ -91,24 +106,28 @@ def _lines(grid, size, align_corners):
         yield pixels[:, place], 2.0 if place in (0, grid.shape[1] - 1) else 0.5
 
 
-def film(figures, milliseconds: int = MILLISECONDS) -> bytes:
-    """An animated GIF of figures of one size, which starts again at its end.
+def pixels(figure):
+    """A matplotlib Figure as uint8 (height, width, 3)."""
+    figure.canvas.draw()
+    return np.asarray(Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB"))
+
+
+def film(frames, milliseconds: int = MILLISECONDS) -> bytes:
+    """An animated GIF, which starts again at its end.
 
     Args:
-        figures: matplotlib Figures, one or more.
+        frames: uint8 arrays (height, width, 3) of one size, such as `pixels` makes of figures.
         milliseconds: how long each stays; the last stays 5 times as long.
 
     Raises:
-        ValueError: no figures.
+        ValueError: no frames.
     """
-    frames = []
-    for figure in figures:
-        figure.canvas.draw()
-        frame = Image.fromarray(np.asarray(figure.canvas.buffer_rgba()))
-        frames.append(frame.convert("RGB").quantize(64))
-    if not frames:
-        raise ValueError("Expected one figure or more. Received: none")
-    durations = [milliseconds] * (len(frames) - 1) + [5 * milliseconds]
+    pictures = [Image.fromarray(one).quantize(64) for one in frames]
+    if not pictures:
+        raise ValueError("Expected one frame or more. Received: none")
+    durations = [milliseconds] * (len(pictures) - 1) + [5 * milliseconds]
     file = io.BytesIO()
-    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0)
+    pictures[0].save(
+        file, "GIF", save_all=True, append_images=pictures[1:], duration=durations, loop=0
+    )
     return file.getvalue()

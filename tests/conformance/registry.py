@@ -8,6 +8,7 @@ import numpy as np
 
 from keras_attn.layers import (
     AdditiveAttention,
+    Affine,
     DotAttention,
     FeedForward,
     GeneralAttention,
@@ -32,6 +33,7 @@ from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
 from keras_attn.models.hard_attention_reader import HardAttentionReader
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
@@ -90,6 +92,14 @@ def _spatial_transformer(**kwargs):
     localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
     options = ((3, 5), "nearest", "border", True, True, 0.7, "he_normal", "channels_first", True)
     return SpatialTransformer(localization, ThinPlateSpline(2, 3), *options, **kwargs)
+
+
+def _spatial_transformer_classifier(**kwargs):
+    localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
+    options = {"bound": 0.7, "kernel_initializer": "he_normal", "return_grid": True}
+    transformer = SpatialTransformer(localization, Affine(), (3, 5), **options)
+    encoder = keras.layers.Conv2D(2, 3)
+    return SpatialTransformerClassifier([transformer], encoder, 7, 0.2, True, **kwargs)
 
 
 TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
@@ -192,4 +202,5 @@ CASES = {
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),
     ),
+    "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }

@@ -6,7 +6,7 @@ from PIL import Image
 
 from keras_attn.ops.sample import sample
 from keras_attn.ops.sampling_grids import affine_grid, target_points, thin_plate_spline_grid
-from keras_attn.viz.sampling import film, sampling_figure
+from keras_attn.viz.sampling import film, pixels, sampling_figure
 
 RANDOM = np.random.default_rng(19)
 IMAGES = RANDOM.uniform(size=(2, 11, 13, 1)).astype("float32")
@@ -36,18 +36,28 @@ def test_the_frame_is_drawn_where_the_outermost_points_are_read(align_corners):
 def test_colors_splines_and_a_film():
     control = target_points(2, 2, align_corners=True).reshape(-1, 2)
     images = RANDOM.uniform(size=(1, 11, 13, 3)).astype("float32")
-    figures = []
+    frames = []
     for amount in (0.0, 0.3, 0.6):
         theta = control[None] + amount * np.array([[0.5, 0.2]], "float32")
         grid = thin_plate_spline_grid(theta, control, target_points(9, 9))
-        figures.append(sampling_figure(images, grid, sample(images, grid)))
-    with Image.open(io.BytesIO(film(figures, 100))) as found:
+        frames.append(pixels(sampling_figure(images, grid, sample(images, grid))))
+    with Image.open(io.BytesIO(film(frames, 100))) as found:
         assert (found.format, found.n_frames, found.info["loop"]) == ("GIF", 3, 0)
         durations = []
         for place in range(3):
             found.seek(place)
             durations.append(found.info["duration"])
     assert durations == [100, 100, 500]
+
+
+def test_pairs_in_rows():
+    grid, outputs = half()
+    images, grids, outputs = (np.concatenate([one, one])[:3] for one in (IMAGES, grid, outputs))
+    figure = sampling_figure(images, grids, outputs, columns=2, margin=0.25)
+    assert len(figure.axes) == 8 and [len(one.images) for one in figure.axes] == [1] * 6 + [0] * 2
+    titled = [axis.get_title() for axis in figure.axes]
+    assert titled == 2 * ["what is read", "what comes out"] + 4 * [""]
+    assert figure.axes[4].get_xlim() == (-0.5 - 0.25 * 13 / 2, 12.5 + 0.25 * 13 / 2)
 
 
 def test_bad_arguments():
@@ -59,5 +69,5 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match="Expected images"):
             sampling_figure(*wrong)
-    with pytest.raises(ValueError, match="Expected one figure or more"):
+    with pytest.raises(ValueError, match="Expected one frame or more"):
         film([])

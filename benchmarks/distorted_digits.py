@@ -1,0 +1,96 @@
+"""Distorted digits told apart by a CNN alone and by CNNs behind a spatial transformer.
+
+Run as `python -m benchmarks.distorted_digits --data mnist.npz --out FOLDER`. Each network is
+trained with each seed, on digits that are distorted anew in each epoch, and asked about the same
+distorted test digits; what has been trained before in FOLDER is taken as it is, so that several
+processes can share the work and a last one prints. The CNN alone has as many filters as bring its
+parameters next to those of the first network behind a transformer. Prints one table: parameters,
+test errors in percent with their mean and standard error, and minutes of training.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+from keras_attn.whole_file import whole_file
+from pipelines.digits import DISTORTIONS
+from pipelines.evaluate import evaluate
+from pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from pipelines.spatial_transforming import NONE
+from pipelines.train import train
+
+CLASSES = 10
+FOUND = "error.json"
+
+
+def parameters(recipe) -> int:
+    """Of a recipe's model."""
+    return recipe.model(CLASSES).count_params()
+
+
+def matched(recipe, wanted: int):
+    """The recipe with as many filters as bring its parameters nearest to `wanted`."""
+    made = [_with(recipe, filters=filters) for filters in range(8, 2 * recipe.filters)]
+    return min(made, key=lambda one: abs(parameters(one) - wanted))
+
+
+def _with(recipe, **choices):
+    return type(recipe)(**{**recipe.values(), **choices})
+
+
+def error(recipe, data, out) -> dict:
+    """Trains a recipe where that has not been done, and returns its test error and minutes."""
+    path = Path(out) / FOUND
+    if path.is_file():
+        return json.loads(path.read_text(encoding="utf-8"))
+    begin = time.monotonic()
+    run = train(recipe, data, out, name="digits_stn", verbose=0)
+    minutes = (time.monotonic() - begin) / 60
+    found = evaluate(run, data, "test", batch=500)
+    record = {"error": 100 * (1 - found.scores["accuracy"]), "minutes": minutes}
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(record), encoding="utf-8")
+    return record
+
+
+def row(distortion: str, recipe, found: list[dict]) -> str:
+    """A row of the table."""
+    errors = [one["error"] for one in found]
+    spread = statistics.stdev(errors) / len(errors) ** 0.5 if len(errors) > 1 else float("nan")
+    each = ", ".join(f"{one:.2f}" for one in errors)
+    minutes = sum(one["minutes"] for one in found)
+    network = "CNN" if recipe.transforms == (NONE,) else f"ST-CNN, {' '.join(recipe.transforms)}"
+    return (
+        f"| {distortion.replace('_', ', ')} | {network.replace('_', ' ')} | {parameters(recipe):,} "
+        f"| {statistics.mean(errors):.2f} ± {spread:.2f} | {each} | {minutes:.0f} |"
+    )
+
+
+def compare(data, out, distortions, transforms, seeds, **choices) -> str:
+    """Trains all there is to train and returns the table."""
+    rows = ["| distortion | network | parameters | test error, % | each seed | minutes |"]
+    rows.append("| --- | --- | --- | --- | --- | --- |")
+    for distortion in distortions:
+        made = DigitsSpatialTransformer(distortion=distortion, **choices)
+        behind = [_with(made, transforms=(one,)) for one in transforms]
+        alone = matched(_with(made, transforms=(NONE,)), parameters(behind[0]))
+        for recipe in (alone, *behind):
+            folder = Path(out) / distortion / recipe.transforms[0]
+            runs = [(_with(recipe, seed=seed), folder / str(seed)) for seed in seeds]
+            found = [error(one, data, path) for one, path in runs]
+            rows.append(row(distortion, recipe, found))
+            print(rows[-1], flush=True)
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", required=True, help="as for the recipe digits_stn")
+    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
+    parser.add_argument("--distortions", nargs="+", default=list(DISTORTIONS))
+    parser.add_argument("--transforms", nargs="+", default=["thin_plate_spline"])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--epochs", type=int, default=12)
+    print(compare(**vars(parser.parse_args())))

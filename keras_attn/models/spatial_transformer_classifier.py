@@ -1,0 +1,138 @@
+"""Pictures to classes through spatial transformers."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
+from keras_attn.ops.sample import sample
+
+LUMINANCE = (0.299, 0.587, 0.114)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class SpatialTransformerClassifier(keras.Model):
+    """Spatial transformers in depth, each of which reads what the one before it read; then a CNN.
+
+    Args:
+        transformers: sequence of `SpatialTransformer` of channels-last pictures with
+            `return_grid=True`; none for the CNN alone.
+        encoder: Keras layer or model, from the pictures that the last one read to features (B, …),
+            which are flattened.
+        classes: int > 0.
+        dropout: float, 0 to 1, of the features.
+        grayscale: bool. Whether the transformers and the encoder see the luminance alone, C = 1,
+            instead of RGB.
+
+    Call arguments:
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; they see 0..1.
+        training: bool.
+
+    Returns:
+        logits: float32 (B, classes).
+
+    Raises:
+        ValueError: something else among the transformers; classes < 1.
+
+    Example:
+        >>> from keras_attn.layers import Affine, SpatialTransformer
+        >>> def look():
+        ...     return keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "relu")])
+        >>> first = SpatialTransformer(look(), Affine(), (5, 7), return_grid=True)
+        >>> second = SpatialTransformer(look(), Affine(), (3, 5), return_grid=True)
+        >>> encoder = keras.layers.Conv2D(2, 3)
+        >>> model = SpatialTransformerClassifier([first, second], encoder, classes=3)
+        >>> logits, read = model.transformed(ops.zeros((2, 13, 11, 3)))
+        >>> tuple(logits.shape), [tuple(one.images.shape) for one in read]
+        ((2, 3), [(2, 5, 7, 3), (2, 3, 5, 3)])
+
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4 and 4.1.
+    """
+
+    def __init__(self, transformers, encoder, classes, dropout=0.0, grayscale=False, **kwargs):
+        super().__init__(**kwargs)
+        check_width("classes", classes)
+        for one in transformers:
+            fits = isinstance(one, SpatialTransformer) and one.return_grid
+            if not fits or one.data_format != "channels_last":
+                raise ValueError(
+                    "Expected channels-last SpatialTransformers with return_grid=True. "
+                    f"Received: {one!r}"
+                )
+        self.transformers, self.encoder = list(transformers), encoder
+        self.classes, self.dropout, self.grayscale = classes, dropout, bool(grayscale)
+        self.flatten = keras.layers.Flatten(name="flatten")
+        self.drop = keras.layers.Dropout(dropout, name="drop")
+        self.head = keras.layers.Dense(classes, name="head", dtype="float32")
+
+    def build(self, images_shape):
+        shape = (*images_shape[:3], 1 if self.grayscale else images_shape[3])
+        for one in self.transformers:
+            if not one.built:
+                one.build(shape)
+            shape = one.compute_output_shape(shape).images
+        if not self.encoder.built:
+            self.encoder.build(shape)
+        self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
+
+    def call(self, images, training=None):
+        return self.transformed(images, training=training)[0]
+
+    def transformed(self, images, training=None):
+        """Logits, and what each transformer read of which picture, and where.
+
+        Args:
+            images: as in the call.
+            training: bool.
+
+        Returns:
+            logits: float32 (B, classes).
+            read: list of `Transformed`, one for each transformer.
+        """
+        pixels = ops.cast(images, "float32") / 255.0
+        if self.grayscale:
+            pixels = ops.sum(pixels * ops.convert_to_tensor(LUMINANCE), axis=-1, keepdims=True)
+        pixels = ops.cast(pixels, self.compute_dtype)
+        read: list[Transformed] = []
+        for one in self.transformers:
+            read.append(one(pixels, training=training))
+            pixels = read[-1].images
+        features = self.flatten(self.encoder(pixels, training=training))
+        return self.head(self.drop(features, training=training)), read
+
+    def compute_output_shape(self, images_shape):
+        return (images_shape[0], self.classes)
+
+    def get_config(self):
+        config = {
+            "transformers": [keras.saving.serialize_keras_object(one) for one in self.transformers],
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "classes": self.classes,
+            "dropout": self.dropout,
+            "grayscale": self.grayscale,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        restored = keras.saving.deserialize_keras_object
+        transformers = [restored(one) for one in config.pop("transformers")]
+        return cls(transformers, restored(config.pop("encoder")), **config)
+
+
+def composed_grid(read):
+    """Where in the picture the last of several transformers in depth read.
+
+    Args:
+        read: sequence of `Transformed`, one at least, each of what the one before it read, with
+            `align_corners=False`.
+
+    Returns:
+        float32 (B, height, width, 2): between the points of an earlier grid, and outside it as at
+        its edge, places are interpolated.
+    """
+    grid = read[-1].grid
+    for one in reversed(read[:-1]):
+        grid = sample(one.grid, grid, padding="border")
+    return grid

@@ -1,0 +1,66 @@
+"""What services have in common that answer pictures with labels."""
+
+import abc
+
+import tensorflow as tf
+
+from keras_attn.contracts import ERROR, IMAGE, LABEL_SCORES, LABELS
+from keras_attn.serving.pictures import PictureFormat
+from keras_attn.serving.warm_up import warm_up_picture
+
+
+class LabelService(tf.Module, abc.ABC):
+    """Abstract: a classifier with everything around it, picture decoding and labels.
+
+    Args:
+        model: classifier with `classes`, from pictures uint8 (B, height, width, 3) to logits.
+        labels: `LabelTable` of its classes.
+        picture_format: `PictureFormat`, as in training.
+        n_best: int > 0. Labels that are answered, the most probable first; all of them where there
+            are fewer.
+
+    Raises:
+        ValueError: n_best < 1, or not as many labels as classes.
+    """
+
+    def __init__(self, model, labels, picture_format: PictureFormat, n_best=1):
+        super().__init__()
+        if n_best < 1:
+            raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
+        if labels.vocabulary_size != model.classes:
+            raise ValueError(
+                f"Expected {model.classes} labels, as the model has classes. "
+                f"Received: {labels.vocabulary_size}"
+            )
+        self.model, self.labels, self.picture_format = model, labels, picture_format
+        self.n_best = min(n_best, labels.vocabulary_size)
+
+    @abc.abstractmethod
+    def signatures(self):
+        """What is exported: dict from name to a function and its `TensorSpec`s."""
+
+    def requests(self, count):
+        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        return {name: {IMAGE: [warm_up_picture()] * count} for name in self.signatures()}
+
+    def tokenizers(self):
+        """dict from the name of its folder to the labels."""
+        return {"labels": self.labels}
+
+    def metadata(self):
+        """What the service is, beside its model, of types that JSON has."""
+        return {
+            "n_best": self.n_best,
+            "image_size": [self.picture_format.height, self.picture_format.width],
+            "fit": self.picture_format.fit,
+        }
+
+    def _best(self, logits, readable, reasons):
+        """The most probable labels of each row, of equal ones that of the lower id."""
+        scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), self.n_best)
+        valid = readable[:, None]
+        return {
+            LABELS: tf.where(valid, self.labels.names(ids), ""),
+            LABEL_SCORES: tf.where(valid, scores, 0.0),
+            ERROR: reasons,
+        }

@@ -1,0 +1,59 @@
+"""How spatial transformers learn to read, a frame an epoch."""
+
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from PIL import Image
+
+from keras_attn.models.spatial_transformer_classifier import composed_grid
+from keras_attn.viz.sampling import film, pixels, sampling_figure
+from keras_attn.whole_file import whole_file
+from pipelines.recipe import picture_log
+
+PAIRS_IN_A_ROW = 4
+MARGIN = 0.3
+
+
+class TransformerFilm(keras.callbacks.Callback):
+    """Keeps a picture of each epoch, `film/0000.png` before the first, and their film `film.gif`.
+
+    Args:
+        pictures: uint8 (B, height, width, 3).
+        folder: path of the run directory.
+    """
+
+    def __init__(self, pictures, folder):
+        super().__init__()
+        self.shown, self.folder = pictures, Path(folder)
+
+    def on_train_begin(self, logs=None):
+        if not self._frame(0).is_file():
+            self._draw(0)
+
+    def on_epoch_end(self, epoch, logs=None):
+        self._draw(epoch + 1)
+
+    def _frame(self, epoch):
+        return self.folder / "film" / f"{epoch:04d}.png"
+
+    def _draw(self, epoch):
+        _, read = self.model.transformed(self.shown, training=False)
+        crops = keras.ops.convert_to_numpy(keras.ops.cast(read[-1].images, "float32"))
+        shown = self.shown / 255.0
+        if crops.shape[-1] == 1:
+            shown = shown.mean(axis=-1, keepdims=True)
+        title = f"epoch {epoch}" if epoch else "before training"
+        look = {"title": title, "columns": PAIRS_IN_A_ROW, "margin": MARGIN}
+        frame = pixels(sampling_figure(shown, composed_grid(read), crops, **look))
+        path = self._frame(epoch)
+        path.parent.mkdir(exist_ok=True)
+        with whole_file(path) as partial:
+            Image.fromarray(frame).save(partial, "PNG")
+        frames = [self._frame(one) for one in range(epoch + 1)]
+        moving = film([np.asarray(Image.open(one)) for one in frames if one.is_file()])
+        with whole_file(self.folder / "film.gif") as partial:
+            partial.write_bytes(moving)
+        with tf.summary.create_file_writer(str(picture_log(self.folder))).as_default():
+            tf.summary.image("transformers", frame[None], step=epoch)

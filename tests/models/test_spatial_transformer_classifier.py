@@ -1,0 +1,119 @@
+"""The classifier behind spatial transformers: each reads what the one before it read."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.layers import Affine, SpatialTransformer, ThinPlateSpline, Translation
+from keras_attn.models.spatial_transformer_classifier import (
+    SpatialTransformerClassifier,
+    composed_grid,
+)
+from keras_attn.ops.sample import sample
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+RANDOM = np.random.default_rng(29)
+IMAGES = RANDOM.integers(0, 256, (3, 13, 11, 3), "uint8")
+
+
+def look():
+    return keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "relu")])
+
+
+def transformer(transform, size, initializer="he_normal", **options):
+    return SpatialTransformer(
+        look(), transform, size, kernel_initializer=initializer, return_grid=True, **options
+    )
+
+
+def classifier(*transformers, grayscale=False, dropout=0.0):
+    keras.utils.set_random_seed(7)
+    encoder = keras.layers.Conv2D(2, 3)
+    model = SpatialTransformerClassifier(transformers, encoder, 5, dropout, grayscale)
+    model.build((None, 13, 11, 3))
+    return model
+
+
+def two_in_depth(**options):
+    first = transformer(Affine(), (7, 11), bound=0.3)
+    return classifier(first, transformer(ThinPlateSpline(2, 3), (5, 7), bound=0.2), **options)
+
+
+@pytest.mark.parametrize("grayscale", [False, True])
+def test_logits_equal_the_parts_one_by_one(grayscale):
+    model = two_in_depth(grayscale=grayscale)
+    logits, read = model.transformed(IMAGES)
+    seen = IMAGES / np.float32(255)
+    if grayscale:
+        seen = (seen @ np.array([0.299, 0.587, 0.114], "float32"))[..., None]
+    for one, layer in zip(read, model.transformers):
+        np.testing.assert_allclose(one.images, sample(seen, one.grid), atol=1e-5)
+        np.testing.assert_allclose(one.theta, layer(seen).theta, atol=1e-5)
+        seen = np.asarray(one.images)
+    features = np.asarray(model.encoder(seen)).reshape(3, -1)
+    kernel, bias = model.head.get_weights()
+    np.testing.assert_allclose(logits, features @ kernel + bias, atol=1e-5)
+    np.testing.assert_array_equal(model(IMAGES), logits)
+    assert [one.images.shape for one in read] == [
+        (3, 7, 11, 1 if grayscale else 3),
+        (3, 5, 7, 1 if grayscale else 3),
+    ]
+
+
+def test_without_transformers_it_is_the_cnn_alone():
+    model = classifier()
+    logits, read = model.transformed(IMAGES)
+    assert read == [] and logits.shape == (3, 5)
+    features = np.asarray(model.encoder(IMAGES / np.float32(255))).reshape(3, -1)
+    kernel, bias = model.head.get_weights()
+    np.testing.assert_allclose(logits, features @ kernel + bias, atol=1e-5)
+
+
+def test_maps_in_depth_compose():
+    """Two affine maps in depth read where the product of their matrices says."""
+    model = classifier(
+        transformer(Affine(), (7, 11), bound=0.2), transformer(Affine(), (5, 7), bound=0.1)
+    )
+    _, read = model.transformed(IMAGES)
+    grid = np.asarray(composed_grid(read))
+    first, second = (
+        np.concatenate([np.reshape(one.theta, (3, 2, 3)), [[[0, 0, 1]]] * 3], axis=1)
+        for one in read
+    )
+    x, y = np.meshgrid((np.arange(7) * 2 + 1) / 7 - 1, (np.arange(5) * 2 + 1) / 5 - 1)
+    points = np.stack([x, y, np.ones_like(x)], axis=-1)
+    within = np.abs(np.asarray(read[1].grid)) < 0.8
+    expected = np.einsum("bij,bjk,hwk->bhwi", first, second, points)[..., :2]
+    assert within.mean() > 0.5
+    inside = within.all(axis=-1)
+    np.testing.assert_allclose(grid[inside], expected[inside], atol=1e-5)
+    np.testing.assert_array_equal(composed_grid(read[:1]), read[0].grid)
+
+
+def test_everything_learns_and_is_saved(tmp_path):
+    model = two_in_depth(dropout=0.3)
+    before = [np.array(one) for one in model.get_weights()]
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(model(IMAGES, training=True) ** 2)
+    for one, gradient in zip(model.weights, tape.gradient(loss, model.trainable_weights)):
+        assert np.isfinite(gradient).all() and np.any(gradient), one.path
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(again(IMAGES), model(IMAGES), atol=1e-6)
+    for one, other in zip(before, again.get_weights()):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_bad_arguments():
+    for wrong in (
+        keras.layers.Dense(3),
+        SpatialTransformer(look(), Affine()),
+        transformer(Translation(), (3, 5), data_format="channels_first"),
+    ):
+        with pytest.raises(ValueError, match="Expected channels-last SpatialTransformers with ret"):
+            classifier(wrong)
+    with pytest.raises(ValueError, match="Expected classes >= 1"):
+        SpatialTransformerClassifier([], keras.layers.Flatten(), 0)

@@ -1,0 +1,244 @@
+"""Distorted digits by the command line, on a few that are drawn."""
+
+import hashlib
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from pipelines import digit_data
+from pipelines.cli import main
+from pipelines.digit_data import read_digits
+from pipelines.digits import DISTORTIONS
+from pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from pipelines.run import Run
+from pipelines.warm_start import WarmStart
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+TINY = ["--batch-size", "7", "--epochs", "2", "--filters", "3", "--transforms", "affine"]
+TINY += ["--dev-share", "0.2"]
+
+
+def drawn(count, seed):
+    """Digits 1, an upright bar, and 7, a lying one."""
+    random = np.random.default_rng(seed)
+    pictures, labels = np.zeros((count, 28, 28), "uint8"), random.choice([1, 7], count)
+    for picture, label in zip(pictures, labels):
+        first = random.integers(10, 14)
+        long, thin = slice(5, 23), slice(first, first + 4)
+        picture[(long, thin) if label == 1 else (thin, long)] = random.integers(150, 256)
+    return pictures, labels.astype("uint8")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    path = tmp_path_factory.mktemp("data") / "bars.npz"
+    arrays = {}
+    for split, count in (("train", 31), ("test", 11)):
+        arrays[f"x_{split}"], arrays[f"y_{split}"] = drawn(count, count)
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert main(["train", "digits-stn", "--data", str(data), "--out", str(out), *TINY]) == 0
+    return Run(out)
+
+
+@pytest.fixture(scope="module")
+def model(run, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "bars"
+    assert main(["export", str(run.folder), str(folder), "--data", str(data)]) == 0
+    return folder
+
+
+def test_a_run_has_a_film(run):
+    assert run.description["kind"] == "digits"
+    assert run.description["digits"] == {"dev": 6, "test": 11, "train": 25}
+    assert run.tokenizers()["labels"].labels == ("1", "7")
+    assert run.recipe().transforms == ("affine",) and run.recipe().bound is None
+    names = [one.name for one in sorted((run.folder / "film").iterdir())]
+    assert names == ["0000.png", "0001.png", "0002.png"]
+    with Image.open(run.folder / "film.gif") as film:
+        assert film.n_frames == 3 and film.width > 500
+
+
+def test_evaluate_and_export(run, model, data, tmp_path, capsys):
+    scores = []
+    for asked in (run.folder, model):
+        out = tmp_path / "found.json"
+        command = ["evaluate", str(asked), "--data", str(data), "--split", "test"]
+        assert main([*command, "--json", str(out)]) == 0
+        assert "11 pictures of test" in capsys.readouterr().out
+        scores.append(json.loads(out.read_text()))
+    assert scores[0]["scores"] == scores[1]["scores"]
+    assert [one["image"] for one in scores[0]["answers"]][:2] == ["test/0", "test/1"]
+    assert {one["label"] for one in scores[0]["answers"]} == {"1", "7"}
+    card = (model / "README.md").read_text()
+    assert "a CNN behind spatial transformers (affine)" in card and "digits 25 train" in card
+
+
+def test_predict_explain_and_crops(model, data, tmp_path, capsys):
+    asked = tmp_path / "asked"
+    for place, folder in enumerate(("a", "b", "c")):
+        (asked / folder).mkdir(parents=True)
+        Image.fromarray(drawn(1, place)[0][0]).save(asked / folder / "digit.png")
+    Image.fromarray(drawn(1, 5)[0][0]).save(asked / "c" / "digit-2.png")
+    (asked / "c" / "none.png").write_bytes(b"no picture")
+    command = ["predict", str(model), str(asked), "--crops", str(tmp_path / "crops")]
+    assert main(command) == 2
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 4 and "none.png: " in said.err
+    found = sorted(one.name for one in (tmp_path / "crops").iterdir())
+    assert found == ["digit-2-2.png", "digit-2.png", "digit-3.png", "digit.png"]
+    with Image.open(tmp_path / "crops" / "digit.png") as crop:
+        assert crop.size == (28, 28) and crop.mode == "RGB" and crop.getextrema()[0][1] > 50
+    assert main(command) == 2
+    assert "Expected a new or empty folder for crops" in capsys.readouterr().err
+    ask = ["explain", str(model), str(asked / "a" / "digit.png"), "--out"]
+    assert main([*ask, str(tmp_path / "where.png")]) == 0
+    assert capsys.readouterr().out.splitlines()[0] in ("1", "7")
+    assert main([*ask, str(tmp_path / "no.png"), "--heads", "encoder"]) == 2
+    assert "Expected neither heads nor a word" in capsys.readouterr().err
+    assert main(["explain", str(model), str(asked / "c" / "none.png"), "--out", "no.png"]) == 2
+    assert not (tmp_path / "no.png").exists()
+
+
+def test_crops_of_what_has_none(data, tmp_path, capsys):
+    out, folder = tmp_path / "run", tmp_path / "alone"
+    more = [*TINY[:-4], "--transforms", "none", *TINY[-2:]]
+    assert main(["train", "digits_stn", "--data", str(data), "--out", str(out), *more]) == 0
+    assert not (out / "film").exists()
+    assert main(["export", str(out), str(folder)]) == 0
+    Image.fromarray(drawn(1, 0)[0][0]).save(tmp_path / "a.png")
+    command = ["predict", str(folder), str(tmp_path / "a.png"), "--crops", str(tmp_path / "crops")]
+    assert main(command) == 2
+    assert "Expected a SavedModel of a spatial transformer" in capsys.readouterr().err
+    assert not (tmp_path / "crops").exists()
+
+
+def test_a_run_can_be_gone_on_from(run, data):
+    source = WarmStart.read(run.folder)
+    recipe = source.recipe(DigitsSpatialTransformer, {"epochs": 1})
+    assert (recipe.transforms, recipe.filters) == (("affine",), 3)
+    model = recipe.model(2)
+    source.start(recipe, model)
+    for one, other in zip(model.get_weights(), source.model.get_weights()):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match="Expected distortion='rotation'"):
+        source.recipe(DigitsSpatialTransformer, {"distortion": "elastic"})
+
+
+@pytest.mark.parametrize("distortion", DISTORTIONS)
+def test_batches_are_a_function_of_their_step(data, distortion):
+    recipe = DigitsSpatialTransformer(batch_size=7, distortion=distortion, dev_share=0.2)
+    loaded = recipe.load(data)
+    assert loaded.steps == 4
+    first = list(loaded.training(0).take(9))
+    again = next(iter(loaded.training(6)))
+    for one, other in zip(first[6], again):
+        np.testing.assert_array_equal(one, other)
+    pictures, classes, weights = first[0]
+    size = recipe.distort().size
+    assert pictures.shape == (7, size, size, 3) and pictures.dtype == tf.uint8
+    assert classes.dtype == tf.int32 and weights.numpy().tolist() == [1.0] * 7
+    assert sum(float(tf.reduce_sum(one[2])) for one in first[:4]) == 25
+    assert np.abs(first[0][0].numpy().astype(int) - first[4][0].numpy()).max() > 100
+
+
+def test_dev_and_test_are_always_the_same(data):
+    recipes = [DigitsSpatialTransformer(seed=one, dev_share=0.2, batch_size=5) for one in (0, 1)]
+    dev = [[part.numpy() for part in batch] for one in recipes for batch in one.load(data).dev]
+    assert len(dev) == 4 and [one[2].tolist() for one in dev[:2]] == [[1.0] * 5, [1, 0, 0, 0, 0]]
+    for one, other in zip(dev[:2], dev[2:]):
+        np.testing.assert_array_equal(one[0], other[0])
+    records = recipes[0].records(data, "dev")
+    assert [one.name for one in records[:2]] == ["dev/0", "dev/1"]
+    pictures = np.concatenate([one[0] for one in dev[:2]])
+    for record, picture in zip(records, pictures):
+        np.testing.assert_array_equal(record.picture, picture)
+        decoded = recipes[0].picture_format().decode(tf.constant(recipes[0].asked(record)[1]))
+        np.testing.assert_array_equal(decoded, picture)
+    assert not np.array_equal(recipes[0].records(data, "test")[0].picture, pictures[0])
+
+
+def test_mnist_is_downloaded_once(data, tmp_path, monkeypatch):
+    """As from Keras' own place, by a URL of a file."""
+    monkeypatch.setattr(keras.src.utils.file_utils.config, "keras_home", lambda: str(tmp_path))
+    monkeypatch.setattr(digit_data, "ORIGIN", data.as_uri())
+    monkeypatch.setattr(digit_data, "SHA256", hashlib.sha256(data.read_bytes()).hexdigest())
+    assert len(read_digits("keras:mnist", 0.2)["train"]) == 25
+    assert (tmp_path / "datasets" / "mnist.npz").read_bytes() == data.read_bytes()
+    monkeypatch.setattr(digit_data, "ORIGIN", "file:///nowhere")
+    assert len(read_digits("keras:mnist", 0.2)["test"]) == 11
+
+
+GOOD = dict(zip(("x_train", "y_train"), drawn(7, 0))) | dict(zip(("x_test", "y_test"), drawn(3, 1)))
+
+
+@pytest.mark.parametrize(
+    "arrays, message",
+    [
+        ({"x_test": None}, "no x_test"),
+        ({"x_train": GOOD["x_train"][..., None]}, r"uint8 \(N, 28, 28\).*uint8 \(7, 28, 28, 1\)"),
+        ({"x_test": GOOD["x_test"] / 255}, r"x_test uint8.*float64 \(3, 28, 28\)"),
+        ({"y_train": GOOD["y_train"][:5]}, r"y_train integers \(7,\).*uint8 \(5,\)"),
+        ({"y_test": GOOD["y_test"] / 2}, r"y_test integers \(3,\).*float64"),
+        ({"y_train": np.ones(7, int)}, r"digits of two labels or more.*\['1'\]"),
+        ({"x_train": GOOD["x_train"][:1], "y_train": GOOD["y_train"][:1]}, "in the split 'dev'"),
+        ({"y_train": np.array([1, 7, 1, 7, 1, 7, 3])}, "labels of 1, 7 in train and dev.*: 3"),
+        ({"y_train": np.array([{}] * 7)}, "Expected an .npz file of digits"),
+    ],
+)
+def test_files_that_are_not_digits(tmp_path, arrays, message):
+    found = {key: value for key, value in {**GOOD, **arrays}.items() if value is not None}
+    np.savez(tmp_path / "bad.npz", **found)
+    with pytest.raises(ValueError, match=message):
+        DigitsSpatialTransformer(dev_share=0.2).load(tmp_path)
+
+
+def test_paths_that_lead_to_no_digits(tmp_path):
+    for bad in (tmp_path, tmp_path / "no.npz"):
+        with pytest.raises(ValueError, match=r"a folder with one, or keras:mnist.*no (such|\.npz)"):
+            read_digits(bad, 0.1)
+    (tmp_path / "a.npz").write_bytes(b"none")
+    with pytest.raises(ValueError, match=r"Expected an .npz file of digits at .*a\.npz"):
+        read_digits(tmp_path, 0.1)
+    (tmp_path / "b.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"Received: .*, a\.npz, b\.npz"):
+        read_digits(tmp_path, 0.1)
+    with pytest.raises(ValueError, match=r"Expected an \.npz file of digits at"):
+        read_digits(tmp_path / "b.npz", 0.1)
+
+
+@pytest.mark.parametrize(
+    "choices, message",
+    [
+        ({"distortion": "bent"}, "Expected distortion one of rotation, "),
+        ({"transforms": ("turn",)}, r"Expected transforms of translation, .*or none alone.*turn"),
+        ({"transforms": ("none", "affine")}, r"or none alone. Received: transforms=none affine"),
+        ({"transforms": ()}, r"Received: transforms=\(\)"),
+        ({"read_size": 1}, "Expected read_size 2 to 4096"),
+        ({"bound": 0.0}, "Expected bound 1e-6 to 1e6"),
+        ({"bound": float("nan")}, "Expected bound 1e-6 to 1e6"),
+        ({"filters": 0}, "Expected filters >= 1"),
+    ],
+)
+def test_bad_choices(choices, message):
+    with pytest.raises(ValueError, match=message):
+        DigitsSpatialTransformer(**choices)
+
+
+def test_a_split_that_is_none(run, data, capsys):
+    command = ["evaluate", str(run.folder), "--data", str(data), "--split", "new"]
+    assert main(command) == 2
+    assert "Expected a split of train, dev, test. Received: 'new'" in capsys.readouterr().err
+    assert main([*command[:-1], "dev", "--beam-width", "2"]) == 2
+    assert "Expected no beam width for a classifier" in capsys.readouterr().err

