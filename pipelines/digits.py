@@ -38,7 +38,7 @@ class DigitsRecipe(SpatialTransforming):
     unit = "digits"
     grayscale = True
     chosen: ClassVar = {"distortion": tuple(DISTORTIONS)}
-    settled: ClassVar = (*SpatialTransforming.settled, "distortion")
+    settled: ClassVar[tuple[str, ...]] = (*SpatialTransforming.settled, "distortion")
 
     distortion: str = option("rotation", f"of the digits: {', '.join(DISTORTIONS)}")
     transforms: tuple[str, ...] = option(("thin_plate_spline",), OF_TRANSFORMS)

@@ -47,7 +47,7 @@ class SpatialTransforming(LabelingRecipe):
         ValueError: a choice out of its range, when the recipe is made.
     """
 
-    settled: ClassVar = ("transforms", "read_size", "bound", "filters")
+    settled: ClassVar[tuple[str, ...]] = ("transforms", "read_size", "bound", "filters")
     grayscale: ClassVar[bool]
     """Whether the model sees luminance alone."""
 

@@ -31,7 +31,12 @@ class TransformedPictures(SpatialTransforming, LabeledPictures):
     kind = "spatial_transformer"
     grayscale = False
     chosen: ClassVar = {**PictureChoices.chosen, "backbone": (SMALL, LITE0)}
-    settled: ClassVar = (*SpatialTransforming.settled, "image_size", "fit", "backbone")
+    settled: ClassVar[tuple[str, ...]] = (
+        *SpatialTransforming.settled,
+        "image_size",
+        "fit",
+        "backbone",
+    )
 
     backbone: str = option(
         SMALL, f"the CNN: {SMALL}, from scratch, or {LITE0}, with weights of ImageNet"

@@ -14,6 +14,7 @@ from pipelines.recipe import picture_log
 
 PAIRS_IN_A_ROW = 4
 MARGIN = 0.3
+DPI = 60.0
 
 
 class TransformerFilm(keras.callbacks.Callback):
@@ -46,7 +47,7 @@ class TransformerFilm(keras.callbacks.Callback):
             shown = shown.mean(axis=-1, keepdims=True)
         title = f"epoch {epoch}" if epoch else "before training"
         look = {"title": title, "columns": PAIRS_IN_A_ROW, "margin": MARGIN}
-        frame = pixels(sampling_figure(shown, composed_grid(read), crops, **look))
+        frame = pixels(sampling_figure(shown, composed_grid(read), crops, **look), DPI)
         path = self._frame(epoch)
         path.parent.mkdir(exist_ok=True)
         with whole_file(path) as partial:

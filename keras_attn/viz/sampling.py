@@ -106,8 +106,9 @@ def _lines(grid, size, align_corners):
         yield pixels[:, place], 2.0 if place in (0, grid.shape[1] - 1) else 0.5
 
 
-def pixels(figure):
-    """A matplotlib Figure as uint8 (height, width, 3)."""
+def pixels(figure, dpi: float = 100.0):
+    """A matplotlib Figure as uint8 (height, width, 3), with so many pixels an inch."""
+    figure.set_dpi(dpi)
     figure.canvas.draw()
     return np.asarray(Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB"))
 

@@ -16,6 +16,7 @@ from pipelines.digits import DISTORTIONS
 from pipelines.recipes.digits_stn import DigitsSpatialTransformer
 from pipelines.run import Run
 from pipelines.warm_start import WarmStart
+from tests.pipelines.recipes_on_devices import check_one_and_two
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -134,6 +135,10 @@ def test_a_run_can_be_gone_on_from(run, data):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match="Expected distortion='rotation'"):
         source.recipe(DigitsSpatialTransformer, {"distortion": "elastic"})
+
+
+def test_two_devices_equal_one(data, tmp_path):
+    check_one_and_two("digits_stn", data, tmp_path)
 
 
 @pytest.mark.parametrize("distortion", DISTORTIONS)

@@ -21,8 +21,8 @@ from pipelines.run import Run
 from pipelines.text_to_text import MONITORS
 from pipelines.train import train
 from pipelines.warm_start import WarmStart
+from tests.pipelines.recipes_on_devices import check_one_and_two
 from tests.pipelines.saved_evaluation import check_saved_evaluation
-from tests.pipelines.text_on_devices import check_one_and_two
 from tests.pipelines.toy_language import TINY, write_folder
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.

@@ -20,8 +20,8 @@ from pipelines.run import Run
 from pipelines.tree_callbacks import TreeScores
 from pipelines.tree_evaluation import TreeEvaluation
 from pipelines.warm_start import WarmStart
+from tests.pipelines.recipes_on_devices import check_one_and_two
 from tests.pipelines.saved_evaluation import check_saved_evaluation
-from tests.pipelines.text_on_devices import check_one_and_two
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.

@@ -1,6 +1,6 @@
-"""Trains a tiny translator or parser in a process of its own, over one or two logical CPUs.
+"""Trains a tiny recipe in a process of its own, over one or two logical CPUs.
 
-Run as `python -m tests.pipelines.text_on_devices RECIPE DATA RUN STRATEGY`.
+Run as `python -m tests.pipelines.recipes_on_devices RECIPE DATA RUN STRATEGY`.
 """
 
 import subprocess
@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import tensorflow as tf
 
+from pipelines.recipes.digits_stn import DigitsSpatialTransformer
 from pipelines.recipes.parser_transformer import ParserTransformer
 from pipelines.recipes.translator_transformer import TranslatorTransformer
 from pipelines.run import Run
@@ -16,18 +17,19 @@ from pipelines.train import train
 from tests.pipelines import toy_language, toy_treebank
 
 CHOICES = {
-    "batch_tokens": 112,
     "epochs": 2,
     "dropout": 0.0,
     "learning_rate": 0.03,
     "warmup_steps": 3,
     "monitor": "val_loss",
     "average": 2,
-    "own_words": 0.5,
 }
+TEXT = {**CHOICES, "batch_tokens": 112, "own_words": 0.5}
+DIGITS = {**CHOICES, "batch_size": 6, "filters": 3, "dev_share": 0.2}
 RECIPES = {
-    "parser_transformer": ParserTransformer(**toy_treebank.TINY, **CHOICES),
-    "translator_transformer": TranslatorTransformer(**toy_language.TINY, **CHOICES),
+    "digits_stn": DigitsSpatialTransformer(**DIGITS),
+    "parser_transformer": ParserTransformer(**toy_treebank.TINY, **TEXT),
+    "translator_transformer": TranslatorTransformer(**toy_language.TINY, **TEXT),
 }
 
 
