@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import (
+    distorted_digits,
     picture_pipeline,
     restricted_attention,
     sampling_speed,
@@ -211,3 +212,29 @@ def test_sampling_speed():
     torch = [name for name in ("torch", "kornia") if importlib.util.find_spec(name)]
     assert names[:2] == ["keras-attn", "keras-attn, no XLA"] and set(names[2:]) <= set(torch)
     assert all(len(row) == 1 + 4 + 2 for row in rows) and all(float(one) > 0 for one in rows[0][1:])
+
+
+def test_distorted_digits(tmp_path):
+    """Each network and seed once; a second run takes them as they are."""
+    random = np.random.default_rng(37)
+    arrays = {}
+    for split, count in (("train", 29), ("test", 7)):
+        arrays[f"x_{split}"] = random.integers(0, 256, (count, 28, 28), "uint8")
+        arrays[f"y_{split}"] = np.arange(count) % 10
+    np.savez(tmp_path / "noise.npz", **arrays)
+    choices = {"epochs": 1, "batch_size": 13, "dev_share": 0.3, "filters": 5}
+    asked = (tmp_path / "noise.npz", tmp_path / "out", {"elastic": {"transforms": ("affine",)}})
+    found = distorted_digits.compare(*asked, (0, 3), **choices)
+    rows = cells(found)
+    assert [row[:2] for row in rows] == [["elastic", "CNN"], ["elastic", "ST-CNN, affine"]]
+    alone, behind = (int(row[2].replace(",", "")) for row in rows)
+    assert 0.7 < alone / behind < 1.3
+    for row in rows:
+        mean, _, spread = row[3].partition(" ± ")
+        errors = [float(one) for one in row[4].split(", ")]
+        assert float(mean) == pytest.approx(np.mean(errors), abs=0.01) and len(errors) == 2
+        assert float(spread) == pytest.approx(abs(errors[0] - errors[1]) / 2, abs=0.01)
+    times = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
+    assert len(times) == 4 and distorted_digits.compare(*asked, (0, 3), **choices) == found
+    again = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
+    assert again == times
