@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tensorflow as tf
-
 from keras_attn.text.label_table import LabelTable
-from pipelines.class_batches import ClassBatches
+from pipelines.labeled_data import LabeledData
 from pipelines.labeling import in_words
 from pipelines.picture_check import naming_pictures
-from pipelines.recipe import LABEL_TABLE, TrainingData
-from pipelines.records import LabeledPicture, data_folder
+from pipelines.records import data_folder
 from pipelines.skipped import Skipped
 
 if TYPE_CHECKING:
@@ -19,26 +16,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClassData(TrainingData):
+class ClassData(LabeledData):
     """Everything that `fit` wants of labeled pictures.
+
+    `batches` are `ClassBatches`, `splits` have `LabeledPicture`s; skipped are unusable records, and
+    dev's pictures of other labels.
 
     Attributes:
         folder: path of the data folder.
-        labels: `LabelTable` of the training pictures, sorted.
-        batches: `ClassBatches`.
-        splits: dict of lists of `LabeledPicture`.
-        skipped: list of `Skipped`: unusable records, and dev's pictures of other labels.
-        dev: validation data set.
-        steps: batches in one epoch.
     """
 
     folder: Path
-    labels: LabelTable
-    batches: ClassBatches
-    splits: dict[str, list[LabeledPicture]]
-    skipped: list[Skipped]
-    dev: tf.data.Dataset
-    steps: int
 
     @classmethod
     def load(cls, recipe: "LabeledPictures", data, labels=None) -> "ClassData":
@@ -78,28 +66,7 @@ class ClassData(TrainingData):
         splits = {**splits, "dev": known}
         dev, steps = batches.dataset(known), batches.steps(splits["train"])
         folder = data_folder(data)
-        return cls(folder, labels, batches, splits, [*skipped, *reasons], dev, steps)
-
-    @property
-    def tokenizers(self) -> dict[str, LabelTable]:
-        """See `TrainingData`."""
-        return {LABEL_TABLE: self.labels}
-
-    def training(self, start):
-        """See `TrainingData`."""
-        return self.batches.training(self.splits["train"], start)
-
-    def report(self):
-        """See `TrainingData`."""
-        return [f"labels: {in_words(self.labels.labels)}"]
-
-    def frozen(self):
-        """Nothing ever is."""
-        return False
-
-    def thawed(self):
-        """These data."""
-        return self
+        return cls(labels, batches, splits, [*skipped, *reasons], dev, steps, folder)
 
     def naming_faults(self):
         """See `TrainingData`."""

@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -15,8 +15,8 @@ from keras_attn.text.label_table import LabelTable
 from pipelines.ahead import ahead
 from pipelines.digit_distortions import DIGIT
 from pipelines.epoch_plan import EpochPlan
+from pipelines.labeled_data import LabeledData
 from pipelines.labeling import in_words
-from pipelines.recipe import LABEL_TABLE, TrainingData
 
 if TYPE_CHECKING:
     from pipelines.digits import DigitsRecipe
@@ -211,25 +211,8 @@ class DigitBatches:
         return tf.ensure_shape(pictures, shape), tf.ensure_shape(classes, shape[:1])
 
 
-@dataclass(frozen=True)
-class DigitData(TrainingData):
-    """Everything that `fit` wants of digits.
-
-    Attributes:
-        labels: `LabelTable` of the training digits, sorted.
-        batches: `DigitBatches`.
-        splits: dict of `Digits`.
-        skipped: nothing.
-        dev: validation data set.
-        steps: batches in one epoch.
-    """
-
-    labels: LabelTable
-    batches: DigitBatches
-    splits: dict[str, Digits]
-    skipped: Sequence[Any]
-    dev: tf.data.Dataset
-    steps: int
+class DigitData(LabeledData):
+    """Everything that `fit` wants of digits: `DigitBatches`, and splits that are `Digits`."""
 
     @classmethod
     def load(cls, recipe: "DigitsRecipe", data, labels=None) -> "DigitData":
@@ -258,27 +241,6 @@ class DigitData(TrainingData):
         batches = recipe.batches(labels)
         dev, steps = batches.dataset(splits["dev"]), batches.steps(splits["train"])
         return cls(labels, batches, splits, (), dev, steps)
-
-    @property
-    def tokenizers(self) -> dict[str, LabelTable]:
-        """See `TrainingData`."""
-        return {LABEL_TABLE: self.labels}
-
-    def training(self, start):
-        """See `TrainingData`."""
-        return self.batches.training(self.splits["train"], start)
-
-    def report(self):
-        """See `TrainingData`."""
-        return [f"labels: {in_words(self.labels.labels)}"]
-
-    def frozen(self):
-        """Nothing ever is."""
-        return False
-
-    def thawed(self):
-        """These data."""
-        return self
 
     def naming_faults(self):
         """See `TrainingData`: all has been read."""
