@@ -2,7 +2,7 @@
 
 import contextlib
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,7 @@ FIXED_BATCH = 500
 
 
 @dataclass(frozen=True)
-class Digits(Sequence):
+class Digits:
     """Digits as they were written.
 
     Attributes:
@@ -44,8 +44,9 @@ class Digits(Sequence):
     def __len__(self):
         return len(self.labels)
 
-    def __getitem__(self, place):
-        return Digits(self.pictures[place], self.labels[place])
+    def part(self, first, last=None) -> "Digits":
+        """Those from `first` on, before `last` if there is one."""
+        return Digits(self.pictures[first:last], self.labels[first:last])
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,17 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
         _check(path, found, split)
     train = _digits(found, "train")
     first = len(train) - round(len(train) * dev_share)
-    splits = {"train": train[:first], "dev": train[first:], "test": _digits(found, "test")}
-    for name in ("train", "dev"):
-        if not len(splits[name]):
+    splits = {
+        "train": train.part(0, first),
+        "dev": train.part(first),
+        "test": _digits(found, "test"),
+    }
+    for name, own in splits.items():
+        if not len(own):
             raise ValueError(
                 f"Expected digits in the split {name!r} of {path}. Received: none of {len(train)}"
             )
-    return splits
+    return {**splits, "test": _digits(found, "test")}
 
 
 def _path(data):

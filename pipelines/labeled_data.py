@@ -1,6 +1,6 @@
 """What `fit` wants of labeled things, whatever they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ class LabeledData(TrainingData):
     Attributes:
         labels: `LabelTable` of the training records, sorted.
         batches: what makes batches of records: `training(records, start)`.
-        splits: dict of sequences of records.
+        splits: dict of the records of each split.
         skipped: list of `Skipped`.
         dev: validation data set.
         steps: batches in one epoch.
@@ -26,7 +26,7 @@ class LabeledData(TrainingData):
 
     labels: LabelTable
     batches: Any
-    splits: Mapping[str, Sequence]
+    splits: Mapping[str, Sized]
     skipped: Sequence
     dev: tf.data.Dataset
     steps: int

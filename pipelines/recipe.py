@@ -2,7 +2,7 @@
 
 import abc
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,14 +36,14 @@ class TrainingData(abc.ABC):
     """Abstract: everything that `fit` wants of a data folder.
 
     Attributes:
-        splits: dict of sequences of records, "train" and "dev" at least.
+        splits: dict of the records of each split, "train" and "dev" at least.
         skipped: sequence of `Skipped`.
         tokenizers: dict from name to `Vocabulary`.
         dev: validation data set.
         steps: batches in one epoch of `training`: the `steps_per_epoch` of `fit`.
     """
 
-    splits: Mapping[str, Sequence]
+    splits: Mapping[str, Sized]
     skipped: Sequence
     dev: tf.data.Dataset
     steps: int

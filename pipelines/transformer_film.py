@@ -30,7 +30,7 @@ class TransformerFilm(keras.callbacks.Callback):
         self.shown, self.folder = pictures, Path(folder)
 
     def on_train_begin(self, logs=None):
-        if not self._frame(0).is_file():
+        if not keras.ops.convert_to_numpy(self.model.optimizer.iterations):
             self._draw(0)
 
     def on_epoch_end(self, epoch, logs=None):
