@@ -18,6 +18,7 @@ from keras_attn.whole_file import whole_file
 from pipelines.digits import DISTORTIONS
 from pipelines.evaluate import evaluate
 from pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from pipelines.run import Run
 from pipelines.spatial_transforming import NONE
 from pipelines.train import train
 
@@ -27,7 +28,7 @@ PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
     "cluttered": {"transforms": ("affine",), "read_size": 40, "epochs": 8}
 }
 """Choices of the network behind a transformer, by distortion; the CNN alone has as many epochs."""
-FOUND = "error.json"
+FOUND = "result.json"
 
 
 def parameters(recipe) -> int:
@@ -47,16 +48,28 @@ def _with(recipe, **choices):
     return type(recipe)(**{**recipe.values(), **choices})
 
 
-def error(recipe, data, out) -> dict:
-    """Trains a recipe where that has not been done, and returns its test error and minutes."""
-    path = Path(out) / FOUND
-    if path.is_file():
-        return json.loads(path.read_text(encoding="utf-8"))
-    begin = time.monotonic()
-    run = train(recipe, data, out, name="digits_stn", verbose=0)
-    minutes = (time.monotonic() - begin) / 60
-    found = evaluate(run, data, "test", batch=500)
-    record = {"error": 100 * (1 - found.scores["accuracy"]), "minutes": minutes}
+def result(recipe, data, out) -> dict:
+    """Trains a recipe where that has not been done, and returns its test error and minutes.
+
+    Raises:
+        ValueError: the folder has a run of other choices.
+    """
+    path, run = Path(out) / FOUND, Run(out)
+    record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if "minutes" not in record:
+        begin = time.monotonic()
+        train(recipe, data, out, name="digits_stn", verbose=0)
+        record = _kept(path, {"minutes": (time.monotonic() - begin) / 60})
+    if (was := run.recipe().values()) != recipe.values():
+        changed = {key: own for key, own in was.items() if own != recipe.values()[key]}
+        raise ValueError(f"Expected a run of the choices asked for in {out}. Received: {changed}")
+    if "error" not in record:
+        found = evaluate(run, data, "test", batch=500)
+        record = _kept(path, {**record, "error": 100 * (1 - found.scores["accuracy"])})
+    return record
+
+
+def _kept(path, record):
     with whole_file(path) as partial:
         partial.write_text(json.dumps(record), encoding="utf-8")
     return record
@@ -65,13 +78,15 @@ def error(recipe, data, out) -> dict:
 def row(distortion: str, recipe, found: list[dict]) -> str:
     """A row of the table."""
     errors = [one["error"] for one in found]
-    spread = statistics.stdev(errors) / len(errors) ** 0.5 if len(errors) > 1 else float("nan")
+    mean = f"{statistics.mean(errors):.2f}"
+    if len(errors) > 1:
+        mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
     each = ", ".join(f"{one:.2f}" for one in errors)
     minutes = sum(one["minutes"] for one in found)
     network = "CNN" if recipe.transforms == (NONE,) else f"ST-CNN, {' '.join(recipe.transforms)}"
     return (
         f"| {distortion.replace('_', ', ')} | {network.replace('_', ' ')} | {parameters(recipe):,} "
-        f"| {statistics.mean(errors):.2f} ± {spread:.2f} | {each} | {minutes:.0f} |"
+        f"| {mean} | {each} | {minutes:.0f} |"
     )
 
 
@@ -93,7 +108,7 @@ def compare(data, out, plans, seeds, **choices) -> str:
         for recipe in (alone, behind):
             folder = Path(out) / distortion / recipe.transforms[0]
             runs = [(_with(recipe, seed=seed), folder / str(seed)) for seed in seeds]
-            found = [error(one, data, path) for one, path in runs]
+            found = [result(one, data, path) for one, path in runs]
             rows.append(row(distortion, recipe, found))
             print(rows[-1], flush=True)
     return "\n".join(rows)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from keras_attn.contracts import ERROR
+from keras_attn.contracts import CROP, ERROR
 from keras_attn.decoding import DEAD
 from pipelines import predict
 from pipelines.crop_folder import CropFolder
@@ -22,7 +22,7 @@ def print_answers(arguments) -> None:
     """
     given = _given(arguments)
     saved, failed = predict.saved_model(arguments.folder), []
-    crops = arguments.crops and CropFolder.of(saved, arguments.crops)
+    crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
     given = [(place, name) for place, one in given for name in saved.named([one])]
     reasons = saved.reasons([asked for _, asked in given])
     answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
@@ -33,10 +33,9 @@ def print_answers(arguments) -> None:
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
             failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
-        elif crops:
-            crops.write(asked, answer)
+        written = {CROP: crops.write(asked, answer)} if crops and not error else {}
         if arguments.json:
-            print(_record(saved, shown, answer))
+            print(json.dumps(_record(saved, shown, answer) | written, ensure_ascii=False))
         elif not error:
             line = re.sub(r"\s+", " ", shown.strip(), flags=re.ASCII)
             for text, score in _found(saved, answer):
@@ -67,12 +66,11 @@ def _found(saved, answer):
 
 
 def _record(saved, asked, answer):
-    """One line of JSON: what was asked, with answers and scores, best first, or with the error."""
+    """What was asked, with answers and scores, best first, or with the error."""
     record = {saved.scored[0]: asked}
     if error := answer[ERROR].decode():
-        return json.dumps({**record, ERROR: error}, ensure_ascii=False)
-    found = dict(zip(saved.answered, zip(*_found(saved, answer))))
-    return json.dumps({**record, **found}, ensure_ascii=False)
+        return {**record, ERROR: error}
+    return {**record, **dict(zip(saved.answered, zip(*_found(saved, answer))))}
 
 
 def _lines(file):

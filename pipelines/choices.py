@@ -75,7 +75,7 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
     _check(
         values, "read_size", f"2 to {MOST_PIXELS_A_SIDE}", lambda n: 2 <= n <= MOST_PIXELS_A_SIDE
     )
-    _check(values, "bound", "1e-6 to 1e6", lambda bound: bound is None or 1e-6 < bound < 1e6)
+    _check(values, "bound", "1e-6 to 1e6", lambda bound: bound is None or 1e-6 <= bound <= 1e6)
     _check(values, "seed", f"<= {MOST_SEED}", lambda value: value <= MOST_SEED)
     _check(values, "vocabulary_size", f"<= {MOST_PIECES}", lambda value: value <= MOST_PIECES)
     _check(values, "length_alpha", "-100 to 100", lambda value: -100 <= value <= 100)

@@ -2,6 +2,7 @@
 
 import contextlib
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,19 +72,21 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
         data: path of an .npz file with x_train and x_test, uint8 (N, 28, 28), and y_train and
             y_test, integers (N,); of a folder with one .npz file; or "keras:mnist", which is
             downloaded once, into Keras' cache.
-        dev_share: share of the training digits, the last of them, that is dev.
+        dev_share: share of the training digits, which should be in no order, the last of them,
+            that is dev.
 
     Returns:
         dict of "train", "dev" and "test".
 
     Raises:
         ValueError: no such file, a damaged one, other arrays, or no digit left for a split.
+        OSError: MNIST cannot be downloaded.
     """
     path = _path(data)
     try:
-        with np.load(path) as file:
-            found = {key: file[key] for key in KEYS if key in file.files}
-    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+        with zipfile.ZipFile(path), np.load(path) as file:
+            found = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"Expected an .npz file of digits at {path}. Received: {error}") from error
     if missing := [key for key in KEYS if key not in found]:
         raise ValueError(f"Expected arrays {in_words(KEYS)} in {path}. Received: no {missing[0]}")
@@ -106,7 +109,13 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
 
 def _path(data):
     if str(data) == DOWNLOADED:
-        return Path(keras.utils.get_file("mnist.npz", ORIGIN, file_hash=SHA256))
+        try:
+            return Path(keras.utils.get_file("mnist.npz", ORIGIN, file_hash=SHA256))
+        except Exception as error:  # Keras raises no narrower one.
+            raise OSError(
+                f"Expected to download {ORIGIN} for {DOWNLOADED}; a path of mnist.npz needs no "
+                f"download. Received: {error}"
+            ) from error
     path = Path(data)
     files = sorted(path.glob("*.npz")) if path.is_dir() else [path]
     if len(files) != 1 or not files[0].is_file():
@@ -230,7 +239,7 @@ class DigitData(LabeledData):
 
         Raises:
             ValueError: as `read_digits`; fewer than two labels; a label of train or dev that is not
-                among `labels`, or not in train.
+                among `labels`, or not in train, as where digits are sorted.
         """
         splits = read_digits(data, recipe.dev_share)
         found = sorted(set(splits["train"].labels))
@@ -240,8 +249,8 @@ class DigitData(LabeledData):
         met = sorted({*found, *splits["dev"].labels})
         if strange := [one for one in met if labels.id_of(one) is None]:
             raise ValueError(
-                f"Expected labels of {in_words(labels.labels)} in train and dev. "
-                f"Received: {in_words(strange)}"
+                f"Expected labels of {in_words(labels.labels)} in train and dev, the last "
+                f"of the training digits. Received: {in_words(strange)}"
             )
         batches = recipe.batches(labels)
         dev, steps = batches.dataset(splits["dev"]), batches.steps(splits["train"])

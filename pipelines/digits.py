@@ -24,6 +24,8 @@ DISTORTIONS = {
 FIXED_SEED = 1506_02025
 """Of the distortions of dev and test, which are the same in every training."""
 FILMED = 8
+LEAST_READ, MOST_READ = 24, 256
+"""Pixels a side that the CNN takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,17 @@ class DigitsRecipe(SpatialTransforming):
     batch_size: int = option(128, "digits in a batch, over all devices")
     dev_share: float = option(1 / 12, "share of the training digits, the last, for dev")
     dropout: float = option(0.0, "dropout probability")
+    test_share: float = option(0.0, "of no effect: the file has test digits of its own")
+
+    def __post_init__(self):
+        super().__post_init__()
+        count = len(self.transforms)
+        least = LEAST_READ if count == 1 else DIGIT
+        if not least <= self.read_size <= MOST_READ:
+            raise ValueError(
+                f"Expected read_size {least} to {MOST_READ} with {count} in transforms. "
+                f"Received: read_size={self.read_size}"
+            )
 
     def distort(self):
         """What distorts digits."""
@@ -91,8 +104,9 @@ class DigitsRecipe(SpatialTransforming):
     def records(self, data, split):
         """See `Recipe`: of dev and test always the same distortions."""
         found = read_digits(data, self.dev_share)
-        if split not in found:
-            raise ValueError(f"Expected a split of {in_words(list(found))}. Received: {split!r}")
+        if not len(found.get(split, ())):
+            known = in_words([name for name, digits in found.items() if len(digits)])
+            raise ValueError(f"Expected a split of {known} with digits. Received: {split!r}")
         batches = self.batches(None)
         pictures = np.concatenate(list(batches.fixed(found[split])))
         return [

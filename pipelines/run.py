@@ -1,5 +1,6 @@
 """The run directory: everything that training leaves, and how to read it back."""
 
+import functools
 import json
 import zipfile
 from collections.abc import Mapping
@@ -86,13 +87,20 @@ class Run:
             partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
     def recipe(self) -> Recipe:
-        """The choices that every recipe of its kind has.
+        """The recipe that it was trained with; without a user's own file, one of its kind with such
+        of its choices as every recipe of the kind has.
 
         Raises:
-            ValueError: a kind that is not known.
+            ValueError: a kind that is not known, or a file that does not run.
         """
         found = self.description
-        return made_recipe(found.get("kind", CaptioningRecipe.kind), found["values"])
+        kind = found.get("kind", CaptioningRecipe.kind)
+        return made_recipe(kind, found["values"], self._own_recipe())
+
+    def _own_recipe(self) -> type[Recipe] | None:
+        """The class in a user's own recipe file, which also registers its layers; None without."""
+        path = self.folder / RECIPE_FILE
+        return _loaded(path, path.stat().st_mtime_ns) if path.is_file() else None
 
     def tokenizers(self) -> dict[str, Any]:
         """The vocabularies that trained the model, by their names."""
@@ -110,8 +118,7 @@ class Run:
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
         if not zipfile.is_zipfile(path):
             raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file")
-        if (self.folder / RECIPE_FILE).is_file():
-            load_recipe(str(self.folder / RECIPE_FILE))
+        self._own_recipe()
         model = keras.saving.load_model(path, compile=False)
         set_precision(model, precision)
         return model
@@ -133,17 +140,25 @@ class Run:
         return recipe.service(model, tokenizers, beam_width, n_best)
 
 
-def made_recipe(kind: str, values: Mapping[str, Any]) -> Recipe:
-    """The recipe of a kind with such of the choices as every recipe of its kind has.
+@functools.lru_cache(maxsize=8)
+def _loaded(path, changed):
+    """The class of a user's recipe file, as it was at a time: one class for all who ask."""
+    return load_recipe(str(path))
+
+
+def made_recipe(kind: str, values: Mapping[str, Any], own: type[Recipe] | None = None) -> Recipe:
+    """The recipe of a kind with such of the choices as it has.
 
     Args:
         kind: of the recipe.
         values: choices as JSON holds them.
+        own: a user's own class, or None for the one that all recipes of the kind come from.
 
     Raises:
         ValueError: an unknown kind, or a choice of another type.
     """
-    known = {one.name: one.default for one in fields(_kind(kind))}
+    made = own or _kind(kind)
+    known = {one.name: one.default for one in fields(made)}
     choices: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in values.items()
@@ -155,7 +170,7 @@ def made_recipe(kind: str, values: Mapping[str, Any]) -> Recipe:
                 f"Expected {key} like {known[key]!r} among the choices of a {kind} recipe. "
                 f"Received: {value!r:.80}"
             )
-    return KINDS[kind](**choices)
+    return made(**choices)
 
 
 def _of_the_kind(value, default):

@@ -45,6 +45,11 @@ class TransformedPictures(SpatialTransforming, LabeledPictures):
 
     picture_format = PictureChoices.picture_format
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.image_size < 2:
+            raise ValueError(f"Expected image_size >= 2. Received: image_size={self.image_size}")
+
     def encoder(self, size):
         """See `SpatialTransforming`."""
         if self.backbone == LITE0:

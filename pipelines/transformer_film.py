@@ -1,5 +1,6 @@
 """How spatial transformers learn to read, a frame an epoch."""
 
+import contextlib
 from pathlib import Path
 
 import keras
@@ -15,10 +16,14 @@ from pipelines.recipe import picture_log
 PAIRS_IN_A_ROW = 4
 MARGIN = 0.3
 DPI = 60.0
+MOST_FRAMES = 60
 
 
 class TransformerFilm(keras.callbacks.Callback):
     """Keeps a picture of each epoch, `film/0000.png` before the first, and their film `film.gif`.
+
+    Of more than 60 epochs the film has 60, evenly chosen; what is damaged or of another size is
+    left out.
 
     Args:
         pictures: uint8 (B, height, width, 3).
@@ -39,6 +44,13 @@ class TransformerFilm(keras.callbacks.Callback):
     def _frame(self, epoch):
         return self.folder / "film" / f"{epoch:04d}.png"
 
+    def _read(self, epoch, shape):
+        """The picture of an earlier epoch; None where there is none of this shape."""
+        with contextlib.suppress(OSError), Image.open(self._frame(epoch)) as image:
+            frame = np.asarray(image)
+            return frame if frame.shape == shape else None
+        return None
+
     def _draw(self, epoch):
         _, read = self.model.transformed(self.shown, training=False)
         crops = keras.ops.convert_to_numpy(keras.ops.cast(read[-1].images, "float32"))
@@ -52,9 +64,10 @@ class TransformerFilm(keras.callbacks.Callback):
         path.parent.mkdir(exist_ok=True)
         with whole_file(path) as partial:
             Image.fromarray(frame).save(partial, "PNG")
-        frames = [self._frame(one) for one in range(epoch + 1)]
-        moving = film([np.asarray(Image.open(one)) for one in frames if one.is_file()])
+        earlier = [self._read(one, frame.shape) for one in range(epoch)]
+        frames = [*(one for one in earlier if one is not None), frame]
+        chosen = np.unique(np.linspace(0, len(frames) - 1, MOST_FRAMES).round().astype(int))
         with whole_file(self.folder / "film.gif") as partial:
-            partial.write_bytes(moving)
+            partial.write_bytes(film([frames[place] for place in chosen]))
         with tf.summary.create_file_writer(str(picture_log(self.folder))).as_default():
             tf.summary.image("transformers", frame[None], step=epoch)

@@ -104,7 +104,7 @@ class SpatialTransformer(keras.layers.Layer):
         check_choice("interpolation", interpolation, INTERPOLATIONS)
         check_choice("padding", padding, PADDINGS)
         check_choice("data_format", data_format, CHANNELS)
-        if bound is not None and not (isinstance(bound, (int, float)) and 1e-6 < bound < 1e6):
+        if bound is not None and not (isinstance(bound, (int, float)) and 1e-6 <= bound <= 1e6):
             raise ValueError(
                 f"Expected a bound between 1e-6 and 1e6, or None. Received: bound={bound!r}"
             )

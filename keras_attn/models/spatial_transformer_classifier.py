@@ -8,6 +8,7 @@ from keras_attn.layers.spatial_transformer import SpatialTransformer, Transforme
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)
+SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners": False}
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -15,8 +16,8 @@ class SpatialTransformerClassifier(keras.Model):
     """Spatial transformers in depth, each of which reads what the one before it read; then a CNN.
 
     Args:
-        transformers: sequence of `SpatialTransformer` of channels-last pictures with
-            `return_grid=True`; none for the CNN alone.
+        transformers: sequence of `SpatialTransformer` of channels-last pictures, with
+            `return_grid=True` and `align_corners=False`; none for the CNN alone.
         encoder: Keras layer or model, from the pictures that the last one read to features (B, …),
             which are flattened.
         classes: int > 0.
@@ -53,12 +54,8 @@ class SpatialTransformerClassifier(keras.Model):
         super().__init__(**kwargs)
         check_width("classes", classes)
         for one in transformers:
-            fits = isinstance(one, SpatialTransformer) and one.return_grid
-            if not fits or one.data_format != "channels_last":
-                raise ValueError(
-                    "Expected channels-last SpatialTransformers with return_grid=True. "
-                    f"Received: {one!r}"
-                )
+            if not isinstance(one, SpatialTransformer) or _settings(one) != SETTINGS:
+                raise ValueError(f"Expected SpatialTransformers with {SETTINGS}. Received: {one!r}")
         self.transformers, self.encoder = list(transformers), encoder
         self.classes, self.dropout, self.grayscale = classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
@@ -119,6 +116,10 @@ class SpatialTransformerClassifier(keras.Model):
         restored = keras.saving.deserialize_keras_object
         transformers = [restored(one) for one in config.pop("transformers")]
         return cls(transformers, restored(config.pop("encoder")), **config)
+
+
+def _settings(transformer):
+    return {name: getattr(transformer, name) for name in SETTINGS}
 
 
 def composed_grid(read):

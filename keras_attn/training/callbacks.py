@@ -103,7 +103,9 @@ class BestModel(keras.callbacks.Callback):
 
 
 class FiniteLoss(keras.callbacks.Callback):
-    """Ends training at the first step whose loss is no number, before anything is saved.
+    """Ends training at the first step or on the first dev whose loss is no number.
+
+    Stands before callbacks that save anything.
 
     Raises:
         ValueError: in the callback, with the step and the epoch.
@@ -113,11 +115,18 @@ class FiniteLoss(keras.callbacks.Callback):
         self.epoch = epoch
 
     def on_train_batch_end(self, batch, logs=None):
-        loss = float(logs["loss"])
+        self._check("loss", logs)
+
+    def on_epoch_end(self, epoch, logs=None):
+        if "val_loss" in logs:
+            self._check("val_loss", logs)
+
+    def _check(self, name, logs):
+        loss = float(logs[name])
         if not np.isfinite(loss):
             step = int(keras.ops.convert_to_numpy(self.model.optimizer.iterations))
             raise ValueError(
-                f"Expected a finite loss. Received: loss={loss} at step {step}, in epoch "
+                f"Expected a finite loss. Received: {name}={loss} at step {step}, in epoch "
                 f"{self.epoch + 1}; a lower learning rate or a smaller clip_norm may help. What "
                 "earlier steps saved is untouched"
             )

@@ -4,6 +4,8 @@ import io
 
 import numpy as np
 
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.viz.labels import drawable
 from keras_attn.viz.panels import panels
 
 try:
@@ -31,9 +33,10 @@ def sampling_figure(
     lines are 7 rows and 7 columns of points at most.
 
     Args:
-        images: array (B, H, W, C), C 1 or 3; the least value is black, the greatest white.
+        images: array (B, H, W, C), C 1 or 3; 0 is black and 255 white, or, of floats, the least
+            value and the greatest.
         grids: array (B, height, width, 2), points as in `keras_attn.ops.sampling_grids`.
-        outputs: array (B, height, width, C).
+        outputs: array (B, height, width, C), in the same shades.
         align_corners: as they were read with.
         title: over all of them.
         columns: int > 0. Pairs in a row.
@@ -44,24 +47,28 @@ def sampling_figure(
         matplotlib Figure.
 
     Raises:
-        ValueError: arrays of other shapes, or not of the same pictures.
+        ValueError: arrays of other shapes, or not of the same pictures; columns < 1; a margin < 0.
     """
+    shades = (0.0, 255.0) if np.asarray(images).dtype == np.uint8 else None
     images, grids, outputs = (np.asarray(one, "float32") for one in (images, grids, outputs))
     _check(images, grids, outputs)
+    check_width("columns", columns)
+    if margin is not None and not margin >= 0:
+        raise ValueError(f"Expected a margin >= 0. Received: margin={margin}")
     height, width = images.shape[1:3]
     columns = min(columns, len(images))
     shape = (-(-len(images) // columns), 2 * columns)
-    figure, axes = panels(*shape, 2.0, Image.new("L", (width, height)), title)
+    figure, axes = panels(*shape, 2.0, Image.new("L", (width, height)), drawable(title))
     pairs = axes.reshape(-1, 2)
-    low = np.nanmin(images)
-    high = max(np.nanmax(images), low + 1e-6)
+    low, high = shades or (np.nanmin(images), np.nanmax(images))
     if margin is None:
-        margin = float(np.clip(np.nanmax(np.abs(grids)) - 0.95, 0, MARGIN))
+        reach = np.abs(grids[np.isfinite(grids)]).max(initial=0.0)
+        margin = float(np.clip(reach - 0.95, 0, MARGIN))
     for pair, image, grid, output in zip(pairs, images, grids, outputs):
         for axis, shown in zip(pair, (image, output)):
-            shades = np.clip((shown - low) / (high - low), 0, 1)
+            bright = np.clip((shown - low) / (high - low or 1.0), 0, 1)
             axis.imshow(
-                shades if shown.shape[-1] == 3 else shades[..., 0], cmap="gray", vmin=0, vmax=1
+                bright if shown.shape[-1] == 3 else bright[..., 0], cmap="gray", vmin=0, vmax=1
             )
         for line, thickness in _lines(grid, (height, width), align_corners):
             pair[0].plot(*line.T, color="tab:orange", linewidth=thickness)
@@ -121,11 +128,12 @@ def film(frames, milliseconds: int = MILLISECONDS) -> bytes:
         milliseconds: how long each stays; the last stays 5 times as long.
 
     Raises:
-        ValueError: no frames.
+        ValueError: no frames, or some of other sizes.
     """
+    sizes = {one.shape for one in frames}
+    if len(sizes) != 1:
+        raise ValueError(f"Expected frames of one size. Received: {sorted(sizes) or 'none'}")
     pictures = [Image.fromarray(one).quantize(64) for one in frames]
-    if not pictures:
-        raise ValueError("Expected one frame or more. Received: none")
     durations = [milliseconds] * (len(pictures) - 1) + [5 * milliseconds]
     file = io.BytesIO()
     pictures[0].save(

@@ -238,3 +238,5 @@ def test_distorted_digits(tmp_path):
     assert len(times) == 4 and distorted_digits.compare(*asked, (0, 3), **choices) == found
     again = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
     assert again == times
+    with pytest.raises(ValueError, match=r"a run of the choices asked for.*'epochs': 1"):
+        distorted_digits.compare(*asked, (0, 3), **{**choices, "epochs": 2})

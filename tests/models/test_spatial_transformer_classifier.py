@@ -112,8 +112,9 @@ def test_bad_arguments():
         keras.layers.Dense(3),
         SpatialTransformer(look(), Affine()),
         transformer(Translation(), (3, 5), data_format="channels_first"),
+        transformer(Translation(), (3, 5), align_corners=True),
     ):
-        with pytest.raises(ValueError, match="Expected channels-last SpatialTransformers with ret"):
+        with pytest.raises(ValueError, match=r"Expected SpatialTransformers with .*return_grid"):
             classifier(wrong)
     with pytest.raises(ValueError, match="Expected classes >= 1"):
         SpatialTransformerClassifier([], keras.layers.Flatten(), 0)

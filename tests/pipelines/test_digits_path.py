@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 
 import keras
 import numpy as np
@@ -15,6 +16,7 @@ from pipelines.digit_data import read_digits
 from pipelines.digits import DISTORTIONS
 from pipelines.recipes.digits_stn import DigitsSpatialTransformer
 from pipelines.run import Run
+from pipelines.transformer_film import TransformerFilm
 from pipelines.warm_start import WarmStart
 from tests.pipelines.recipes_on_devices import check_one_and_two
 
@@ -93,16 +95,28 @@ def test_predict_explain_and_crops(model, data, tmp_path, capsys):
         Image.fromarray(drawn(1, place)[0][0]).save(asked / folder / "digit.png")
     Image.fromarray(drawn(1, 5)[0][0]).save(asked / "c" / "digit-2.png")
     (asked / "c" / "none.png").write_bytes(b"no picture")
+    (asked / "c" / f"{'l' * 251}.png").write_bytes((asked / "c" / "digit.png").read_bytes())
     command = ["predict", str(model), str(asked), "--crops", str(tmp_path / "crops")]
     assert main(command) == 2
     said = capsys.readouterr()
-    assert len(said.out.splitlines()) == 4 and "none.png: " in said.err
-    found = sorted(one.name for one in (tmp_path / "crops").iterdir())
+    assert len(said.out.splitlines()) == 5 and "none.png: " in said.err
+    found = sorted(one.name for one in (tmp_path / "crops").iterdir() if len(one.name) < 99)
     assert found == ["digit-2-2.png", "digit-2.png", "digit-3.png", "digit.png"]
     with Image.open(tmp_path / "crops" / "digit.png") as crop:
         assert crop.size == (28, 28) and crop.mode == "RGB" and crop.getextrema()[0][1] > 50
     assert main(command) == 2
     assert "Expected a new or empty folder for crops" in capsys.readouterr().err
+    for bad, message in (("", "Expected a new or empty folder"), (str(data), "Expected a folder")):
+        assert main([*command[:-1], bad]) == 2
+        assert message in capsys.readouterr().err
+    command = [*command[:-1], str(tmp_path / "later"), "--json"]
+    assert main([*command[:2], str(asked / "c" / "none.png"), *command[3:]]) == 2
+    assert not (tmp_path / "later").exists()
+    capsys.readouterr()
+    assert main([*command[:2], str(asked / "a"), *command[3:]]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["crop"] == str(tmp_path / "later" / "digit.png")
+    assert (tmp_path / "later" / "digit.png").is_file()
     ask = ["explain", str(model), str(asked / "a" / "digit.png"), "--out"]
     assert main([*ask, str(tmp_path / "where.png")]) == 0
     assert capsys.readouterr().out.splitlines()[0] in ("1", "7")
@@ -183,6 +197,11 @@ def test_mnist_is_downloaded_once(data, tmp_path, monkeypatch):
     assert (tmp_path / "datasets" / "mnist.npz").read_bytes() == data.read_bytes()
     monkeypatch.setattr(digit_data, "ORIGIN", "file:///nowhere")
     assert len(read_digits("keras:mnist", 0.2)["test"]) == 11
+    (tmp_path / "datasets" / "mnist.npz").unlink()
+    with pytest.raises(
+        OSError, match=r"Expected to download file:///nowhere for keras:mnist; a pa"
+    ):
+        read_digits("keras:mnist", 0.2)
 
 
 GOOD = dict(zip(("x_train", "y_train"), drawn(7, 0))) | dict(zip(("x_test", "y_test"), drawn(3, 1)))
@@ -219,8 +238,20 @@ def test_paths_that_lead_to_no_digits(tmp_path):
     (tmp_path / "b.npz").write_bytes(b"")
     with pytest.raises(ValueError, match=r"Received: .*, a\.npz, b\.npz"):
         read_digits(tmp_path, 0.1)
-    with pytest.raises(ValueError, match=r"Expected an \.npz file of digits at"):
-        read_digits(tmp_path / "b.npz", 0.1)
+    whole = tmp_path / "whole.npz"
+    np.savez_compressed(whole, **GOOD)
+    flipped = bytearray(whole.read_bytes())
+    flipped[300:500] = (one ^ 255 for one in flipped[300:500])
+    (tmp_path / "flipped.npz").write_bytes(flipped)
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with zipfile.ZipFile(tmp_path / "members.npz", "w") as file:
+        for key in GOOD:
+            file.writestr(f"{key}.npy", b"no array")
+    for name in ("b.npz", "flipped.npz", "array.npy", "members.npz"):
+        with pytest.raises(
+            ValueError, match=r"Expected (an \.npz file of digits at|x_train uint8)"
+        ):
+            read_digits(tmp_path / name, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +262,8 @@ def test_paths_that_lead_to_no_digits(tmp_path):
         ({"transforms": ("none", "affine")}, r"or none alone. Received: transforms=none affine"),
         ({"transforms": ()}, r"Received: transforms=\(\)"),
         ({"read_size": 1}, "Expected read_size 2 to 4096"),
+        ({"read_size": 23}, "Expected read_size 24 to 256 with 1 in transforms"),
+        ({"read_size": 27, "transforms": ("affine",) * 2}, "28 to 256 with 2 in transforms"),
         ({"bound": 0.0}, "Expected bound 1e-6 to 1e6"),
         ({"bound": float("nan")}, "Expected bound 1e-6 to 1e6"),
         ({"filters": 0}, "Expected filters >= 1"),
@@ -241,9 +274,54 @@ def test_bad_choices(choices, message):
         DigitsSpatialTransformer(**choices)
 
 
+def test_a_recipe_of_ones_own_is_evaluated_as_it_is(data, tmp_path):
+    """Digits of another size, of which its kind's own recipe knows nothing."""
+    (tmp_path / "own.py").write_text(
+        "from pipelines.digit_distortions import Turned\n"
+        "from pipelines.digits import DigitsRecipe\n"
+        "class RECIPE(DigitsRecipe):\n"
+        "    def distort(self):\n"
+        "        return Turned(size=40, degrees=0.0)\n"
+    )
+    out = tmp_path / "run"
+    command = ["train", str(tmp_path / "own.py"), "--data", str(data), "--out", str(out), *TINY]
+    assert main(command) == 0
+    assert Run(out).recipe().distort().size == 40
+    assert main(["evaluate", str(out), "--data", str(data), "--split", "test"]) == 0
+    assert main(["export", str(out), str(tmp_path / "model"), "--data", str(data)]) == 0
+    assert "fitted to 40×40" in (tmp_path / "model" / "README.md").read_text()
+
+
+def test_a_film_of_an_interrupted_training(data, tmp_path):
+    """What is damaged or of another size is left out, and stops nothing."""
+    recipe = DigitsSpatialTransformer(filters=3, batch_size=7, dev_share=0.2)
+    loaded, model = recipe.load(data), recipe.model(2)
+    recipe.compile(model, 8)
+    film = TransformerFilm(recipe.shown(loaded), tmp_path)
+    film.set_model(model)
+    film.on_train_begin()
+    for epoch in range(3):
+        film.on_epoch_end(epoch)
+    frames = sorted((tmp_path / "film").iterdir())
+    frames[1].write_bytes(b"")
+    Image.new("RGB", (5, 5)).save(frames[2])
+    film.on_epoch_end(3)
+    with Image.open(tmp_path / "film.gif") as found:
+        assert found.n_frames == 3
+    before = frames[0].read_bytes()
+    model.optimizer.iterations.assign(5)
+    model.transformers[0].head.bias.assign(np.full(32, 0.2))
+    film.on_train_begin()
+    assert frames[0].read_bytes() == before
+    model.optimizer.iterations.assign(0)
+    film.on_train_begin()
+    assert frames[0].read_bytes() != before
+
+
 def test_a_split_that_is_none(run, data, capsys):
     command = ["evaluate", str(run.folder), "--data", str(data), "--split", "new"]
     assert main(command) == 2
-    assert "Expected a split of train, dev, test. Received: 'new'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Expected a split of train, dev, test with digits. Received: 'new'" in said
     assert main([*command[:-1], "dev", "--beam-width", "2"]) == 2
     assert "Expected no beam width for a classifier" in capsys.readouterr().err

@@ -104,6 +104,7 @@ def test_a_pretrained_backbone(fine_tune):
         ({"backbone": "vgg"}, "Expected backbone one of small, efficientnet_lite0"),
         ({"fit": "pad"}, "Expected fit one of squash, crop"),
         ({"transforms": ("affine", "warp")}, "Expected transforms of translation, "),
+        ({"image_size": 1}, "Expected image_size >= 2"),
         ({"image_size": 5000}, "Expected image_size <= 4096"),
     ],
 )

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.callbacks import AttentionImages, BestModel, TimeLeft
+from keras_attn.training.callbacks import AttentionImages, BestModel, FiniteLoss, TimeLeft
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -51,6 +51,19 @@ def test_best_model_never_takes_a_metric_that_is_no_number(tmp_path):
     for epoch, value in enumerate([0.5, float("nan"), 0.9]):
         end_epoch(callback, epoch, value)
     assert kept(tmp_path / "model.keras") == 0
+
+
+def test_a_loss_of_dev_that_is_no_number_ends_training_before_anything_is_kept(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = (np.ones((5, 3)), np.ones((5, 1)))
+    best = BestModel(tmp_path / "model.keras", "loss")
+    wrong = (np.full((2, 3), np.inf), np.ones((2, 1)))
+    message = r"Received: val_loss=(nan|inf) at step 1, in epoch 1"
+    with pytest.raises(ValueError, match=message):
+        model.fit(*data, validation_data=wrong, callbacks=[FiniteLoss(), best], verbose=0)
+    assert not list(tmp_path.iterdir())
+    assert len(model.fit(*data, callbacks=[FiniteLoss(), best], verbose=0).epoch) == 1
 
 
 def test_best_model_of_a_resumed_training_does_not_fall_behind(tmp_path):

@@ -60,6 +60,17 @@ def test_pairs_in_rows():
     assert figure.axes[4].get_xlim() == (-0.5 - 0.25 * 13 / 2, 12.5 + 0.25 * 13 / 2)
 
 
+def test_pictures_of_one_shade_and_places_that_are_none():
+    grid, _ = half()
+    gray = np.full((2, 11, 13, 3), 128, "uint8")
+    out = np.full((2, 5, 7, 3), 128, "uint8")
+    figure = sampling_figure(gray, np.full_like(grid, np.nan), out, title="$5 _ to $10 \\frac 猫")
+    np.testing.assert_allclose(figure.axes[0].images[0].get_array(), 128 / 255, atol=1e-6)
+    pixels(figure)
+    figure = sampling_figure(gray / 255.0, grid, out / 255.0)
+    assert np.isfinite(figure.axes[1].images[0].get_array()).all()
+
+
 def test_bad_arguments():
     grid, outputs = half()
     for wrong in (
@@ -69,5 +80,10 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match="Expected images"):
             sampling_figure(*wrong)
-    with pytest.raises(ValueError, match="Expected one frame or more"):
+    for wrong in ({"columns": 0}, {"columns": 1.5}, {"margin": -0.1}, {"margin": float("nan")}):
+        with pytest.raises(ValueError, match=f"Expected (a )?{next(iter(wrong))}"):
+            sampling_figure(IMAGES, grid, outputs, **wrong)
+    with pytest.raises(ValueError, match=r"frames of one size. Received: .*\(2, 3, 3\)"):
+        film([np.zeros((2, 3, 3), "uint8"), np.zeros((3, 3, 3), "uint8")])
+    with pytest.raises(ValueError, match=r"Expected frames of one size\. Received: none"):
         film([])
