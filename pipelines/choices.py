@@ -45,7 +45,7 @@ AT_LEAST_ZERO = (
 MOST_PIXELS_A_SIDE = 4096
 MOST_SEED, MOST_PIECES = 2**32 - 1, 2**24
 BELOW_ONE = ("dropout", "weight_dropout", "label_smoothing")
-ABOVE_ZERO = ("learning_rate", "encoder_rate", "clip_norm")
+ABOVE_ZERO = ("learning_rate", "encoder_rate", "transformer_rate", "clip_norm")
 
 
 def monitors_of(metrics: Iterable[str], accuracy: str = TOKEN_ACCURACY) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from keras_attn.layers.transforms import (
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
+from keras_attn.training.optimizers import ClippedAdam
 from pipelines.labeling import LabelingRecipe, check_no_beam, in_words
 from pipelines.recipe import LABEL_TABLE, option
 from pipelines.transformer_film import TransformerFilm
@@ -53,6 +54,7 @@ class SpatialTransforming(LabelingRecipe):
 
     transforms: tuple[str, ...] = option(("affine",), OF_TRANSFORMS)
     read_size: int = option(28, "height and width in pixels of what a transformer reads")
+    transformer_rate: float = option(1.0, "learning rate of transformers, as a share of the rest's")
     bound: float | None = option(None, "most that a number of theta is from the identity's")
     filters: int = option(32, "of the first convolution")
     label_smoothing: float = option(0.0, "probability spread over all answers")
@@ -65,6 +67,12 @@ class SpatialTransforming(LabelingRecipe):
                 f"Expected transforms of {', '.join(TRANSFORMS)}, or none alone. "
                 f"Received: transforms={' '.join(self.transforms) or '()'}"
             )
+
+    def optimizer(self, model, steps):
+        """See `Recipe`."""
+        slow = {"slow_rate": self.transformer_rate}
+        slow["slow_layer"] = [one.name for one in model.transformers]
+        return ClippedAdam(self.rates(steps), self.clip_norm, **slow)
 
     @abc.abstractmethod
     def picture_format(self) -> PictureFormat:

