@@ -72,7 +72,8 @@ def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
         if one.type is bool:
             options["action"] = argparse.BooleanOptionalAction
         elif isinstance(one.type, types.GenericAlias):
-            options |= {"nargs": "+", "type": typing.get_args(one.type)[0], "metavar": "N"}
+            options |= {"nargs": "+", "type": typing.get_args(one.type)[0]}
+            options["metavar"] = "N" if options["type"] is int else options["type"].__name__.upper()
         else:  # Of `float | None`, float.
             kind: Any = typing.get_args(one.type)[0] if typing.get_args(one.type) else one.type
             options |= {"type": kind, "metavar": kind.__name__.upper()}
@@ -97,7 +98,9 @@ def _parser():
     one = command("train", commands.train, "train a recipe on a data folder, a file or tfds:NAME")
     one.add_argument("recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file")
     one.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
-    one.add_argument("--data", required=True, help="data folder, file or tfds:NAME")
+    one.add_argument(
+        "--data", required=True, help="data folder, file or tfds:NAME; of digits also keras:mnist"
+    )
     one.add_argument("--out", required=True, help="run directory, new or to be resumed")
     one.add_argument(
         "--from", dest="source", metavar="RUN|SAVED_MODEL", help="begin with its weights"

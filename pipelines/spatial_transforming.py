@@ -36,13 +36,12 @@ TRANSFORMS: Mapping[str, Callable[[], Transform]] = {
     "projective": Projective,
     "thin_plate_spline": ThinPlateSpline,
 }
-OF_TRANSFORMS = f"of the transformers in depth: {', '.join(TRANSFORMS)}; or none"
+OF_TRANSFORMS = f"of the transformers, in series: {', '.join(TRANSFORMS)}; or none"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpatialTransforming(LabelingRecipe):
-    """Abstract: a classifier behind spatial transformers, each of which reads what the one before
-    it read.
+    """Abstract: a classifier behind spatial transformers in series.
 
     Raises:
         ValueError: a choice out of its range, when the recipe is made.
@@ -55,8 +54,8 @@ class SpatialTransforming(LabelingRecipe):
     transforms: tuple[str, ...] = option(("affine",), OF_TRANSFORMS)
     read_size: int = option(28, "height and width in pixels of what a transformer reads")
     transformer_rate: float = option(1.0, "learning rate of transformers, as a share of the rest's")
-    bound: float | None = option(None, "most that a number of theta is from the identity's")
-    filters: int = option(32, "of the first convolution")
+    bound: float | None = option(None, "how far a number of theta may be from the identity's")
+    filters: int = option(32, "filters of the first convolution")
     label_smoothing: float = option(0.0, "probability spread over all answers")
 
     def __post_init__(self):

@@ -45,6 +45,16 @@ def test_a_vision_transformer(tmp_path, monkeypatch):
     assert (tmp_path / "rollout.png").is_file() and (tmp_path / "heads.png").is_file()
 
 
+def test_a_spatial_transformer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    first, second = (block for block in blocks() if "SpatialTransformer(look" in block)
+    exec(first, names)
+    exec(second, names)
+    assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF")
+    assert names["logits"].shape == (None, 10)
+
+
 def test_the_clients_compile():
     for source in blocks():
         compile(source, "README.md", "exec")

@@ -34,20 +34,22 @@ class SpatialTransformer(keras.layers.Layer):
 
         θ = θ_identity + W f(U) + b,  V = sample(U, T_θ(G))
 
-    W and b begin at 0: the layer begins as the identity, and learns by the gradient through where
+    W and b begin at 0: the layer begins as the identity (a change of size where there is an
+    `output_size`), and learns by the gradient through where
     it reads. It takes feature maps as it takes pictures, and may be used in any depth and number.
 
     Args:
-        localization: Keras layer or model, f: what it makes of the images, (B, …), is flattened;
-            the product with W and the sum are this layer's own, in float32.
+        localization: Keras layer or model, f, without a layer for θ: what it makes of the images,
+            (B, …), is flattened; W and b are this layer's own, in float32.
         transform: `Transform`, such as `Affine()` or `ThinPlateSpline(4, 4)`.
         output_size: (height, width) in pixels, or None for the images' own.
-        interpolation: "bilinear" or "nearest", see `sample`; θ does not learn by the nearest.
+        interpolation: "bilinear" or "nearest", see `sample`; "nearest" has no gradient to θ.
         padding: "zeros", "border" or "reflection", see `sample`.
         align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels.
         learned_grid: bool. Whether the points G, which begin as the output's pixels, are weights.
         bound: float, 1e-6 to 1e6, or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound)
-            instead, at most this far from the identity in each number.
+            instead, at most this far from the identity in each number: half sides of a picture
+            where it is a place or a shift, radians where it is an angle, else factors.
         kernel_initializer: Keras initializer of W; by default θ begins at the identity.
         data_format: "channels_last" or "channels_first"; None is Keras' setting.
         return_grid: bool. Whether the call returns all of `Transformed`.

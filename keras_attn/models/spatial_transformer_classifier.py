@@ -13,7 +13,7 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SpatialTransformerClassifier(keras.Model):
-    """Spatial transformers in depth, each of which reads what the one before it read; then a CNN.
+    """Spatial transformers in series, then a CNN: each reads what the one before it read.
 
     Args:
         transformers: sequence of `SpatialTransformer` of channels-last pictures, with

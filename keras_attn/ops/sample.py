@@ -32,7 +32,7 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
             their outer edges.
 
     Returns:
-        (B, height, width, C), the images' dtype. A point that is no number lies outside; with
+        (B, height, width, C), the images' dtype. A point that is NaN lies outside; with
         "border" and "reflection" it reads the first pixel.
 
     Raises:

@@ -93,6 +93,7 @@ class BestModel(keras.callbacks.Callback):
         if not self.sign * value > self.best:  # NaN is never better.
             if self.patience is not None and epoch + 1 - self.best_epoch >= self.patience:
                 self.model.stop_training = True
+                print(f"\n{self.monitor} was best in epoch {self.best_epoch}: training ends")
             return
         self.best, self.best_epoch = self.sign * value, epoch + 1
         with whole_file(self.path) as partial:

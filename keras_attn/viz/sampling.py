@@ -34,14 +34,14 @@ def sampling_figure(
 
     Args:
         images: array (B, H, W, C), C 1 or 3; 0 is black and 255 white, or, of floats, the least
-            value and the greatest.
+            value of all and the greatest.
         grids: array (B, height, width, 2), points as in `keras_attn.ops.sampling_grids`.
         outputs: array (B, height, width, C), in the same shades.
         align_corners: as they were read with.
         title: over all of them.
         columns: int > 0. Pairs in a row.
-        margin: float ≥ 0. How far outside the picture is shown what is read there, in half sides;
-            None for as far as it is read, 0.6 at most.
+        margin: float ≥ 0. How much is shown around the picture, in half sides of it; None for as
+            much as is read there, 0.6 at most.
 
     Returns:
         matplotlib Figure.
@@ -121,7 +121,7 @@ def pixels(figure, dpi: float = 100.0):
 
 
 def film(frames, milliseconds: int = MILLISECONDS) -> bytes:
-    """An animated GIF, which starts again at its end.
+    """An animated GIF, which starts again at its end, as bytes.
 
     Args:
         frames: uint8 arrays (height, width, 3) of one size, such as `pixels` makes of figures.

@@ -20,7 +20,7 @@ class ImagesSpatialTransformer(TransformedPictures):
     """A small CNN from scratch behind an affine map."""
 
     image_size: int = option(128, "height and width in pixels of what the transformers see")
-    bound: float | None = option(0.5, "most that a number of theta is from the identity's")
+    bound: float | None = option(0.5, "how far a number of theta may be from the identity's")
     transformer_rate: float = option(0.1, "learning rate of transformers, as a share of the rest's")
     read_size: int = option(64, "height and width in pixels of what a transformer reads")
     dropout: float = option(0.1, "dropout probability")

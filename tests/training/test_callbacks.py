@@ -76,7 +76,7 @@ def test_best_model_of_a_resumed_training_does_not_fall_behind(tmp_path):
     assert kept(path) == 3
 
 
-def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path):
+def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path, capsys):
     def patient():
         callback = best_model(tmp_path / "model.keras", "val_exact")
         callback.patience = 3
@@ -86,9 +86,11 @@ def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path):
     for epoch, value in enumerate([0.1, 0.5, 0.4, 0.5]):
         end_epoch(callback, epoch, value)
         assert not callback.model.stop_training
+    assert not capsys.readouterr().out
     resumed = patient()
     end_epoch(resumed, 4, 0.3)
     assert resumed.model.stop_training
+    assert "val_exact was best in epoch 2: training ends" in capsys.readouterr().out
 
 
 def test_best_model_names_the_metrics_there_are(tmp_path):
