@@ -145,5 +145,5 @@ class SpatialTransforming(LabelingRecipe):
             f"(probabilities), error{crop if read else ''}. Pictures are fitted to "
             f"{pictures.height}×{pictures.width} by {pictures.fit}.",
             "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on.",
+            "trained on, and of the pretrained CNN where there is one.",
         }

@@ -5,6 +5,10 @@ Command:
     keras-attn train digits_stn --data keras:mnist --out runs/digits
     keras-attn train digits_stn --data mnist.npz --distortion cluttered --transforms affine --out …
 
+Time: 2 to 7 minutes on one busy core, by distortion.
+Expected, in percent of test digits: 1.4 wrong when turned, 1.2 when also scaled and moved, 0.9 when
+projected, 1.2 when bent; the CNN alone has 2.1, 2.3, 1.3 and 1.7.
+
 `--transforms none` is the CNN alone; `film.gif` in the run directory shows how the transformer
 learns to read.
 """
