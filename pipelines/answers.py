@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from keras_attn.contracts import CROP, ERROR
+from keras_attn.contracts import CROP, ERROR, IMAGE
 from keras_attn.decoding import DEAD
 from pipelines import predict
 from pipelines.crop_folder import CropFolder
@@ -32,7 +32,9 @@ def print_answers(arguments) -> None:
         answer = {ERROR: reason.encode()} if reason else next(answers)
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
-            failed.append(f"{place or (shown if shown.strip() else repr(shown)):.80}: {error}")
+            name = shown if shown.strip() else repr(shown)
+            name = name if IMAGE in saved.scored else f"{name:.80}"  # A path is of use whole.
+            failed.append(f"{place or name}: {error}")
         written = {CROP: crops.write(asked, answer)} if crops and not error else {}
         if arguments.json:
             print(json.dumps(_record(saved, shown, answer) | written, ensure_ascii=False))
