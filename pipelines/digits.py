@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.layers.spatial_softmax import SpatialSoftmax
 from keras_attn.serving.pictures import PictureFormat
 from pipelines.digit_data import DigitBatches, DigitData, DigitPicture, read_digits
 from pipelines.digit_distortions import DIGIT, Bent, Cluttered, Projected, Turned
@@ -23,6 +24,7 @@ DISTORTIONS = {
 }
 FIXED_SEED = 1506_02025
 """Of the distortions of dev and test, which are the same in every training."""
+FEATURES, PLACES = "features", "places"
 FILMED = 8
 LEAST_READ, MOST_READ = 24, 256
 """Pixels a side that the CNN takes."""
@@ -39,11 +41,14 @@ class DigitsRecipe(SpatialTransforming):
     kind = "digits"
     unit = "digits"
     grayscale = True
-    chosen: ClassVar = {"distortion": tuple(DISTORTIONS)}
-    settled: ClassVar[tuple[str, ...]] = (*SpatialTransforming.settled, "distortion")
+    chosen: ClassVar = {"distortion": tuple(DISTORTIONS), "chooses_by": (FEATURES, PLACES)}
+    settled: ClassVar[tuple[str, ...]] = (*SpatialTransforming.settled, "distortion", "chooses_by")
 
     distortion: str = option("rotation", f"of the digits: {', '.join(DISTORTIONS)}")
     transforms: tuple[str, ...] = option(("thin_plate_spline",), OF_TRANSFORMS)
+    chooses_by: str = option(
+        FEATURES, f"what a transformer chooses by: {FEATURES}, or {PLACES} of features, for clutter"
+    )
     batch_size: int = option(128, "digits in a batch, over all devices")
     dev_share: float = option(1 / 12, "share of the training digits, the last, for dev")
     dropout: float = option(0.0, "dropout probability")
@@ -81,6 +86,16 @@ class DigitsRecipe(SpatialTransforming):
 
     def localization(self, size):
         """See `SpatialTransforming`."""
+        if self.chooses_by == PLACES:
+            return keras.Sequential(
+                [
+                    keras.layers.AveragePooling2D(2),
+                    keras.layers.Conv2D(20, 5, activation="relu"),
+                    keras.layers.MaxPooling2D(2),
+                    keras.layers.Conv2D(20, 5),
+                    SpatialSoftmax(),
+                ]
+            )
         return keras.Sequential(
             [
                 keras.layers.MaxPooling2D(2),

@@ -14,6 +14,7 @@ from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
+from keras_attn.layers.spatial_softmax import SpatialSoftmax
 from keras_attn.layers.spatial_transformer import SpatialTransformer
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
@@ -45,6 +46,7 @@ __all__ = [
     "ScaledEmbedding",
     "Similarity",
     "SinusoidalPositions",
+    "SpatialSoftmax",
     "SpatialTransformer",
     "ThinPlateSpline",
     "TransformerDecoderBlock",

@@ -22,6 +22,7 @@ from keras_attn.layers import (
     ScaledDotAttention,
     ScaledEmbedding,
     SinusoidalPositions,
+    SpatialSoftmax,
     SpatialTransformer,
     ThinPlateSpline,
     TransformerDecoderBlock,
@@ -202,5 +203,6 @@ CASES = {
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),
     ),
+    "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }

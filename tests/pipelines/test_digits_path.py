@@ -257,6 +257,7 @@ def test_paths_that_lead_to_no_digits(tmp_path):
 @pytest.mark.parametrize(
     "choices, message",
     [
+        ({"chooses_by": "eye"}, "Expected chooses_by one of features, places"),
         ({"distortion": "bent"}, "Expected distortion one of rotation, "),
         ({"transforms": ("turn",)}, r"Expected transforms of translation, .*or none alone.*turn"),
         ({"transforms": ("none", "affine")}, r"or none alone. Received: transforms=none affine"),
@@ -316,6 +317,17 @@ def test_a_film_of_an_interrupted_training(data, tmp_path):
     model.optimizer.iterations.assign(0)
     film.on_train_begin()
     assert frames[0].read_bytes() != before
+
+
+def test_a_transformer_may_choose_by_places():
+    choices = {"filters": 3, "distortion": "cluttered", "transforms": ("affine",)}
+    features, places = (
+        DigitsSpatialTransformer(chooses_by=one, **choices).model(2)
+        for one in ("features", "places")
+    )
+    assert type(places.transformers[0].localization.layers[-1]).__name__ == "SpatialSoftmax"
+    assert places.transformers[0].head.kernel.shape == (40, 6)
+    assert features.transformers[0].head.kernel.shape == (20, 6)
 
 
 def test_a_split_that_is_none(run, data, capsys):
