@@ -12,6 +12,7 @@ import argparse
 import json
 import statistics
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from keras_attn.whole_file import whole_file
@@ -34,7 +35,7 @@ PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
 }
 """Choices of the network behind a transformer, by distortion."""
 ALONE = {"cluttered": {"epochs": 8}}
-"""What the CNN alone has otherwise: its epochs on 60×60 pixels take three times as long."""
+"""What the CNN alone has otherwise: its epochs on 60×60 pixels take about twice as long."""
 FOUND = "result.json"
 
 
@@ -45,14 +46,10 @@ def parameters(recipe) -> int:
 
 def matched(recipe, wanted: int):
     """The recipe with as many filters as bring its parameters nearest to `wanted`."""
-    made = [_with(recipe, filters=1)]
+    made = [replace(recipe, filters=1)]
     while parameters(made[-1]) < wanted:
-        made.append(_with(recipe, filters=made[-1].filters + 1))
+        made.append(replace(recipe, filters=made[-1].filters + 1))
     return min(made[-2:], key=lambda one: abs(parameters(one) - wanted))
-
-
-def _with(recipe, **choices):
-    return type(recipe)(**{**recipe.values(), **choices})
 
 
 def result(recipe, data, out) -> dict:
@@ -112,10 +109,10 @@ def compare(data, out, plans, seeds, **choices) -> str:
     for distortion, plan in plans.items():
         behind = DigitsSpatialTransformer(distortion=distortion, **{**choices, **plan})
         less = {"transforms": (NONE,), **ALONE.get(distortion, {})}
-        alone = matched(_with(behind, **less), parameters(behind))
+        alone = matched(replace(behind, **less), parameters(behind))
         for recipe in (alone, behind):
             folder = Path(out) / distortion / recipe.transforms[0]
-            runs = [(_with(recipe, seed=seed), folder / str(seed)) for seed in seeds]
+            runs = [(replace(recipe, seed=seed), folder / str(seed)) for seed in seeds]
             found = [result(one, data, path) for one, path in runs]
             rows.append(row(distortion, recipe, found))
             print(rows[-1], flush=True)

@@ -12,9 +12,8 @@ class SpatialSoftmax(keras.layers.Layer):
 
         p_c = Σ_n softmax_n(U[n, c]) · (x_n, y_n)
 
-    What stands behind it knows places to a fraction of a cell, by two numbers for each feature: a
-    localization of a `SpatialTransformer` that ends with it learns to find things sooner than one
-    that ends with a flattened grid.
+    What stands behind it knows places to a fraction of a cell, by two numbers for each feature; the
+    localization of a `SpatialTransformer` may end with it.
 
     Call arguments:
         features: float (B, H, W, C). U; H and W known when the layer is built.
