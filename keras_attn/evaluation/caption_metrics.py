@@ -4,6 +4,8 @@ import contextlib
 import io
 import shutil
 import subprocess
+import tempfile
+import threading
 from collections.abc import Sequence
 from importlib import resources
 
@@ -85,29 +87,49 @@ def _tokenized(text):
 
 
 def _meteor(result, truth):
-    """Two runs of METEOR's jar: one for the statistics of each line, one for the corpus score."""
+    """METEOR's jar, started once: statistics of each line, then the corpus score that they make."""
     lines = [f"SCORE ||| {' ||| '.join(truth[i])} ||| {result[i][0]}" for i in result]
-    statistics = _run_meteor("\n".join(lines) + "\n").splitlines()
-    answer = _run_meteor(f"EVAL ||| {' ||| '.join(statistics)}\n").splitlines()
-    if len(statistics) != len(lines) or len(answer) != len(lines) + 1:
-        raise ValueError(f"Expected {len(lines)} METEOR scores. Received: {len(answer) - 1}")
-    return float(answer[-1])
+    with _meteor_jar() as jar:
+        statistics = [_answer(jar, line) for line in lines]
+        answer = _answer(jar, f"EVAL ||| {' ||| '.join(statistics)}", len(lines) + 1)
+    return float(answer.splitlines()[-1])
 
 
-def _run_meteor(text):
+@contextlib.contextmanager
+def _meteor_jar():
     java = shutil.which("java")
     if java is None:
         raise ValueError("Expected Java for METEOR. Received: no java on the PATH")
     jar = resources.files("pycocoevalcap") / "meteor" / "meteor-1.5.jar"
     command = [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(jar), "-", "-", "-stdio"]
-    done = subprocess.run(
-        [*command, "-l", "en", "-norm"],
-        input=text,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=METEOR_SECONDS,
-        check=False,
-    )
-    if done.returncode:
-        raise ValueError(f"Expected METEOR to run. Received: {done.stderr.strip()[-500:]}")
-    return done.stdout
+    pipe = subprocess.PIPE
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        try:
+            with subprocess.Popen(
+                [*command, "-l", "en", "-norm"],
+                stdin=pipe,
+                stdout=pipe,
+                stderr=said,
+                encoding="utf-8",
+            ) as process:
+                timer = threading.Timer(METEOR_SECONDS, process.kill)
+                timer.start()
+                try:
+                    yield process
+                finally:
+                    timer.cancel()
+                    process.kill()
+        except (BrokenPipeError, EOFError) as error:
+            said.seek(0)
+            reason = said.read().strip()[-500:] or "no answer"
+            raise ValueError(f"Expected METEOR to run. Received: {reason}") from error
+
+
+def _answer(jar, line, lines=1):
+    """What the jar says to a line, in as many lines."""
+    jar.stdin.write(line + "\n")
+    jar.stdin.flush()
+    answer = [jar.stdout.readline() for _ in range(lines)]
+    if not answer[-1]:
+        raise EOFError
+    return "".join(answer).rstrip("\n")

@@ -133,6 +133,17 @@ def test_without_java_meteor_is_left_out_or_an_error(monkeypatch):
         caption_metrics(["a dog"], [["a dog"]], meteor=True)
 
 
+@pytest.mark.parametrize("script", ["exit 3", "read line; exit 3", "exec sleep 60"])
+def test_java_that_fails_is_told(monkeypatch, tmp_path, script):
+    java = tmp_path / "java"
+    java.write_text(f"#!/bin/sh\necho no memory >&2\n{script}\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr("keras_attn.evaluation.caption_metrics.METEOR_SECONDS", 0.3)
+    with pytest.raises(ValueError, match="Expected METEOR to run. Received: no memory"):
+        caption_metrics(["a dog"], [["a dog"]], meteor=True)
+
+
 @pytest.mark.slow
 @needs_java
 def test_meteor_is_higher_for_better_candidates_and_survives_empty_ones():

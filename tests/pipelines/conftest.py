@@ -1,7 +1,11 @@
-"""Tests of pipelines keep to a cache of their own, and load a SavedModel once."""
+"""Tests of pipelines keep to a cache of their own, load a SavedModel once, and leave METEOR out."""
+
+import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from keras_attn.evaluation import caption_metrics
 from pipelines import predict
 
 
@@ -25,3 +29,18 @@ def _loaded_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predict, "saved_model", saved_model)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_meteor():
+    """METEOR takes five seconds to start; a test that wants it asks for `meteor`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(caption_metrics, "shutil", SimpleNamespace(which=lambda name: None))
+        yield
+
+
+@pytest.fixture
+def meteor(monkeypatch):
+    """METEOR where Java is present, and whether it is."""
+    monkeypatch.setattr(caption_metrics, "shutil", shutil)
+    return shutil.which("java") is not None

@@ -60,12 +60,13 @@ def test_train_leaves_a_run_directory(run):
     assert "attention" in tags
 
 
-def test_evaluate(run, data, tmp_path, capsys):
+def test_evaluate(run, data, meteor, tmp_path, capsys):
     out = tmp_path / "scores.json"
     command = ["evaluate", str(run.folder), "--data", str(data), "--split", "novel_pairs"]
     assert main([*command, "--json", str(out)]) == 0
     table = capsys.readouterr().out
     assert "| BLEU-1 |" in table and "2 pictures of novel_pairs, beam 2" in table
+    assert ("| METEOR |" in table) == meteor
     scores = json.loads(out.read_text())
     assert len(scores["captions"]) == 2 and 0 <= scores["scores"]["bleu_1"] <= 1
 
