@@ -140,7 +140,7 @@ def test_java_that_fails_is_told(monkeypatch, tmp_path, script):
     java.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setattr("keras_attn.evaluation.caption_metrics.METEOR_SECONDS", 0.3)
-    with pytest.raises(ValueError, match="Expected METEOR to run. Received: no memory"):
+    with pytest.raises(ValueError, match=r"Expected METEOR to run\. Received: no memory"):
         caption_metrics(["a dog"], [["a dog"]], meteor=True)
 
 
