@@ -10,6 +10,7 @@ import keras
 import numpy as np
 
 import tests.conformance.registry  # noqa: F401  (registers the layers)
+from tests.processes import compiled
 
 
 def flat(outputs):
@@ -18,12 +19,13 @@ def flat(outputs):
 
 
 def replay(folder, name):
-    """Writes NAME/<case>.npz for each <case>.keras and <case>.inputs.npz."""
+    """Writes NAME/<case>.npz for each <case>.keras and <case>.inputs.npz; JAX compiles each."""
     (folder / name).mkdir()
     for path in sorted(folder.glob("*.keras")):
         with np.load(folder / f"{path.stem}.inputs.npz") as arrays:
             inputs = [arrays[key] for key in arrays.files]
-        np.savez(folder / name / f"{path.stem}.npz", *flat(keras.saving.load_model(path)(inputs)))
+        model = keras.saving.load_model(path)
+        np.savez(folder / name / f"{path.stem}.npz", *flat(compiled(model)(inputs)))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,6 @@
 """The matrix: what every layer of the registry must do."""
 
 import inspect
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import keras
 import numpy as np
@@ -14,8 +10,8 @@ import tensorflow as tf
 from keras_attn.serving.export import unservable_ops
 from tests.conformance.registry import CASES
 from tests.conformance.replay import flat
+from tests.processes import run_module
 
-ROOT = Path(__file__).resolve().parents[2]
 each_case = pytest.mark.parametrize("name", sorted(CASES))
 
 
@@ -41,10 +37,7 @@ def saved(tmp_path_factory):
 def replayed(request, saved):
     """What a fresh process of a backend answers with the saved files."""
     folder, _ = saved
-    environment = {**os.environ, "KERAS_BACKEND": request.param, "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.conformance.replay", str(folder), request.param]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module("tests.conformance.replay", folder, request.param, backend=request.param)
     return folder / request.param
 
 

@@ -1,9 +1,10 @@
-"""Decodes cases in this process and writes the answers.
+"""Decodes cases in this process and writes the answers; JAX compiles each.
 
 Run as `python -m tests.decoding.replay FILE.npz CASE…`, under any Keras backend.
 """
 
 import sys
+from functools import partial
 
 import numpy as np
 from keras import ops
@@ -19,6 +20,7 @@ from keras_attn.decoding import (
     WellFormedTree,
     decode,
 )
+from tests.processes import compiled
 from tests.reference.decoding import TableStepper
 
 CONTEXT = np.array([0, 1, 0], "int32")
@@ -57,5 +59,5 @@ def arrays(result):
 
 
 if __name__ == "__main__":
-    found = {name: arrays(answer(name, CONTEXT)) for name in sys.argv[2:]}
+    found = {n: arrays(compiled(partial(answer, n))(CONTEXT)) for n in sys.argv[2:]}
     np.savez(sys.argv[1], **{f"{n}/{i}": one for n in found for i, one in enumerate(found[n])})

@@ -1,10 +1,5 @@
 """The same answer eagerly, in a graph, under XLA, in a SavedModel and on JAX."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -12,10 +7,10 @@ import tensorflow as tf
 from keras_attn.decoding import MinimumLength, NoRepeatedNgrams, Sampling, decode
 from keras_attn.serving.export import unservable_ops
 from tests.decoding.replay import CASES, CONTEXT, answer, arrays
+from tests.processes import run_module
 from tests.reference.decoding import TableStepper
 
 ON_JAX = ("beam", "sampling cut", "exhaustive", "trees")
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def check_equal(found, expected):
@@ -31,10 +26,7 @@ def eager():
 @pytest.fixture(scope="module")
 def on_jax(tmp_path_factory):
     path = tmp_path_factory.mktemp("jax") / "answers.npz"
-    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.decoding.replay", str(path), *ON_JAX]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module("tests.decoding.replay", path, *ON_JAX, backend="jax")
     with np.load(path) as found:
         return {name: [found[f"{name}/{part}"] for part in range(5)] for name in ON_JAX}
 

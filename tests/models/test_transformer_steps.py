@@ -1,10 +1,5 @@
 """The Transformer step by step: caches, prefixes, ancestors."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
@@ -20,8 +15,8 @@ from tests.models.tiny_transformer import (
     summed_loss,
     transformer,
 )
+from tests.processes import run_module
 
-ROOT = Path(__file__).resolve().parents[2]
 CHOICES = [{}, {"norm": "pre", "positions": "learned", "tied": "none", "attention_bias": True}]
 CHOICES += [{"norm": "pre", "counted_token": 5}]
 both = pytest.mark.parametrize("choices", CHOICES)
@@ -182,10 +177,7 @@ def test_an_empty_batch_has_empty_answers():
 
 
 def test_steps_on_jax(tmp_path):
-    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-m", "tests.models.tiny_transformer", str(tmp_path / "found.npz")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
     inputs = batch()
     expected = search(transformer(layers=1), inputs[SOURCE], inputs[TOKENS])
     with np.load(tmp_path / "found.npz") as found:

@@ -1,10 +1,6 @@
 """Checkpoints of every kind load whole, and answer as their own library does."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +11,9 @@ from keras_attn.models.vision_transformer_checkpoint import (
     load_vision_transformer,
 )
 from tests.models.vision_files import flax_arrays, golden, state, write_folder
+from tests.processes import run_module
 from tests.reference import torch_file
 
-ROOT = Path(__file__).resolve().parents[2]
 TOLERANCE = 1e-4
 
 
@@ -56,11 +52,8 @@ def test_classifier_of_transformers_at_both_sizes(name, tmp_path):
 
 def test_the_other_backend_gives_the_same_logits(tmp_path):
     write_folder(tmp_path, "classifier")
-    environment = {**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"}
     answer = tmp_path / "logits.npz"
-    command = [sys.executable, "-m", "tests.models.vision_files", str(tmp_path), str(answer)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module("tests.models.vision_files", tmp_path, answer, backend="jax")
     with np.load(answer) as found:
         for name in found.files:
             close(found[name], golden(name)["logits"])

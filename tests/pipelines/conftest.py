@@ -31,7 +31,7 @@ def _loaded_once():
         yield
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _no_meteor():
     """METEOR takes five seconds to start; a test that wants it asks for `meteor`."""
     with pytest.MonkeyPatch.context() as patch:

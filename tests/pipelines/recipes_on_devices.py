@@ -3,7 +3,6 @@
 Run as `python -m tests.pipelines.recipes_on_devices RECIPE DATA RUN STRATEGY`.
 """
 
-import subprocess
 import sys
 
 import numpy as np
@@ -15,6 +14,7 @@ from pipelines.recipes.translator_transformer import TranslatorTransformer
 from pipelines.run import Run
 from pipelines.train import train
 from tests.pipelines import toy_language, toy_treebank
+from tests.processes import run_module
 
 CHOICES = {
     "epochs": 2,
@@ -37,10 +37,8 @@ def check_one_and_two(recipe, data, folder):
     """Training over two devices ends with the weights of training on one."""
     found = []
     for strategy in ("one", "mirrored"):
-        command = [sys.executable, "-m", __name__, recipe, str(data), str(folder / strategy)]
-        done = subprocess.run([*command, strategy], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        assert "mean of the last 2 epochs" in done.stdout
+        printed = run_module(__name__, recipe, data, folder / strategy, strategy)
+        assert "mean of the last 2 epochs" in printed
         found.append([np.array(one) for one in Run(folder / strategy).model().get_weights()])
     for own, other in zip(*found, strict=True):
         np.testing.assert_allclose(own, other, atol=1e-4)

@@ -1,26 +1,18 @@
 """Strategies and precision; two logical CPUs equal one device."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from keras_attn.training import devices
 from pipelines.scenes import write_scenes
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.processes import run_module
 
 
 def test_two_devices_equal_one(tmp_path):
     folder = write_scenes(tmp_path / "scenes", train=11, dev=5, test=2, novel=2)
     for name in ("one", "mirrored"):
-        program = [sys.executable, "-m", "tests.training.mirrored"]
-        command = [*program, name, str(folder), str(tmp_path / name)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
+        run_module("tests.training.mirrored", name, folder, tmp_path / name)
     with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
         assert set(one.files) == set(two.files)
         for key in one.files:

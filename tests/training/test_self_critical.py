@@ -1,9 +1,5 @@
 """Self-critical training: rewards, the loss beside its slow twin, and that it gets better."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import keras
 import numpy as np
 import pytest
@@ -15,9 +11,9 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
+from tests.processes import run_module
 from tests.training import tiny
 
-ROOT = Path(__file__).resolve().parents[2]
 CAPTIONS = [["a red dog", "the red dog"], ["a blue cat"], ["two green birds", "green birds"]]
 
 
@@ -92,9 +88,7 @@ def test_fit_raises_the_reward(tokenizer):
 
 @pytest.mark.slow
 def test_two_devices_equal_one(tmp_path):
-    program = [sys.executable, "-m", "tests.training.mirrored_self_critical", str(tmp_path)]
-    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_module("tests.training.mirrored_self_critical", tmp_path)
     with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
         assert set(one.files) == set(two.files) == {"moved", "loss", "reward"}
         for key in one.files:

@@ -1,9 +1,5 @@
 """The Transformer's loss: that of a slow twin, whatever the padding and on however many devices."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -11,9 +7,8 @@ import tensorflow as tf
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS
 from keras_attn.training.losses import TokenCrossEntropy
 from tests.models.tiny_transformer import VOCABULARY, batch, transformer
+from tests.processes import run_module
 from tests.reference import transformer as twin
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def data():
@@ -71,11 +66,7 @@ def test_padding_changes_neither_loss_nor_gradient():
 @pytest.mark.slow
 def test_two_devices_with_uneven_tokens_equal_one(tmp_path):
     for name in ("one", "mirrored"):
-        program = [sys.executable, "-m", "tests.training.mirrored_transformer"]
-        done = subprocess.run(
-            [*program, name, str(tmp_path / name)], cwd=ROOT, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
+        run_module("tests.training.mirrored_transformer", name, tmp_path / name)
     with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
         assert set(one.files) == set(two.files)
         for key in one.files:
