@@ -151,6 +151,7 @@ def test_a_run_can_be_gone_on_from(run, data):
         source.recipe(DigitsSpatialTransformer, {"distortion": "elastic"})
 
 
+@pytest.mark.slow
 def test_two_devices_equal_one(data, tmp_path):
     check_one_and_two("digits_stn", data, tmp_path)
 
