@@ -1,0 +1,33 @@
+"""Modules of the tests that run in processes of their own, such as under another backend."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_module(module, *arguments, backend="tensorflow"):
+    """Runs `python -m module arguments…` under a Keras backend and returns what it printed."""
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": backend,
+        "JAX_PLATFORMS": "cpu",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
+    command = [sys.executable, "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def compiled(function):
+    """The function of arrays, compiled on the JAX backend, where one by one operations are slow."""
+    if keras.backend.backend() != "jax":
+        return function
+    import jax
+
+    return jax.jit(function)
