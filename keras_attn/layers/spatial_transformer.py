@@ -198,6 +198,8 @@ class SpatialTransformer(keras.layers.Layer):
         return Transformed(images, (batch, self.transform.parameters), (batch, height, width, 2))
 
     def get_config(self):
+        # Keras marks what several layers share when it meets it again, in the later config alone.
+        keras.saving.serialize_keras_object(self.localization)
         config = {
             "localization": keras.saving.serialize_keras_object(self.localization),
             "transform": keras.saving.serialize_keras_object(self.transform),

@@ -47,6 +47,8 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
     Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.3; equals torch's grid_sample. A place that
     is an integer but for rounding counts as that integer, and has the gradient of its right side.
     """
+    if any(isinstance(one, keras.KerasTensor) for one in (images, grid)):
+        return Sample(interpolation, padding, align_corners)(images, grid)
     images, grid = _checked(images, grid, interpolation, padding)
     _, height, width, channels = images.shape
     points = ops.reshape(ops.cast(grid, "float32"), (-1, grid.shape[1] * grid.shape[2], 2))
@@ -63,6 +65,22 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
     read = _nearest if interpolation == NEAREST else _bilinear
     found = read(pixels, columns, rows, images.shape[1], images.shape[2])
     return ops.reshape(found, (-1, *grid.shape[1:3], channels))
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class Sample(keras.Operation):
+    """`sample` as a step of a functional model, with its arguments but for images and grid."""
+
+    def __init__(self, interpolation=BILINEAR, padding=ZEROS, align_corners=False, *, name=None):
+        super().__init__(name=name)
+        self.choices = interpolation, padding, align_corners
+
+    def call(self, images, grid):
+        return sample(images, grid, *self.choices)
+
+    def compute_output_spec(self, images, grid):
+        images, grid = _checked(images, grid, *self.choices[:2])
+        return keras.KerasTensor((*grid.shape[:3], images.shape[-1]), dtype=images.dtype)
 
 
 def _bilinear(pixels, columns, rows, height, width):

@@ -85,6 +85,20 @@ def test_a_model_with_two_in_depth_and_two_in_parallel_learns_and_is_saved(trans
     np.testing.assert_allclose(loaded.serve(IMAGES[:2]), model(IMAGES[:2]), atol=1e-5)
 
 
+def test_two_with_the_same_localization_are_saved(tmp_path):
+    inputs, shared = keras.Input((11, 13, 2)), localization()
+    outputs = [SpatialTransformer(shared, one)(inputs) for one in (Affine(), ThinPlateSpline(2, 3))]
+    model = keras.Model(inputs, outputs)
+    for layer in model.layers[1:]:
+        moved(layer)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.layers[1].localization is again.layers[2].localization
+    assert len(again.weights) == len(model.weights) == 6
+    for one, other in zip(again(IMAGES), model(IMAGES)):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
 def test_channels_first_is_channels_last_turned():
     last = SpatialTransformer(keras.layers.GlobalAveragePooling2D(), Affine(), (5, 7))
     pool = keras.layers.GlobalAveragePooling2D(data_format="channels_first")

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -211,3 +212,19 @@ def test_of_two_nearest_pixels_the_even_one_is_read(padding, align_corners):
     grid = ((places - 1.5) / half)[None].astype("float32")
     found = sample(images, grid, "nearest", padding, align_corners)
     np.testing.assert_array_equal(found[0, ..., 0], [[0, 2, 2], [8, 10, 10]])
+
+
+def test_in_a_functional_model_that_is_saved(tmp_path):
+    images, theta = keras.Input((5, 7, 3)), keras.Input((2, 3))
+    choices = {"interpolation": "nearest", "padding": "border", "align_corners": True}
+    read = sample(images, affine_grid(theta, target_points(2, 13)), **choices)
+    assert read.shape == (None, 2, 13, 3)
+    model = keras.Model([images, theta], read)
+    inputs = [normal(11, 5, 7, 3), normal(11, 2, 3)]
+    expected = sample(inputs[0], affine_grid(inputs[1], target_points(2, 13)), **choices)
+    np.testing.assert_array_equal(model(inputs), expected)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(again(inputs), expected)
+    with pytest.raises(ValueError, match=r"Expected a grid.*Received: shape=\(None, 2, 3\)"):
+        sample(images, theta)
