@@ -26,6 +26,8 @@ from pipelines.train import train
 CLASSES = 10
 SPLINE = {"transforms": ("thin_plate_spline",)}
 PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
+    "rotation": {**SPLINE, "epochs": 24},
+    "projective": {**SPLINE, "epochs": 18},
     "cluttered": {
         "transforms": ("affine",),
         "chooses_by": "places",

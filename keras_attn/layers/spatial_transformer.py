@@ -35,12 +35,12 @@ class SpatialTransformer(keras.layers.Layer):
         θ = θ_identity + W f(U) + b,  V = sample(U, T_θ(G))
 
     W and b begin at 0: the layer begins as the identity (a change of size where there is an
-    `output_size`), and learns by the gradient through where
-    it reads. It takes feature maps as it takes pictures, and may be used in any depth and number.
+    `output_size`), and learns by the gradient through where it reads. It takes feature maps as it
+    takes pictures, and may be used in any depth and number.
 
     Args:
         localization: Keras layer or model, f, without a layer for θ: what it makes of the images,
-            (B, …), is flattened; W and b are this layer's own, in float32.
+            (B, …), is flattened; W and b are this layer's own, in float32. Layers may share one.
         transform: `Transform`, such as `Affine()` or `ThinPlateSpline(4, 4)`.
         output_size: (height, width) in pixels, or None for the images' own.
         interpolation: "bilinear" or "nearest", see `sample`; "nearest" has no gradient to θ.
