@@ -33,7 +33,7 @@ PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
         "chooses_by": "places",
         "filters": 35,
         "epochs": 16,
-    }
+    },
 }
 """Choices of the network behind a transformer, by distortion."""
 ALONE = {"cluttered": {"epochs": 8}}
