@@ -230,8 +230,9 @@ def test_distorted_digits(tmp_path):
     alone, behind = (int(row[2].replace(",", "")) for row in rows)
     assert 0.7 < alone / behind < 1.3
     for row in rows:
-        mean, _, spread = row[3].partition(" ± ")
-        errors = [float(one) for one in row[4].split(", ")]
+        mean, _, spread = row[4].partition(" ± ")
+        errors = [float(one) for one in row[5].split(", ")]
+        assert row[3] == "1"
         assert float(mean) == pytest.approx(np.mean(errors), abs=0.01) and len(errors) == 2
         assert float(spread) == pytest.approx(abs(errors[0] - errors[1]) / 2, abs=0.01)
     times = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
