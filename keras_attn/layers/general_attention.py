@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.masks import causal_mask, combine_masks
 
@@ -125,7 +126,7 @@ class GeneralAttention(keras.layers.Layer):
 
     def get_config(self):
         config = {
-            "attention": keras.saving.serialize_keras_object(self.attention),
+            "attention": held_config(self.attention),
             "query_units": self.query_units,
             "key_units": self.key_units,
             "value_units": self.value_units,

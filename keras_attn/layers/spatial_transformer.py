@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_attn.layers.held_config import held_config
 from keras_attn.layers.transforms import Transform
 from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
@@ -198,10 +199,8 @@ class SpatialTransformer(keras.layers.Layer):
         return Transformed(images, (batch, self.transform.parameters), (batch, height, width, 2))
 
     def get_config(self):
-        # Keras marks what several layers share when it meets it again, in the later config alone.
-        keras.saving.serialize_keras_object(self.localization)
         config = {
-            "localization": keras.saving.serialize_keras_object(self.localization),
+            "localization": held_config(self.localization),
             "transform": keras.saving.serialize_keras_object(self.transform),
             "output_size": self.output_size,
             "interpolation": self.interpolation,

@@ -133,6 +133,16 @@ def test_mask_algebra():
     assert causal_mask(2, 3).numpy().tolist() == [[True, False, False], [True, True, False]]
 
 
+def test_two_with_the_same_score_are_saved(tmp_path):
+    query, keys, score = keras.Input((3, 5)), keras.Input((11, 5)), AdditiveAttention(7)
+    layers = [GeneralAttention(score, query_units=5) for _ in range(2)]
+    model = keras.Model([query, keys], [layer(query, keys)[0] for layer in layers])
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert len(again.weights) == len(model.weights) == 5
+    check(again([QUERY, KEYS]), model([QUERY, KEYS]))
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match=r"Expected units >= 1\. Received: units=0"):
         AdditiveAttention(0)
