@@ -35,9 +35,9 @@ PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
         "epochs": 16,
     },
 }
-"""Choices of the network behind a transformer, by distortion; three seeds take half an hour."""
+"""Choices of the network behind a transformer, by distortion."""
 ALONE = {"cluttered": {"epochs": 8}}
-"""What the CNN alone has otherwise: an epoch on all 60×60 pixels takes nearly twice as long."""
+"""What the CNN alone has otherwise: an epoch on all 60×60 pixels takes longer."""
 FOUND = "result.json"
 HEADS = "distortion", "network", "parameters", "epochs", "test error, %", "each seed", "minutes"
 
@@ -97,7 +97,7 @@ def row(distortion: str, recipe, found: list[dict]) -> str:
     )
 
 
-def compare(data, out, plans, seeds, **choices) -> str:
+def compare(data, out, plans, seeds) -> str:
     """Trains all there is to train and returns the table.
 
     Args:
@@ -105,11 +105,10 @@ def compare(data, out, plans, seeds, **choices) -> str:
         out: folder of the runs.
         plans: dict from distortions to choices of the network behind a transformer.
         seeds: ints.
-        **choices: of all networks.
     """
     rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
     for distortion, plan in plans.items():
-        behind = DigitsSpatialTransformer(distortion=distortion, **{**choices, **plan})
+        behind = DigitsSpatialTransformer(distortion=distortion, **plan)
         less = {"transforms": (NONE,), **ALONE.get(distortion, {})}
         alone = matched(replace(behind, **less), parameters(behind))
         for recipe in (alone, behind):

@@ -89,47 +89,45 @@ def _tokenized(text):
 def _meteor(result, truth):
     """METEOR's jar, started once: statistics of each line, then the corpus score that they make."""
     lines = [f"SCORE ||| {' ||| '.join(truth[i])} ||| {result[i][0]}" for i in result]
-    with _meteor_jar() as jar:
-        statistics = [_answer(jar, line) for line in lines]
-        answer = _answer(jar, f"EVAL ||| {' ||| '.join(statistics)}", len(lines) + 1)
-    return float(answer.splitlines()[-1])
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+        try:
+            with _meteor_jar(said) as jar:
+                statistics = [_answer(jar, line) for line in lines]
+                score = _answer(jar, f"EVAL ||| {' ||| '.join(statistics)}", len(lines) + 1)
+        except (BrokenPipeError, EOFError) as error:
+            said.seek(0)
+            reason = said.read().strip()[-500:] or "no answer"
+            raise ValueError(f"Expected METEOR to run. Received: {reason}") from error
+    return float(score)
 
 
 @contextlib.contextmanager
-def _meteor_jar():
+def _meteor_jar(said):
+    """The jar's process, which ends with the context or after METEOR_SECONDS."""
     java = shutil.which("java")
     if java is None:
         raise ValueError("Expected Java for METEOR. Received: no java on the PATH")
     jar = resources.files("pycocoevalcap") / "meteor" / "meteor-1.5.jar"
     command = [java, "-Xmx2G", "-Dfile.encoding=UTF-8", "-jar", str(jar), "-", "-", "-stdio"]
+    command += ["-l", "en", "-norm"]
     pipe = subprocess.PIPE
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=said, encoding="utf-8"
+    ) as process:
+        timer = threading.Timer(METEOR_SECONDS, process.kill)
+        timer.start()
         try:
-            with subprocess.Popen(
-                [*command, "-l", "en", "-norm"],
-                stdin=pipe,
-                stdout=pipe,
-                stderr=said,
-                encoding="utf-8",
-            ) as process:
-                timer = threading.Timer(METEOR_SECONDS, process.kill)
-                timer.start()
-                try:
-                    yield process
-                finally:
-                    timer.cancel()
-                    process.kill()
-        except (BrokenPipeError, EOFError) as error:
-            said.seek(0)
-            reason = said.read().strip()[-500:] or "no answer"
-            raise ValueError(f"Expected METEOR to run. Received: {reason}") from error
+            yield process
+        finally:
+            timer.cancel()
+            process.kill()
 
 
 def _answer(jar, line, lines=1):
-    """What the jar says to a line, in as many lines."""
+    """The last of the lines that the jar answers."""
     jar.stdin.write(line + "\n")
     jar.stdin.flush()
-    answer = [jar.stdout.readline() for _ in range(lines)]
-    if not answer[-1]:
+    *_, last = (jar.stdout.readline() for _ in range(lines))
+    if not last:
         raise EOFError
-    return "".join(answer).rstrip("\n")
+    return last.rstrip("\n")

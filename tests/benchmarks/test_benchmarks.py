@@ -222,9 +222,15 @@ def test_distorted_digits(tmp_path):
         arrays[f"x_{split}"] = random.integers(0, 256, (count, 28, 28), "uint8")
         arrays[f"y_{split}"] = np.arange(count) % 10
     np.savez(tmp_path / "noise.npz", **arrays)
-    choices = {"epochs": 1, "batch_size": 13, "dev_share": 0.3, "filters": 5}
-    asked = (tmp_path / "noise.npz", tmp_path / "out", {"elastic": {"transforms": ("affine",)}})
-    found = distorted_digits.compare(*asked, (0, 3), **choices)
+    plan = {
+        "transforms": ("affine",),
+        "epochs": 1,
+        "batch_size": 13,
+        "dev_share": 0.3,
+        "filters": 5,
+    }
+    folders = (tmp_path / "noise.npz", tmp_path / "out")
+    found = distorted_digits.compare(*folders, {"elastic": plan}, (0, 3))
     rows = cells(found)
     assert [row[:2] for row in rows] == [["elastic", "CNN"], ["elastic", "ST-CNN, affine"]]
     alone, behind = (int(row[2].replace(",", "")) for row in rows)
@@ -236,8 +242,9 @@ def test_distorted_digits(tmp_path):
         assert float(mean) == pytest.approx(np.mean(errors), abs=0.01) and len(errors) == 2
         assert float(spread) == pytest.approx(abs(errors[0] - errors[1]) / 2, abs=0.01)
     times = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
-    assert len(times) == 4 and distorted_digits.compare(*asked, (0, 3), **choices) == found
+    assert len(times) == 4
+    assert distorted_digits.compare(*folders, {"elastic": plan}, (0, 3)) == found
     again = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
     assert again == times
     with pytest.raises(ValueError, match=r"a run of the choices asked for.*'epochs': 1"):
-        distorted_digits.compare(*asked, (0, 3), **{**choices, "epochs": 2})
+        distorted_digits.compare(*folders, {"elastic": {**plan, "epochs": 2}}, (0, 3))
