@@ -20,13 +20,14 @@ def model_of(task, weights, policy="float32"):
 
     keras.config.set_dtype_policy(policy)
     each = task.units // task.heads
-    sizes = {"layers": task.layers, "model_units": task.units, "hidden_units": task.hidden}
-    heads = {"heads": task.heads, "key_units": each, "value_units": each}
+    sizes = {"num_layers": task.layers, "hidden_dim": task.units, "intermediate_dim": task.hidden}
+    heads = {"num_heads": task.heads, "key_dim": each, "value_dim": each}
     model = Transformer(TransformerConfig(task.vocabulary, **sizes, **heads, epsilon=1e-5))
     model.build()
     with np.load(weights) as arrays:
         for variable in model.weights:
-            variable.assign(arrays[variable.path.split("/", 1)[1]])
+            own = arrays[variable.path.split("/", 1)[1]]
+            variable.assign(own.reshape(variable.shape))
     return model
 
 

@@ -19,7 +19,12 @@ from keras_attn.training.optimizers import ClippedAdam
 
 def encoder_of(task, layers, units, hidden, heads):
     """A `VisionTransformer`."""
-    sizes = {"layers": layers, "model_units": units, "hidden_units": hidden, "heads": heads}
+    sizes = {
+        "num_layers": layers,
+        "hidden_dim": units,
+        "intermediate_dim": hidden,
+        "num_heads": heads,
+    }
     size = (task.size, task.size)
     return VisionTransformer(VisionTransformerConfig(size, task.patch, **sizes))
 
@@ -29,15 +34,15 @@ def captioner_of(task):
     units, heads = task.tiny_units, task.tiny_heads
     sizes = TransformerConfig(
         task.vocabulary,
-        layers=task.decoder_layers,
-        model_units=units,
-        hidden_units=4 * units,
-        heads=heads,
-        key_units=units // heads,
-        value_units=units // heads,
-        norm="pre",
+        num_layers=task.decoder_layers,
+        hidden_dim=units,
+        intermediate_dim=4 * units,
+        num_heads=heads,
+        key_dim=units // heads,
+        value_dim=units // heads,
+        normalize_first=True,
         positions=LEARNED,
-        max_length=64,
+        max_sequence_length=64,
         tied=DECODER,
     )
     encoder = encoder_of(task, task.tiny_layers, units, 4 * units, heads)

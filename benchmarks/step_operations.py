@@ -51,8 +51,8 @@ def products(model, pictures: int, captions: int, length: int) -> list[Product]:
     """
     config, reader = model.decoder.config, model.decoder.reader
     locations, given = model.feature_shape
-    features, hidden, width = config.feature_units, config.hidden_units, config.embedding_units
-    rows, gates = pictures * captions, 4 * config.hidden_units
+    features, hidden, width = config.feature_dim, config.hidden_dim, config.embedding_dim
+    rows, gates = pictures * captions, 4 * config.hidden_dim
     return [
         Product(pictures * locations, given, features, gradients=1),
         Product(pictures * locations, features, reader.units),

@@ -21,35 +21,35 @@ class CaptioningRecipe(PictureRecipe):
     chosen = {**PictureRecipe.chosen, "context": CONTEXTS}
     settled = (
         *PictureRecipe.settled,
-        "embedding_units",
-        "hidden_units",
+        "embedding_dim",
+        "hidden_dim",
         "context",
-        "attention_units",
-        "feature_units",
+        "attention_dim",
+        "feature_dim",
     )
 
-    embedding_units: int = option(256, "width of embeddings and deep output")
-    hidden_units: int = option(512, "width of the LSTM")
+    embedding_dim: int = option(256, "width of embeddings and deep output")
+    hidden_dim: int = option(512, "width of the LSTM")
     context: str = option("soft", "soft or hard attention, or none: mean (feature) or bottleneck")
-    attention_units: int = option(256, "width of the attention's hidden layer")
-    feature_units: int = option(0, "width to which features are projected first; 0: as they are")
+    attention_dim: int = option(256, "width of the attention's hidden layer")
+    feature_dim: int = option(0, "width to which features are projected first; 0: as they are")
     attention_penalty: float = option(1.0, "weight of the doubly stochastic penalty (soft)")
 
     def reader(self):
         """What the decoder reads of the picture at each step."""
         if self.context == "soft":
-            return AttentionReader(self.attention_units)
+            return AttentionReader(self.attention_dim)
         if self.context == "hard":
-            return HardAttentionReader(self.attention_units, seed=self.seed)
+            return HardAttentionReader(self.attention_dim, seed=self.seed)
         return MeanReader() if self.context == "mean" else BottleneckReader()
 
     def decoder(self, vocabulary_size):
         """See `PictureRecipe`."""
         config = CaptionDecoderConfig(
             vocabulary_size=vocabulary_size,
-            embedding_units=self.embedding_units,
-            hidden_units=self.hidden_units,
-            feature_units=self.feature_units or None,
+            embedding_dim=self.embedding_dim,
+            hidden_dim=self.hidden_dim,
+            feature_dim=self.feature_dim or None,
             dropout=self.dropout,
         )
         return CaptionDecoder(config, self.reader(), name="decoder")

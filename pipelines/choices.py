@@ -10,15 +10,15 @@ AT_LEAST_ONE = (
     "image_size",
     "batch_size",
     "captions_per_picture",
-    "embedding_units",
-    "hidden_units",
-    "attention_units",
+    "embedding_dim",
+    "intermediate_dim",
+    "attention_dim",
     "batch_tokens",
     "patch_size",
-    "layers",
-    "vision_layers",
-    "model_units",
-    "heads",
+    "num_layers",
+    "num_vision_layers",
+    "hidden_dim",
+    "num_heads",
     "epochs",
     "beam_width",
     "patience",
@@ -32,8 +32,8 @@ AT_LEAST_ONE = (
 AT_LEAST_ZERO = (
     "no_repeat_ngram",
     "self_critical",
-    "encoder_layers",
-    "feature_units",
+    "num_encoder_layers",
+    "feature_dim",
     "attention_penalty",
     "warmup_steps",
     "seed",
@@ -44,7 +44,7 @@ AT_LEAST_ZERO = (
 )
 MOST_PIXELS_A_SIDE = 4096
 MOST_SEED, MOST_PIECES = 2**32 - 1, 2**24
-BELOW_ONE = ("dropout", "weight_dropout", "label_smoothing")
+BELOW_ONE = ("dropout", "attention_dropout", "label_smoothing")
 ABOVE_ZERO = ("learning_rate", "encoder_rate", "transformer_rate", "clip_norm")
 
 
@@ -91,12 +91,12 @@ def check_choices(values: Mapping[str, Any], chosen: Mapping[str, Sequence[str]]
         )
 
 
-def check_heads(model_units: int, heads: int) -> None:
+def check_heads(hidden_dim: int, num_heads: int) -> None:
     """Raises ValueError unless the width of a Transformer is shared out among its heads."""
-    if model_units % heads:
+    if hidden_dim % num_heads:
         raise ValueError(
-            "Expected model_units that heads divide. "
-            f"Received: model_units={model_units}, heads={heads}"
+            "Expected hidden_dim that num_heads divides. "
+            f"Received: hidden_dim={hidden_dim}, num_heads={num_heads}"
         )
 
 

@@ -31,10 +31,10 @@ class ClassificationRecipe(LabeledPictures):
         "image_size",
         "fit",
         "patch_size",
-        "layers",
-        "model_units",
-        "hidden_units",
-        "heads",
+        "num_layers",
+        "hidden_dim",
+        "intermediate_dim",
+        "num_heads",
         "pretrained",
     )
 
@@ -42,15 +42,15 @@ class ClassificationRecipe(LabeledPictures):
         "", "checkpoint to begin with, a path or a hub name, whose sizes are the model's then"
     )
     patch_size: int = option(16, "pixels of a patch's side")
-    layers: int = option(12, "blocks")
-    model_units: int = option(192, "width of the model")
-    hidden_units: int = option(768, "width of the feed-forward layers")
-    heads: int = option(3, "attention heads")
+    num_layers: int = option(12, "blocks")
+    hidden_dim: int = option(192, "width of the model")
+    intermediate_dim: int = option(768, "width of the feed-forward layers")
+    num_heads: int = option(3, "attention heads")
 
     def __post_init__(self):
         super().__post_init__()
         if not self.pretrained:
-            check_heads(self.model_units, self.heads)
+            check_heads(self.hidden_dim, self.num_heads)
             _check_patches(self.image_size, self.patch_size)
 
     def config(self):
@@ -58,10 +58,10 @@ class ClassificationRecipe(LabeledPictures):
         return VisionTransformerConfig(
             image_size=(self.image_size, self.image_size),
             patch_size=self.patch_size,
-            layers=self.layers,
-            model_units=self.model_units,
-            hidden_units=self.hidden_units,
-            heads=self.heads,
+            num_layers=self.num_layers,
+            hidden_dim=self.hidden_dim,
+            intermediate_dim=self.intermediate_dim,
+            num_heads=self.num_heads,
             dropout=self.dropout,
         )
 
@@ -91,7 +91,7 @@ class ClassificationRecipe(LabeledPictures):
         config, pictures = service.model.encoder.config, service.picture_format
         return {
             "What it does": "Tells which of its labels a picture has: a Vision Transformer of "
-            f"{config.layers} blocks, width {config.model_units}, patches of "
+            f"{config.num_layers} blocks, width {config.hidden_dim}, patches of "
             f"{config.patch_size}×{config.patch_size} pixels, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
             f"Labels: {in_words(service.labels.labels)}.",

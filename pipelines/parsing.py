@@ -160,7 +160,7 @@ class ParsingRecipe(PairRecipe):
         config = service.model.config
         return {
             "What it does": "Writes the constituency tree of a sentence in brackets: a Transformer "
-            f"of {config.layers} + {config.layers} layers, width {config.model_units}, "
+            f"of {config.num_layers} + {config.num_layers} layers, width {config.hidden_dim}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
             "Service": "Signature `serving_default`: source (UTF-8; words and punctuation marks "
             "with a space between them) to text (a tree in brackets over exactly these words; "

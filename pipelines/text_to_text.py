@@ -96,7 +96,7 @@ class TextToTextRecipe(PairRecipe):
         config = service.model.config
         return {
             "What it does": "Writes a text for a text: a Transformer of "
-            f"{config.layers} + {config.layers} layers, width {config.model_units}, "
+            f"{config.num_layers} + {config.num_layers} layers, width {config.hidden_dim}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
             "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
             "`explain`: also source_pieces, tokens, pieces, token_scores, weights (the last "

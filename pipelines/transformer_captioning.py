@@ -21,13 +21,12 @@ class TransformerCaptioningRecipe(PictureRecipe, TransformerChoices):
 
     kind = "transformer_captioning"
     source = "a Transformer over the grid of a picture encoder"
-    chosen = {**PictureRecipe.chosen, **TransformerChoices.chosen}
-    settled = (*TransformerChoices.settled, "image_size", "fit", "encoder_layers")
+    settled = (*TransformerChoices.settled, "image_size", "fit", "num_encoder_layers")
 
-    encoder_layers: int = option(2, "layers over the grid; 0: features are read as they are")
-    layers: int = option(3, "layers of the decoder")
+    num_encoder_layers: int = option(2, "layers over the grid; 0: features are read as they are")
+    num_layers: int = option(3, "layers of the decoder")
 
     def decoder(self, vocabulary_size):
         """See `PictureRecipe`."""
         config = TransformerConfig(vocabulary_size, tied=DECODER, **self.sizes())
-        return TransformerCaptionDecoder(config, self.encoder_layers, name="decoder")
+        return TransformerCaptionDecoder(config, self.num_encoder_layers, name="decoder")

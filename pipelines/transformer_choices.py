@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from keras_attn.layers.residual import POST, PRE
 from pipelines.choices import check_heads
 from pipelines.recipe import option
 from pipelines.search_recipe import SearchRecipe
@@ -18,39 +17,39 @@ class TransformerChoices(SearchRecipe):
         ValueError: a choice out of its range, when the recipe is made.
     """
 
-    chosen: ClassVar[Mapping[str, Sequence[str]]] = {"norm": (PRE, POST)}
+    chosen: ClassVar[Mapping[str, Sequence[str]]] = {}
     settled: ClassVar[Sequence[str]] = (
         "vocabulary_size",
         "lowercase",
-        "layers",
-        "model_units",
-        "hidden_units",
-        "heads",
-        "norm",
+        "num_layers",
+        "hidden_dim",
+        "intermediate_dim",
+        "num_heads",
+        "normalize_first",
     )
 
-    layers: int = option(3, "layers of the encoder, and of the decoder")
-    model_units: int = option(256, "width of the model")
-    hidden_units: int = option(1024, "width of the feed-forward layers")
-    heads: int = option(4, "attention heads")
-    norm: str = option(PRE, "pre or post: where the layer normalization is")
-    weight_dropout: float = option(0.0, "dropout probability of attention weights")
+    num_layers: int = option(3, "layers of the encoder, and of the decoder")
+    hidden_dim: int = option(256, "width of the model")
+    intermediate_dim: int = option(1024, "width of the feed-forward layers")
+    num_heads: int = option(4, "attention heads")
+    normalize_first: bool = option(True, "normalize before each sublayer, not after it")
+    attention_dropout: float = option(0.0, "dropout probability of attention weights")
 
     def __post_init__(self):
         super().__post_init__()
-        check_heads(self.model_units, self.heads)
+        check_heads(self.hidden_dim, self.num_heads)
 
     def sizes(self) -> dict[str, Any]:
         """Arguments of `TransformerConfig` beside its vocabularies."""
-        units = self.model_units // self.heads
+        units = self.hidden_dim // self.num_heads
         return {
-            "layers": self.layers,
-            "model_units": self.model_units,
-            "hidden_units": self.hidden_units,
-            "heads": self.heads,
-            "key_units": units,
-            "value_units": units,
+            "num_layers": self.num_layers,
+            "hidden_dim": self.hidden_dim,
+            "intermediate_dim": self.intermediate_dim,
+            "num_heads": self.num_heads,
+            "key_dim": units,
+            "value_dim": units,
             "dropout": self.dropout,
-            "weight_dropout": self.weight_dropout,
-            "norm": self.norm,
+            "attention_dropout": self.attention_dropout,
+            "normalize_first": self.normalize_first,
         }

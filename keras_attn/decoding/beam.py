@@ -9,6 +9,7 @@ from keras_attn.contracts import END_ID
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
+from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
 from keras_attn.ops.take_by_row import take_by_row
 
@@ -28,7 +29,7 @@ class BeamState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Beam:
+class Beam(Strategy):
     """Beam search: K unfinished hypotheses, and a pool that keeps the best K finished ones.
 
     At each step the 2K best extensions are looked at. Those among the first K that end go, frozen,

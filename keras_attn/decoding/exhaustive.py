@@ -9,6 +9,7 @@ from keras_attn.contracts import END_ID, PAD_ID, START_ID
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
+from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
 
 MOST = 65_536
@@ -28,7 +29,7 @@ class ExhaustiveState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Exhaustive:
+class Exhaustive(Strategy):
     """Scores every sequence: hypothesis k is the k-th of the Uᵀ sequences of T tokens that go on.
 
     U = V − 3: PAD_ID and START_ID are never chosen, END_ID ends a sequence. Ranked as in `Beam`,

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
 from keras_attn.decoding.history import Selection
+from keras_attn.decoding.loop import Strategy
 
 
 class GreedyState(NamedTuple):
@@ -17,7 +18,7 @@ class GreedyState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(Strategy):
     """Takes the most probable token at each step; the score is the sum of log-probabilities."""
 
     def width_for(self, vocabulary, length):

@@ -15,7 +15,11 @@ from keras_attn.ops.log_probabilities import log_probabilities
 
 
 class Strategy(Protocol):
-    """How hypotheses are chosen: `Greedy`, `Beam`, `Sampling`, `Exhaustive` or your own."""
+    """How hypotheses are chosen: `Greedy`, `Beam`, `Sampling`, `Exhaustive` or a subclass of it."""
+
+    def run(self, stepper: Stepper, context: Any, max_length: Any, **options: Any) -> DecodeResult:
+        """`decode` with this strategy, as `model.generate` asks for it."""
+        return decode(stepper, context, self, max_length, **options)
 
     def width_for(self, vocabulary: int, length: int) -> int:
         """K, hypotheses of an example."""

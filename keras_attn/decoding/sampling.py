@@ -8,6 +8,7 @@ from keras import ops
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
+from keras_attn.decoding.loop import Strategy
 from keras_attn.ops.counter_random import counter_uniform
 from keras_attn.ops.take_by_row import take_by_row
 
@@ -27,7 +28,7 @@ class SamplingState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Strategy):
     """Draws n sequences an example, each token from the model's softened or cut distribution.
 
     First p^(1/temperature), then the `top_k` most probable tokens, then of these the fewest whose

@@ -23,9 +23,9 @@ class AdditiveAttention(ScoredAttention):
         ValueError: units < 1 ("Expected units >= 1. Received: units=0").
 
     Example:
-        >>> context, weights = AdditiveAttention(7)(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
-        >>> tuple(weights.shape)
-        (2, 3, 11)
+        >>> context = AdditiveAttention(7)(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
+        >>> tuple(context.shape)
+        (2, 3, 5)
 
     Source: Bahdanau et al. 2015, arXiv:1409.0473, A.1.2. Differs: no bias on W and U.
     """
@@ -36,9 +36,10 @@ class AdditiveAttention(ScoredAttention):
         self.units = units
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
-    def build(self, query_shape, keys_shape, values_shape=None):
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        key_shape = key_shape or value_shape or query_shape
         self.query_kernel = self._kernel((query_shape[-1], self.units), "query_kernel")
-        self.key_kernel = self._kernel((keys_shape[-1], self.units), "key_kernel")
+        self.key_kernel = self._kernel((key_shape[-1], self.units), "key_kernel")
         self.vector = self._kernel((self.units, 1), "vector")
 
     def _kernel(self, shape, name):

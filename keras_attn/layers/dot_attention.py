@@ -15,9 +15,9 @@ class DotAttention(ScoredAttention):
     Call arguments and returns: see `ScoredAttention`.
 
     Example:
-        >>> context, weights = DotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
-        >>> tuple(weights.shape)
-        (2, 3, 11)
+        >>> context = DotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
+        >>> tuple(context.shape)
+        (2, 3, 5)
 
     Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
     """

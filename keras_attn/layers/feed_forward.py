@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
@@ -24,24 +24,25 @@ class FeedForwardKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FeedForward(keras.layers.Layer):
+class FeedForward(FormerNames, keras.layers.Layer):
     """Two layers at each position alike: f(x W_1 + b_1) W_2 + b_2.
 
     Args:
-        hidden_units: int > 0. Width F between the two.
+        intermediate_dim: int > 0. Width F between the two.
         dropout: probability. On the hidden layer; 0 in the paper.
-        kernel_initializer: Keras initializer of W_1 and W_2.
         activation: f. "relu", max(0, x) as in the paper; "gelu", x · Φ(x) by the error function;
-            or "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))).
+            "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); or another of
+            Keras' activations, by name or as a function.
+        kernel_initializer: Keras initializer of W_1 and W_2.
 
     Call arguments:
         inputs: float (..., D).
 
     Returns:
-        (..., D), compute dtype.
+        (..., D), compute dtype, with the inputs' mask.
 
     Raises:
-        ValueError: hidden_units < 1; dropout outside [0, 1); another activation.
+        ValueError: intermediate_dim < 1; dropout outside [0, 1); an unknown activation.
 
     Example:
         >>> tuple(FeedForward(7)(ops.ones((2, 3, 5))).shape)
@@ -53,28 +54,28 @@ class FeedForward(keras.layers.Layer):
 
     def __init__(
         self,
-        hidden_units,
+        intermediate_dim,
         dropout=0.0,
-        kernel_initializer="glorot_uniform",
         activation=RELU,
+        kernel_initializer="glorot_uniform",
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("hidden_units", hidden_units)
+        check_width("intermediate_dim", intermediate_dim)
         if not 0 <= dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
-        check_choice("activation", activation, ACTIVATIONS)
         self.supports_masking = True
-        self.hidden_units, self.dropout = hidden_units, dropout
+        self.intermediate_dim, self.dropout = intermediate_dim, dropout
         self.activation = activation
+        self._function = _activation(activation)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.hidden_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, inputs_shape):
         units = inputs_shape[-1]
-        self.hidden_kernel = self._kernel((units, self.hidden_units), "hidden_kernel")
-        self.output_kernel = self._kernel((self.hidden_units, units), "output_kernel")
-        self.hidden_bias = self._bias(self.hidden_units, "hidden_bias")
+        self.hidden_kernel = self._kernel((units, self.intermediate_dim), "hidden_kernel")
+        self.output_kernel = self._kernel((self.intermediate_dim, units), "output_kernel")
+        self.hidden_bias = self._bias(self.intermediate_dim, "hidden_bias")
         self.output_bias = self._bias(units, "output_bias")
 
     def _kernel(self, shape, name):
@@ -103,19 +104,22 @@ class FeedForward(keras.layers.Layer):
     def apply(self, inputs, kernels, training=None):
         """As the call, with kernels taken before."""
         hidden = linear(as_rows(inputs), kernels.hidden, kernels.hidden_bias)
-        hidden = self.hidden_dropout(_FUNCTIONS[self.activation](hidden), training=training)
+        hidden = self.hidden_dropout(self._function(hidden), training=training)
         outputs = linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
         return rows_as(inputs, outputs)
 
     def call(self, inputs, training=None):
         return self.apply(inputs, self.kernels(), training)
 
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
     def get_config(self):
         config = {
-            "hidden_units": self.hidden_units,
+            "intermediate_dim": self.intermediate_dim,
             "dropout": self.dropout,
+            "activation": _config(self.activation),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "activation": self.activation,
         }
         return {**super().get_config(), **config}
 
@@ -126,3 +130,18 @@ def _gelu(inputs):
 
 
 _FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
+
+
+def _activation(activation):
+    """The function that an activation stands for."""
+    try:
+        return _FUNCTIONS.get(activation) or keras.activations.get(activation)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"Expected an activation of {ACTIVATIONS} or one of Keras'. "
+            f"Received: activation={activation!r}"
+        ) from error
+
+
+def _config(activation):
+    return activation if isinstance(activation, str) else keras.activations.serialize(activation)

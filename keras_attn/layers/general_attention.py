@@ -1,53 +1,48 @@
 """The general attention layer: any score, with or without projections of queries, keys, values."""
 
 import keras
-from keras import ops
 
+from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, memory_of, sequence_mask
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
-from keras_attn.ops.masks import causal_mask, combine_masks
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class GeneralAttention(keras.layers.Layer):
+class GeneralAttention(AttentionLayer):
     """General attention layer: q = x_q W_q, k = x_k W_k, v = x_v W_v, then any score and a softmax.
 
         context_t = Σ_s softmax_s(score(q_t, k_s)) · v_s
 
-    Without keys it is self-attention: keys and values come from the query. A projection whose width
-    is None is left out (the identity).
+    Without a value it is self-attention: keys and values come from the query. A projection whose
+    width is None is left out (the identity).
 
     Args:
         attention: a `ScoredAttention` layer: `DotAttention`, `ScaledDotAttention`,
             `MultiplicativeAttention` or `AdditiveAttention`.
-        query_units: int > 0 or None. Width of W_q.
-        key_units: int > 0 or None. Width of W_k.
-        value_units: int > 0 or None. Width of W_v.
-        causal: bool. Query t sees keys 0 to t only.
+        query_dim: int > 0 or None. Width of W_q.
+        key_dim: int > 0 or None. Width of W_k.
+        value_dim: int > 0 or None. Width of W_v.
         use_bias: bool. Whether the projections have a bias.
 
-    Call arguments:
-        query: float (B, T, D), or (B, D) for a single query.
-        keys: float (B, S, E), or None for self-attention.
-        values: float (B, S, F); the keys if left out.
-        keys_mask: bool (B, S); True = attend. Filled in by Keras where the keys carry a mask.
-        attention_mask: bool, broadcastable to (B, T, S).
-        mask: bool (B, T), in self-attention: which positions are real. Filled in by Keras.
+    Call arguments: see `ScoredAttention`.
 
     Returns:
-        context: (B, T, value_units or F), compute dtype, or without T for a single query.
-        weights: float32 (B, T, S) or (B, S); rows sum to 1, or are all 0 where fully masked.
+        context: (B, T, value_dim or F), compute dtype, or without T for a single query; with the
+            query's mask.
+        weights: with return_attention_scores, float32 (B, T, S) or (B, S); rows sum to 1, or are
+            all 0 where fully masked.
 
     Raises:
-        ValueError: a width < 1; `attention` is no ScoredAttention; self-attention or a causal mask
-            with a single query.
+        ValueError: a width < 1; `attention` is no ScoredAttention; a call that `ScoredAttention`
+            refuses.
 
     Example:
+        >>> from keras import ops
         >>> from keras_attn.layers import ScaledDotAttention
-        >>> layer = GeneralAttention(ScaledDotAttention(), 7, 7, 5, causal=True)
-        >>> context, weights = layer(ops.ones((2, 3, 11)))
-        >>> tuple(context.shape), tuple(weights.shape)
-        ((2, 3, 5), (2, 3, 3))
+        >>> layer = GeneralAttention(ScaledDotAttention(), 7, 7, 5)
+        >>> context = layer(ops.zeros((2, 3, 11)), use_causal_mask=True)
+        >>> tuple(context.shape)
+        (2, 3, 5)
 
     Source: the usual lecture form of attention; self-attention as in arXiv:1706.03762, 3.2.
     """
@@ -55,42 +50,39 @@ class GeneralAttention(keras.layers.Layer):
     def __init__(
         self,
         attention,
-        query_units=None,
-        key_units=None,
-        value_units=None,
-        causal=False,
+        query_dim=None,
+        key_dim=None,
+        value_dim=None,
         use_bias=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
         if not isinstance(attention, ScoredAttention):
             raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
-        widths = {"query_units": query_units, "key_units": key_units, "value_units": value_units}
+        widths = {"query_dim": query_dim, "key_dim": key_dim, "value_dim": value_dim}
         for name, units in widths.items():
             if units is not None:
                 check_width(name, units)
-        self.supports_masking = True
         self.attention = attention
-        self.query_units, self.key_units, self.value_units = widths.values()
-        self.causal = bool(causal)
+        self.query_dim, self.key_dim, self.value_dim = widths.values()
         self.use_bias = bool(use_bias)
-        self.query_projection = self._projection(query_units, "query")
-        self.key_projection = self._projection(key_units, "key")
-        self.value_projection = self._projection(value_units, "value")
+        self.query_projection = self._projection(query_dim, "query")
+        self.key_projection = self._projection(key_dim, "key")
+        self.value_projection = self._projection(value_dim, "value")
 
     def _projection(self, units, name):
         if units is None:
             return None
         return keras.layers.Dense(units, use_bias=self.use_bias, name=name, dtype=self.dtype_policy)
 
-    def build(self, query_shape, keys_shape=None, values_shape=None):
-        keys_shape = query_shape if keys_shape is None else keys_shape
-        values_shape = keys_shape if values_shape is None else values_shape
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        value_shape = query_shape if value_shape is None else value_shape
+        key_shape = value_shape if key_shape is None else key_shape
         shapes = []
         for projection, shape in (
             (self.query_projection, query_shape),
-            (self.key_projection, keys_shape),
-            (self.value_projection, values_shape),
+            (self.value_projection, value_shape),
+            (self.key_projection, key_shape),
         ):
             if projection is not None:
                 projection.build(shape)
@@ -99,38 +91,52 @@ class GeneralAttention(keras.layers.Layer):
         if not self.attention.built:
             self.attention.build(*shapes)
 
-    def call(self, query, keys=None, values=None, keys_mask=None, attention_mask=None, mask=None):
-        single = len(query.shape) == 2
-        if single and (keys is None or self.causal):
+    def call(
+        self,
+        query,
+        value=None,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
+        single, itself = len(query.shape) == 2, value is None
+        own = None if single else sequence_mask(query, query_mask=query_mask, mask=mask)
+        value, key = memory_of(query, value, key)
+        if single and itself:
             raise ValueError(
-                "Expected a query of shape (B, T, D) for self-attention or a causal mask. "
+                "Expected a query of shape (B, T, D) for self-attention. "
                 f"Received: query of shape {tuple(query.shape)}"
             )
-        if keys is None:
-            keys, keys_mask = query, combine_masks(keys_mask, mask)
-        values = keys if values is None else values
-        if self.causal:
-            causal = causal_mask(ops.shape(query)[1], ops.shape(keys)[1])
-            attention_mask = combine_masks(attention_mask, causal)
-        return self.attention(
+        outputs = self.attention(
             _project(self.query_projection, query),
-            _project(self.key_projection, keys),
-            _project(self.value_projection, values),
-            keys_mask=keys_mask,
+            _project(self.value_projection, value),
+            _project(self.key_projection, key),
+            value_mask=sequence_mask(value, value_mask=value_mask, mask=own if itself else None),
+            key_mask=sequence_mask(key, key_mask=key_mask),
             attention_mask=attention_mask,
+            return_attention_scores=return_attention_scores,
+            training=training,
+            use_causal_mask=use_causal_mask,
         )
+        if return_attention_scores:
+            return carry_mask(outputs[0], own), outputs[1]
+        return carry_mask(outputs, own)
 
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass `query` masks explicitly where a later layer wants them."""
-        return None
+    def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
+        return (*query_shape[:-1], self.value_dim or (value_shape or query_shape)[-1])
 
     def get_config(self):
         config = {
             "attention": held_config(self.attention),
-            "query_units": self.query_units,
-            "key_units": self.key_units,
-            "value_units": self.value_units,
-            "causal": self.causal,
+            "query_dim": self.query_dim,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
             "use_bias": self.use_bias,
         }
         return {**super().get_config(), **config}

@@ -40,6 +40,7 @@ class GridPositions(keras.layers.Layer):
 
     def __init__(self, height, width, initializer="random_normal", **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         check_width("height", height)
         check_width("width", width)
         self.height, self.width = height, width

@@ -3,32 +3,40 @@
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.layers.sinusoidal_positions import ADD, check_added, check_join, join_positions
+from keras_attn.layers.sinusoidal_positions import (
+    ADD,
+    check_added,
+    check_join,
+    join_positions,
+    joined_shape,
+)
 from keras_attn.ops.positions import positions_from
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LearnedPositions(keras.layers.Layer):
+class LearnedPositions(FormerNames, keras.layers.Layer):
     """Joins inputs with one learned vector a position.
 
     Args:
-        length: int > 0. Positions there are.
+        sequence_length: int > 0. Positions there are.
         join: "add" or "concatenate".
         units: int > 0 or None. Width of the vectors; None is the inputs' width D, and adding wants
             that.
-        initializer: Keras initializer of the table (length, units).
+        initializer: Keras initializer of the table (sequence_length, units).
 
     Call arguments:
         inputs: float (B, T, D).
-        offset: int scalar or int (B,). Position of the first step; offset + T ≤ length.
+        start_index: int scalar or int (B,). Position of the first step; start_index + T ≤
+            sequence_length.
 
     Returns:
-        (B, T, D), or (B, T, D + units) concatenated; compute dtype.
+        (B, T, D), or (B, T, D + units) concatenated; compute dtype, with the inputs' mask.
 
     Raises:
         ValueError: another `join`; a size < 1; units other than D where they are added; inputs
-            known to be longer than `length`.
+            known to be longer than `sequence_length`.
 
     Example:
         >>> tuple(LearnedPositions(7)(ops.zeros((2, 3, 5))).shape)
@@ -37,39 +45,47 @@ class LearnedPositions(keras.layers.Layer):
     Source: Gehring et al. 2017, arXiv:1705.03122, 3.1.
     """
 
-    def __init__(self, length, join=ADD, units=None, initializer="random_normal", **kwargs):
+    def __init__(
+        self, sequence_length, join=ADD, units=None, initializer="random_normal", **kwargs
+    ):
         super().__init__(**kwargs)
-        check_width("length", length)
+        check_width("sequence_length", sequence_length)
         check_join(join, units)
         self.supports_masking = True
-        self.length, self.join, self.units = length, join, units
+        self.sequence_length, self.join, self.units = sequence_length, join, units
         self.initializer = keras.initializers.get(initializer)
 
     def build(self, inputs_shape):
         check_added(self.join, self.units, inputs_shape[-1])
-        shape = (self.length, self.units or inputs_shape[-1])
+        shape = (self.sequence_length, self.units or inputs_shape[-1])
         self.table = self.add_weight(shape=shape, initializer=self.initializer, name="table")
 
     def check_length(self, length):
         """Raises ValueError unless `length`, int or None for unknown, fits."""
-        if isinstance(length, int) and length > self.length:
-            raise ValueError(f"Expected at most {self.length} positions. Received: {length}")
+        if isinstance(length, int) and length > self.sequence_length:
+            raise ValueError(
+                f"Expected at most {self.sequence_length} positions. Received: {length}"
+            )
 
-    def call(self, inputs, offset=0):
-        first, length = offset if isinstance(offset, int) else 0, ops.shape(inputs)[1]
+    def call(self, inputs, start_index=0):
+        first = start_index if isinstance(start_index, int) else 0
+        length = ops.shape(inputs)[1]
         if inputs.shape[1] is not None:
             self.check_length(first + inputs.shape[1])
-        if isinstance(offset, int):
+        if isinstance(start_index, int):
             # The reshape fails where the table ends too early, which a length known late can do.
             rows = self.table[first : first + length]
             vectors = ops.reshape(rows, (length, self.table.shape[-1]))
         else:
-            vectors = ops.take(self.table, positions_from(offset, length), axis=0)
+            vectors = ops.take(self.table, positions_from(start_index, length), axis=0)
         return join_positions(inputs, vectors, self.join)
+
+    def compute_output_shape(self, inputs_shape):
+        return joined_shape(inputs_shape, self.join, self.units)
 
     def get_config(self):
         config = {
-            "length": self.length,
+            "sequence_length": self.sequence_length,
             "join": self.join,
             "units": self.units,
             "initializer": keras.initializers.serialize(self.initializer),

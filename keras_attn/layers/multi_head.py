@@ -1,10 +1,12 @@
 """What all multi-head layers share: the projections."""
 
+import math
 from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import AttentionLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
@@ -14,11 +16,11 @@ class HeadKernels(NamedTuple):
 
     Attributes:
         query: compute dtype (D, H·d_k).
-        key_value: compute dtype (E, H·(d_k + d_v)).
-        joined: compute dtype (D, H·(2 d_k + d_v)), or None where queries and keys differ in width.
+        key_value: compute dtype (E, H·(d_k + d_v)), or None where keys and values differ in width.
+        joined: compute dtype (D, H·(2 d_k + d_v)), or None where queries differ from them in width.
         output: compute dtype (H·d_v, O).
         query_bias: compute dtype (H·d_k,).
-        key_value_bias: compute dtype (H·(d_k + d_v),); 0 for the keys.
+        key_value_bias: compute dtype (H·(d_k + d_v),).
         output_bias: compute dtype (O,).
     """
 
@@ -43,18 +45,22 @@ class KeysAndValues(NamedTuple):
     values: Any
 
 
-class MultiHead(keras.layers.Layer):
+class MultiHead(AttentionLayer):
     """Abstract: projections to H heads and back. Subclasses attend.
 
+    Weights have the order and the shapes of `keras.layers.MultiHeadAttention`'s: kernel, then bias,
+    of query, key, value and output, with an axis for the heads.
+
     Args:
-        heads: int > 0. H.
-        key_units: int > 0. d_k, width of a head's queries and keys.
-        value_units: int > 0 or None. d_v, width of a head's values; None is key_units.
-        output_units: int > 0 or None. Width O of the output; None is the query's.
+        num_heads: int > 0. H.
+        key_dim: int > 0. d_k, width of a head's queries and keys.
+        value_dim: int > 0 or None. d_v, width of a head's values; None is key_dim.
         dropout: probability. On the attention weights.
-        use_bias: bool. Whether queries, values and output have a bias. Keys have none, for a
-            softmax over keys does not see it.
-        kernel_initializer: Keras initializer of each projection.
+        use_bias: bool. Whether all projections have a bias.
+        output_shape: int > 0, a tuple of one, or None. Width O of the output; None is the query's.
+        kernel_initializer: Keras initializer of each projection's matrix, such as (D, H·d_k).
+        bias_initializer: Keras initializer of the biases.
+        seed: int or None. Of the dropout.
 
     Raises:
         ValueError: a width < 1; dropout outside [0, 1).
@@ -62,69 +68,86 @@ class MultiHead(keras.layers.Layer):
 
     def __init__(
         self,
-        heads,
-        key_units,
-        value_units=None,
-        output_units=None,
+        num_heads,
+        key_dim,
+        value_dim=None,
         dropout=0.0,
-        use_bias=False,
+        use_bias=True,
+        output_shape=None,
         kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        seed=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        widths = {"heads": heads, "key_units": key_units}
-        widths |= {"value_units": value_units, "output_units": output_units}
-        for name, units in widths.items():
-            if units is not None or name in ("heads", "key_units"):
-                check_width(name, units)
+        check_width("num_heads", num_heads)
+        check_width("key_dim", key_dim)
+        if value_dim is not None:
+            check_width("value_dim", value_dim)
         if not 0 <= dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
-        self.supports_masking = True
-        self.heads, self.key_units = heads, key_units
-        self.value_units, self.output_units = value_units, output_units
-        self.dropout, self.use_bias = dropout, bool(use_bias)
+        self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
+        self.output_dim = _output_dim(output_shape)
+        self.dropout, self.use_bias, self.seed = dropout, bool(use_bias), seed
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.weight_dropout = keras.layers.Dropout(dropout, dtype="float32") if dropout else None
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.dropout_layer = None
+        if dropout:
+            self.dropout_layer = keras.layers.Dropout(dropout, dtype="float32", seed=seed)
 
-    def make_kernels(self, width, keys_width):
-        """Makes the weights for queries of `width` and keys of `keys_width`, in `build`."""
-        keys = self.heads * self.key_units
-        values = self.heads * (self.value_units or self.key_units)
-        outputs = self.output_units or width
-        self.query_kernel = self._kernel((width, keys), "query_kernel")
-        self.key_kernel = self._kernel((keys_width, keys), "key_kernel")
-        self.value_kernel = self._kernel((keys_width, values), "value_kernel")
-        self.output_kernel = self._kernel((values, outputs), "output_kernel")
-        if self.use_bias:
-            self.query_bias = self._bias(keys, "query_bias")
-            self.value_bias = self._bias(values, "value_bias")
-            self.output_bias = self._bias(outputs, "output_bias")
+    def make_kernels(self, width, value_width, key_width):
+        """Makes the weights for queries, values and keys of these widths, in `build`."""
+        heads, key_dim, value_dim = self.num_heads, self.key_dim, self.value_dim or self.key_dim
+        outputs = self.output_dim or width
+        self.query_kernel = self._kernel((width, heads, key_dim), "query_kernel", 1)
+        self.query_bias = self._bias((heads, key_dim), "query_bias")
+        self.key_kernel = self._kernel((key_width, heads, key_dim), "key_kernel", 1)
+        self.key_bias = self._bias((heads, key_dim), "key_bias")
+        self.value_kernel = self._kernel((value_width, heads, value_dim), "value_kernel", 1)
+        self.value_bias = self._bias((heads, value_dim), "value_bias")
+        self.output_kernel = self._kernel((heads, value_dim, outputs), "output_kernel", 2)
+        self.output_bias = self._bias((outputs,), "output_bias")
 
-    def _kernel(self, shape, name):
+    def _kernel(self, shape, name, inputs):
+        """A kernel whose first axes, so many, are summed over; it begins as a matrix does."""
         initializer = self.kernel_initializer.clone()
-        return self.add_weight(shape=shape, initializer=initializer, name=name)
+        matrix = (math.prod(shape[:inputs]), math.prod(shape[inputs:]))
+        return self.add_weight(
+            shape=shape,
+            initializer=lambda shape, dtype=None: ops.reshape(initializer(matrix, dtype), shape),
+            name=name,
+        )
 
-    def _bias(self, units, name):
-        return self.add_weight(shape=(units,), initializer="zeros", name=name)
+    def _bias(self, shape, name):
+        if not self.use_bias:
+            return None
+        return self.add_weight(shape=shape, initializer=self.bias_initializer, name=name)
+
+    def _flat(self, weight, *shape):
+        """A weight in the compute dtype and of another shape; None if there is none."""
+        return None if weight is None else ops.reshape(ops.cast(weight, self.compute_dtype), shape)
 
     def kernels(self):
         """`HeadKernels` as they are; see `loop_kernels`."""
-        query, key, value, output = (
-            ops.cast(one, self.compute_dtype)
-            for one in (self.query_kernel, self.key_kernel, self.value_kernel, self.output_kernel)
+        query, key, value = (
+            self._flat(one, one.shape[0], -1)
+            for one in (self.query_kernel, self.key_kernel, self.value_kernel)
         )
-        key_value = ops.concatenate([key, value], axis=1)
-        same = query.shape[0] == key.shape[0]
-        joined = ops.concatenate([query, key_value], axis=1) if same else None
-        biases = (None, None, None)
+        output = self._flat(self.output_kernel, -1, self.output_kernel.shape[-1])
+        query_bias, key_bias, value_bias, output_bias = (
+            self._flat(one, -1)
+            for one in (self.query_bias, self.key_bias, self.value_bias, self.output_bias)
+        )
+        key_value = joined = key_value_bias = None
+        if key.shape[0] == value.shape[0]:
+            key_value = ops.concatenate([key, value], axis=1)
+            if query.shape[0] == key.shape[0]:
+                joined = ops.concatenate([query, key_value], axis=1)
         if self.use_bias:
-            no_bias = ops.zeros((key.shape[1],), self.compute_dtype)
-            query_bias, value_bias, output_bias = (
-                ops.cast(one, self.compute_dtype)
-                for one in (self.query_bias, self.value_bias, self.output_bias)
-            )
-            biases = (query_bias, ops.concatenate([no_bias, value_bias]), output_bias)
-        return HeadKernels(query, key_value, joined, output, *biases)
+            key_value_bias = ops.concatenate([key_bias, value_bias])
+        return HeadKernels(
+            query, key_value, joined, output, query_bias, key_value_bias, output_bias
+        )
 
     def loop_kernels(self):
         """`HeadKernels` that a decoding loop takes once, before its first step, with extra columns
@@ -140,15 +163,32 @@ class MultiHead(keras.layers.Layer):
     def project_query(self, query, kernels=None):
         """(B, T, D) to (B, H, T, d_k)."""
         kernels = kernels or self.kernels()
-        units = self.heads * self.key_units
+        units = self.num_heads * self.key_dim
         projected = linear(query, kernels.query, kernels.query_bias, units)
-        return split_heads(projected, self.heads)
+        return split_heads(projected, self.num_heads)
 
-    def project(self, keys, kernels=None):
-        """(B, S, E) to `KeysAndValues`, by one product; once for a memory that is read often."""
+    def project(self, value, key=None, kernels=None):
+        """Values (B, S, F), and keys (B, S, E) if they differ, to `KeysAndValues`.
+
+        Once for a memory that is read often; by one product where keys are the values.
+        """
         kernels = kernels or self.kernels()
-        projected = linear(keys, kernels.key_value, kernels.key_value_bias)
-        return KeysAndValues(*self._by_head(projected, 2))
+        if kernels.key_value is not None and (key is None or key is value):
+            projected = linear(value, kernels.key_value, kernels.key_value_bias)
+            return KeysAndValues(*self._by_head(projected, 2))
+        parts = (
+            (value if key is None else key, self.key_kernel, self.key_bias),
+            (value, self.value_kernel, self.value_bias),
+        )
+        return KeysAndValues(
+            *(
+                split_heads(
+                    linear(inputs, self._flat(kernel, kernel.shape[0], -1), self._flat(bias, -1)),
+                    self.num_heads,
+                )
+                for inputs, kernel, bias in parts
+            )
+        )
 
     def project_self(self, inputs, kernels=None):
         """(B, T, D) to queries (B, H, T, d_k) and `KeysAndValues`, by one product."""
@@ -159,18 +199,18 @@ class MultiHead(keras.layers.Layer):
 
     def _by_head(self, projected, count):
         """(B, T, count parts of H·d) to `count` of (B, H, T, d); the last part is the values."""
-        if self.value_units in (None, self.key_units):  # One transposition is faster than three.
+        if self.value_dim in (None, self.key_dim):  # One transposition is faster than three.
             batch, length, _ = ops.shape(projected)
-            split = (batch, length, count, self.heads, self.key_units)
+            split = (batch, length, count, self.num_heads, self.key_dim)
             return ops.unstack(ops.transpose(ops.reshape(projected, split), (2, 0, 3, 1, 4)))
-        places = [self.heads * self.key_units * part for part in range(1, count)]
-        return [split_heads(part, self.heads) for part in ops.split(projected, places, axis=-1)]
+        places = [self.num_heads * self.key_dim * part for part in range(1, count)]
+        return [split_heads(part, self.num_heads) for part in ops.split(projected, places, axis=-1)]
 
     def project_rows(self, inputs, kernels=None):
         """(..., D) to queries and keys (..., H·d_k) and values (..., H·d_v), by one product."""
         kernels = kernels or self.kernels()
-        width, end = self.heads * self.key_units, kernels.joined.shape[-1]
-        units = 2 * width + self.heads * (self.value_units or self.key_units)
+        width, end = self.num_heads * self.key_dim, kernels.joined.shape[-1]
+        units = 2 * width + self.num_heads * (self.value_dim or self.key_dim)
         places = [width, 2 * width, units][: 2 + (units < end)]
         projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
         return ops.split(projected, places, axis=-1)[:3]
@@ -179,7 +219,7 @@ class MultiHead(keras.layers.Layer):
         """What belongs to `kernels.joined`, or None."""
         if kernels.query_bias is None:
             return None
-        width, end = self.heads * self.key_units, kernels.joined.shape[-1]
+        width, end = self.num_heads * self.key_dim, kernels.joined.shape[-1]
         bias = ops.concatenate([kernels.query_bias[:width], kernels.key_value_bias])
         return ops.pad(bias, (0, end - bias.shape[0]))
 
@@ -197,22 +237,34 @@ class MultiHead(keras.layers.Layer):
 
     def drop(self, training=None):
         """What `ops.attend` takes as `dropout`."""
-        if self.weight_dropout is None or not training:
+        if self.dropout_layer is None or not training:
             return None
-        return lambda weights: self.weight_dropout(weights, training=training)
-
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass masks explicitly where a later layer wants them."""
-        return None
+        return lambda weights: self.dropout_layer(weights, training=training)
 
     def get_config(self):
         config = {
-            "heads": self.heads,
-            "key_units": self.key_units,
-            "value_units": self.value_units,
-            "output_units": self.output_units,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
             "dropout": self.dropout,
             "use_bias": self.use_bias,
+            "output_shape": self.output_dim,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "seed": self.seed,
         }
         return {**super().get_config(), **config}
+
+
+def _output_dim(output_shape):
+    """Width of the output from what Keras calls its shape: an int, a tuple of one, or None."""
+    if isinstance(output_shape, tuple | list):
+        if len(output_shape) != 1:
+            raise ValueError(
+                "Expected output_shape to be a width, a tuple of one, or None. "
+                f"Received: output_shape={output_shape!r}"
+            )
+        (output_shape,) = output_shape
+    if output_shape is not None:
+        check_width("output_shape", output_shape)
+    return output_shape

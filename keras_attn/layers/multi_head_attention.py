@@ -3,104 +3,124 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import call_masks, carry_mask, memory_of
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, write_slots
 from keras_attn.ops.linear import linear
-from keras_attn.ops.masks import causal_mask, combine_masks
 from keras_attn.ops.scores import scaled_dot_score
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class MultiHeadAttention(MultiHead):
-    """Multi-head attention.
+    """Multi-head attention, in the place of `keras.layers.MultiHeadAttention`.
 
-        head_i = softmax(Q W_i^Q (K W_i^K)ᵀ / √d_k) K W_i^V,  outputs = [head_1; …; head_H] W^O
+        head_i = softmax(Q W_i^Q (K W_i^K)ᵀ / √d_k) V W_i^V,  outputs = [head_1; …; head_H] W^O
 
-    Without keys it is self-attention, with one product for queries, keys and values. Decoding step
-    by step: `project` a memory once and `attend` to it, or `extend` a cache of one's own steps.
+    Without a value it is self-attention, with one product for queries, keys and values. Weights of
+    Keras' layer fit (`set_weights`). Decoding step by step: `project` a memory once and `attend` to
+    it, or `extend` a cache of the layer's own steps.
 
     Args:
-        heads: int > 0. H.
-        key_units: int > 0. d_k, width of a head's queries and keys.
-        value_units: int > 0 or None. d_v, width of a head's values; None is key_units.
-        output_units: int > 0 or None. Width O of the output; None is the query's.
+        num_heads: int > 0. H.
+        key_dim: int > 0. d_k, width of a head's queries and keys.
+        value_dim: int > 0 or None. d_v, width of a head's values; None is key_dim.
         dropout: probability. On the attention weights.
-        use_bias: bool. Whether queries, values and output have a bias. Keys have none, for a
-            softmax over keys does not see it.
-        kernel_initializer: Keras initializer of each projection.
-        causal: bool. Query t sees keys 0 to t only.
+        use_bias: bool. Whether all projections have a bias; the paper's have none.
+        output_shape: int > 0, a tuple of one, or None. Width O of the output; None is the query's.
+        kernel_initializer: Keras initializer of each projection's matrix, such as (D, H·d_k).
+        bias_initializer: Keras initializer of the biases.
+        seed: int or None. Of the dropout.
 
     Call arguments:
         query: float (B, T, D).
-        keys: float (B, S, E), or None for self-attention.
-        keys_mask: bool (B, S); True = attend. Filled in by Keras where the keys carry a mask.
-        attention_mask: bool, broadcastable to (B, T, S) or, with four axes, to (B, H, T, S).
-        mask: bool (B, T), in self-attention: which positions are real. Filled in by Keras.
+        value: float (B, S, F), or None for self-attention.
+        key: float (B, S, E). Default: value.
+        query_mask, value_mask, key_mask: bool (B, T), (B, S), (B, S); True = attend. Filled in by
+            Keras.
+        mask: bool (B, T), the same as query_mask; in self-attention filled in by Keras.
+        attention_mask: bool, broadcastable to (B, T, S) or, with four axes, to (B, H, T, S). All
+            masks must allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Query t sees keys 0 to t only.
 
     Returns:
-        outputs: (B, T, O), compute dtype; 0, or the output's bias, where fully masked.
-        weights: float32 (B, H, T, S) before dropout; rows sum to 1, or are all 0 where fully
-            masked.
+        outputs: (B, T, O), compute dtype, with the query's mask; 0, or the output's bias, where
+            fully masked.
+        weights: with return_attention_scores, float32 (B, H, T, S) before dropout; rows sum to 1,
+            or are all 0 where fully masked.
 
     Raises:
-        ValueError: a width < 1; dropout outside [0, 1).
+        ValueError: a width < 1; dropout outside [0, 1); a list of tensors; a key without a value;
+            a mask of floats or of another shape.
 
     Example:
-        >>> layer = MultiHeadAttention(heads=2, key_units=3, value_units=5)
-        >>> outputs, weights = layer(ops.ones((2, 3, 7)), ops.ones((2, 11, 7)))
+        >>> layer = MultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
+        >>> outputs, weights = layer(
+        ...     ops.ones((2, 3, 7)), ops.ones((2, 11, 7)), return_attention_scores=True
+        ... )
         >>> tuple(outputs.shape), tuple(weights.shape)
         ((2, 3, 7), (2, 2, 3, 11))
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2; without biases, as there. Differs: keys
-    and values come from the same sequence, as in all that the paper does.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases, unless told otherwise.
+    Differs from Keras' layer: fully masked rows are 0; a query's mask does not empty the rows of
+    padded queries; kernels begin as matrices (D, H·d_k), whose deviation does not shrink with H.
     """
 
-    def __init__(
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        if len(query_shape) != 3:
+            raise ValueError(
+                f"Expected a query of shape (B, T, D). Received: shape={tuple(query_shape)}"
+            )
+        value_shape = value_shape or query_shape
+        self.make_kernels(query_shape[-1], value_shape[-1], (key_shape or value_shape)[-1])
+
+    def call(
         self,
-        heads,
-        key_units,
-        value_units=None,
-        output_units=None,
-        dropout=0.0,
-        use_bias=False,
-        kernel_initializer="glorot_uniform",
-        causal=False,
-        **kwargs,
+        query,
+        value=None,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
     ):
-        super().__init__(
-            heads,
-            key_units,
-            value_units,
-            output_units,
-            dropout,
-            use_bias,
-            kernel_initializer,
-            **kwargs,
+        masks = call_masks(
+            query,
+            value,
+            key,
+            query_mask,
+            value_mask,
+            key_mask,
+            mask,
+            attention_mask,
+            use_causal_mask,
+            self.num_heads,
         )
-        self.causal = bool(causal)
-
-    def build(self, query_shape, keys_shape=None):
-        self.make_kernels(query_shape[-1], (keys_shape or query_shape)[-1])
-
-    def call(self, query, keys=None, keys_mask=None, attention_mask=None, mask=None, training=None):
+        value, key = memory_of(query, value, key)
         kernels = self.kernels()
-        if keys is None:
-            keys_mask = combine_masks(keys_mask, mask)
+        if value is query and key is query and kernels.joined is not None:
             query, projected = self.project_self(query, kernels)
         else:
-            query, projected = self.project_query(query, kernels), self.project(keys, kernels)
-        mask = self._mask(query, projected, keys_mask, attention_mask)
-        context, weights = self._attend(query, projected, mask, training)
-        return self.merge(context, kernels), weights
+            query, projected = self.project_query(query, kernels), self.project(value, key, kernels)
+        context, weights = self._attend(query, projected, masks.by_head(), training)
+        outputs = carry_mask(self.merge(context, kernels), masks.query)
+        return (outputs, weights) if return_attention_scores else outputs
 
-    def attend(self, query, projected, keys_mask=None, kernels=None):
+    def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
+        return (*query_shape[:-1], self.output_dim or query_shape[-1])
+
+    def attend(self, query, projected, key_mask=None, kernels=None):
         """Attends to a memory projected before.
 
         Args:
             query: float (B, T, D).
-            projected: `KeysAndValues`, what `project(keys)` returned.
-            keys_mask: bool (B, S); True = attend.
+            projected: `KeysAndValues`, what `project(value)` returned.
+            key_mask: bool (B, S); True = attend.
             kernels: what `kernels()` returned, or None to take them now.
 
         Returns:
@@ -108,28 +128,28 @@ class MultiHeadAttention(MultiHead):
             weights: float32 (B, H, T, S).
         """
         kernels = kernels or self.kernels()
-        mask = None if keys_mask is None else keys_mask[:, None, None, :]
+        mask = None if key_mask is None else key_mask[:, None, None, :]
         context, weights = self._attend(self.project_query(query, kernels), projected, mask)
         return self.merge(context, kernels), weights
 
-    def attend_rows(self, inputs, projected, steps, keys_mask, kernels):
+    def attend_rows(self, inputs, projected, steps, key_mask, kernels):
         """As `attend`, for the rows of the next P steps of K hypotheses an example.
 
         Args:
             inputs: float (N·P, D).
             projected: `KeysAndValues`, leading with B.
             steps: `NextSteps`.
-            keys_mask: bool (B, S).
+            key_mask: bool (B, S).
             kernels: what `kernels()` returned.
 
         Returns:
             outputs: (N·P, O).
             weights: float32 (B, H, K·P, S).
         """
-        units = self.heads * self.key_units
+        units = self.num_heads * self.key_dim
         query = linear(inputs, kernels.query, kernels.query_bias, units)
-        query = steps.by_example(query, self.heads)
-        context, weights = self._attend(query, projected, keys_mask[:, None, None, :])
+        query = steps.by_example(query, self.num_heads)
+        context, weights = self._attend(query, projected, key_mask[:, None, None, :])
         return self.merge_rows(context, kernels), weights
 
     def extend(self, inputs, cache, steps, kernels=None):
@@ -148,28 +168,15 @@ class MultiHeadAttention(MultiHead):
         kernels = kernels or self.kernels()
         query, *new = self.project_rows(inputs, kernels)
         cache = KeysAndValues(*(write_slots(old, one, steps) for old, one in zip(cache, new)))
-        context = attend_slots(steps.by_example(query, self.heads), *cache, steps)
+        context = attend_slots(steps.by_example(query, self.num_heads), *cache, steps)
         return self.merge_rows(context, kernels), cache
 
     def empty_cache(self, rows, length):
         """`KeysAndValues` of zeros for `rows` hypotheses and `length` slots."""
-        widths = self.key_units, self.value_units or self.key_units
-        shapes = ((rows, self.heads, length, width) for width in widths)
+        widths = self.key_dim, self.value_dim or self.key_dim
+        shapes = ((rows, self.num_heads, length, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
     def _attend(self, query, projected, mask, training=None):
         scores = scaled_dot_score(query, projected.keys)
         return attend(scores, projected.values, mask, self.drop(training))
-
-    def _mask(self, query, projected, keys_mask, attention_mask):
-        if keys_mask is not None:
-            keys_mask = ops.expand_dims(ops.expand_dims(keys_mask, 1), 1)
-        if attention_mask is not None and len(attention_mask.shape) == 3:
-            attention_mask = ops.expand_dims(attention_mask, 1)
-        causal = None
-        if self.causal:
-            causal = causal_mask(ops.shape(query)[2], ops.shape(projected.keys)[2])
-        return combine_masks(keys_mask, attention_mask, causal)
-
-    def get_config(self):
-        return {**super().get_config(), "causal": self.causal}

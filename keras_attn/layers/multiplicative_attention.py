@@ -18,7 +18,10 @@ class MultiplicativeAttention(ScoredAttention):
     Call arguments and returns: see `ScoredAttention`.
 
     Example:
-        >>> context, weights = MultiplicativeAttention()(ops.zeros((2, 7)), ops.zeros((2, 11, 5)))
+        >>> layer = MultiplicativeAttention()
+        >>> context, weights = layer(
+        ...     ops.zeros((2, 7)), ops.zeros((2, 11, 5)), return_attention_scores=True
+        ... )
         >>> tuple(context.shape), tuple(weights.shape)
         ((2, 5), (2, 11))
 
@@ -29,9 +32,10 @@ class MultiplicativeAttention(ScoredAttention):
         super().__init__(**kwargs)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
-    def build(self, query_shape, keys_shape, values_shape=None):
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        key_shape = key_shape or value_shape or query_shape
         self.kernel = self.add_weight(
-            shape=(query_shape[-1], keys_shape[-1]),
+            shape=(query_shape[-1], key_shape[-1]),
             initializer=self.kernel_initializer,
             name="kernel",
         )

@@ -6,11 +6,11 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class NextSource(keras.layers.Layer):
-    """A linear function of the key that is next: as many have been written as the token has come.
+    """A linear function of the source's step that is next: as many have been written as the token has come.
 
-        n_t = Σ_{i ≤ t} [token_i = c],  x_t = W k_{n_t}
+        n_t = Σ_{i ≤ t} [token_i = c],  x_t = W v_{n_t}
 
-    Past the last key, the last one counts.
+    Past the last step, the last one counts.
 
     Args:
         token: int ≥ 0. c, id of the token that stands for a part of the source.
@@ -18,11 +18,11 @@ class NextSource(keras.layers.Layer):
 
     Call arguments:
         tokens: int32 (B, T), what has been written.
-        keys: float (B, S, E).
+        value: float (B, S, E), the encoder's output.
         count: int scalar or int32 (B,). How many have come before the first of the tokens.
 
     Returns:
-        (B, T, D), compute dtype.
+        (B, T, D), compute dtype, with the tokens' mask.
 
     Raises:
         ValueError: token no int ≥ 0.
@@ -39,6 +39,7 @@ class NextSource(keras.layers.Layer):
 
     def __init__(self, token, units, **kwargs):
         super().__init__(**kwargs)
+        self.supports_masking = True
         if not isinstance(token, int) or token < 0:
             raise ValueError(f"Expected an int token >= 0. Received: token={token!r}")
         self.token, self.units = token, units
@@ -46,11 +47,14 @@ class NextSource(keras.layers.Layer):
             units, use_bias=False, name="dense", dtype=self.dtype_policy
         )
 
-    def build(self, tokens_shape, keys_shape):
-        self.dense.build(keys_shape)
+    def build(self, tokens_shape, value_shape):
+        self.dense.build(value_shape)
 
-    def call(self, tokens, keys, count=0):
-        return self.chosen(self.counts(tokens, count), self.dense(keys))
+    def call(self, tokens, value, count=0):
+        return self.chosen(self.counts(tokens, count), self.dense(value))
+
+    def compute_output_shape(self, tokens_shape, value_shape):
+        return (*tokens_shape, self.units)
 
     def counts(self, tokens, count=0):
         """int32 (B, T): how many times the token has come, each place's own counted."""

@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class PatchEncoder(keras.layers.Layer):
+class PatchEncoder(FormerNames, keras.layers.Layer):
     """A linear map of each patch of P × P pixels, patches side by side.
 
     The kernel (P, P, C, D) is that of a convolution whose stride is its size. Read as a matrix
@@ -15,7 +16,7 @@ class PatchEncoder(keras.layers.Layer):
 
     Args:
         patch_size: int > 0. P, in pixels.
-        units: int > 0. D.
+        hidden_dim: int > 0. D.
         use_bias: bool.
         kernel_initializer: Keras initializer of the kernel.
 
@@ -38,21 +39,21 @@ class PatchEncoder(keras.layers.Layer):
     """
 
     def __init__(
-        self, patch_size, units, use_bias=True, kernel_initializer="lecun_normal", **kwargs
+        self, patch_size, hidden_dim, use_bias=True, kernel_initializer="lecun_normal", **kwargs
     ):
         super().__init__(**kwargs)
         check_width("patch_size", patch_size)
-        check_width("units", units)
-        self.patch_size, self.units, self.use_bias = patch_size, units, bool(use_bias)
+        check_width("hidden_dim", hidden_dim)
+        self.patch_size, self.hidden_dim, self.use_bias = patch_size, hidden_dim, bool(use_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     def build(self, images_shape):
-        shape = (self.patch_size, self.patch_size, images_shape[-1], self.units)
+        shape = (self.patch_size, self.patch_size, images_shape[-1], self.hidden_dim)
         self.kernel = self.add_weight(
             shape=shape, initializer=self.kernel_initializer, name="kernel"
         )
         if self.use_bias:
-            self.bias = self.add_weight(shape=(self.units,), initializer="zeros", name="bias")
+            self.bias = self.add_weight(shape=(self.hidden_dim,), initializer="zeros", name="bias")
 
     def call(self, images):
         self.compute_output_shape(images.shape)
@@ -68,7 +69,7 @@ class PatchEncoder(keras.layers.Layer):
     def compute_output_shape(self, images_shape):
         batch, height, width, _ = images_shape
         cells = [self._cells(name, size) for name, size in (("height", height), ("width", width))]
-        return (batch, *cells, self.units)
+        return (batch, *cells, self.hidden_dim)
 
     def _cells(self, name, size):
         """How many patches make a size, None where it is unknown."""
@@ -84,7 +85,7 @@ class PatchEncoder(keras.layers.Layer):
     def get_config(self):
         config = {
             "patch_size": self.patch_size,
-            "units": self.units,
+            "hidden_dim": self.hidden_dim,
             "use_bias": self.use_bias,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }

@@ -2,8 +2,6 @@
 
 import keras
 
-POST, PRE = "post", "pre"
-
 
 class Residual(keras.layers.Layer):
     """Around a sublayer f, in two halves: LN(x + dropout(f(x))), or x + dropout(f(LN(x))).
@@ -11,26 +9,25 @@ class Residual(keras.layers.Layer):
         outputs = residual.leave(x, f(residual.enter(x)))
 
     Args:
-        norm: "post", as in the paper, or "pre".
+        normalize_first: bool. Whether f reads LN(x); False is as in the paper.
         dropout: probability. On f's output.
         epsilon: float > 0. Added to the variance.
 
     Raises:
-        ValueError: another `norm`; dropout outside [0, 1); epsilon ≤ 0.
+        ValueError: normalize_first is no bool; dropout outside [0, 1); epsilon ≤ 0.
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1 and 5.4; "pre" as in the authors' later
-    program and Xiong et al. 2020, arXiv:2002.04745.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1 and 5.4; normalize_first as in the authors'
+    later program and Xiong et al. 2020, arXiv:2002.04745.
     """
 
-    def __init__(self, norm=POST, dropout=0.0, epsilon=1e-6, **kwargs):
+    def __init__(self, normalize_first=False, dropout=0.0, epsilon=1e-6, **kwargs):
         super().__init__(**kwargs)
-        if norm not in (POST, PRE):
-            raise ValueError(f"Expected norm {POST!r} or {PRE!r}. Received: norm={norm!r}")
+        check_normalize_first(normalize_first)
         if not 0 <= dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
         if not epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={epsilon}")
-        self.norm = norm
+        self.normalize_first = normalize_first
         self.normalization = keras.layers.LayerNormalization(
             epsilon=epsilon, name="normalization", dtype=self.dtype_policy
         )
@@ -41,9 +38,18 @@ class Residual(keras.layers.Layer):
 
     def enter(self, inputs):
         """What the sublayer reads."""
-        return self.normalization(inputs) if self.norm == PRE else inputs
+        return self.normalization(inputs) if self.normalize_first else inputs
 
     def leave(self, inputs, outputs, training=None):
         """What goes on, from the inputs and what the sublayer made of them."""
         outputs = inputs + self.dropout(outputs, training=training)
-        return self.normalization(outputs) if self.norm == POST else outputs
+        return outputs if self.normalize_first else self.normalization(outputs)
+
+
+def check_normalize_first(normalize_first):
+    """Raises ValueError unless it is a bool."""
+    if not isinstance(normalize_first, bool):
+        raise ValueError(
+            "Expected normalize_first=True, x + f(LN(x)), or False, LN(x + f(x)). "
+            f"Received: normalize_first={normalize_first!r}"
+        )

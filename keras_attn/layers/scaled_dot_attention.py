@@ -15,7 +15,7 @@ class ScaledDotAttention(ScoredAttention):
     Call arguments and returns: see `ScoredAttention`.
 
     Example:
-        >>> context, weights = ScaledDotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
+        >>> context = ScaledDotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))
         >>> tuple(context.shape)
         (2, 3, 5)
 

@@ -5,25 +5,27 @@ import math
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.linear import linear
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ScaledEmbedding(keras.layers.Layer):
+class ScaledEmbedding(FormerNames, keras.layers.Layer):
     """√D · E[token]; `logits` multiplies by Eᵀ, for tied embeddings.
 
     The table begins normal with standard deviation 1/√D, so that what comes out has deviation 1.
 
     Args:
-        vocabulary_size: int > 0. V.
-        units: int > 0. D.
+        input_dim: int > 0. V, size of the vocabulary.
+        output_dim: int > 0. D.
+        mask_zero: bool. Whether token 0 is padding, which later layers leave out.
 
     Call arguments:
-        tokens: int (...).
+        inputs: int (...), tokens.
 
     Returns:
-        (..., D), compute dtype.
+        (..., D), compute dtype; with mask_zero it carries the mask inputs ≠ 0.
 
     Raises:
         ValueError: a size < 1.
@@ -35,15 +37,16 @@ class ScaledEmbedding(keras.layers.Layer):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.4.
     """
 
-    def __init__(self, vocabulary_size, units, **kwargs):
+    def __init__(self, input_dim, output_dim, mask_zero=False, **kwargs):
         super().__init__(**kwargs)
-        check_width("vocabulary_size", vocabulary_size)
-        check_width("units", units)
-        self.vocabulary_size, self.units = vocabulary_size, units
+        check_width("input_dim", input_dim)
+        check_width("output_dim", output_dim)
+        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, bool(mask_zero)
+        self.supports_masking = True
 
-    def build(self, tokens_shape=None):
-        initializer = keras.initializers.RandomNormal(stddev=1 / math.sqrt(self.units))
-        shape = (self.vocabulary_size, self.units)
+    def build(self, inputs_shape=None):
+        initializer = keras.initializers.RandomNormal(stddev=1 / math.sqrt(self.output_dim))
+        shape = (self.input_dim, self.output_dim)
         self.table = self.add_weight(shape=shape, initializer=initializer, name="table")
 
     def kernel(self):
@@ -60,15 +63,22 @@ class ScaledEmbedding(keras.layers.Layer):
 
     def embed(self, tokens, kernel):
         """As the call, with the table taken before."""
-        return ops.take(kernel, tokens, axis=0) * math.sqrt(self.units)
+        return ops.take(kernel, tokens, axis=0) * math.sqrt(self.output_dim)
 
     def logits(self, hidden, kernel):
         """float32 (..., V) from (..., D), by the `output_kernel` and in the compute dtype."""
         return ops.cast(linear(hidden, kernel), "float32")
 
-    def call(self, tokens):
-        return self.embed(ops.cast(tokens, "int32"), self.kernel())
+    def call(self, inputs):
+        return self.embed(ops.cast(inputs, "int32"), self.kernel())
+
+    def compute_mask(self, inputs, mask=None):
+        """inputs ≠ 0 with mask_zero; else the mask that the inputs carry, if they do."""
+        return ops.not_equal(inputs, 0) if self.mask_zero else mask
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape, self.output_dim)
 
     def get_config(self):
-        sizes = {"vocabulary_size": self.vocabulary_size, "units": self.units}
-        return {**super().get_config(), **sizes}
+        config = {"input_dim": self.input_dim, "output_dim": self.output_dim}
+        return {**super().get_config(), **config, "mask_zero": self.mask_zero}

@@ -1,32 +1,38 @@
 """What all score-based attention layers share: the call, the masks, the weighted sum."""
 
-import keras
 from keras import ops
 
+from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask, memory_of
 from keras_attn.ops.attend import attend
-from keras_attn.ops.masks import combine_masks
 
 
-class ScoredAttention(keras.layers.Layer):
+class ScoredAttention(AttentionLayer):
     """Abstract: attention whose weights are the softmax of a score. Subclasses give the score.
 
     Call arguments:
         query: float (B, T, D), or (B, D) for a single query.
-        keys: float (B, S, E).
-        values: float (B, S, F); the keys if left out.
-        keys_mask: bool (B, S); True = attend. Filled in by Keras where the keys carry a mask.
-        attention_mask: bool, broadcastable to (B, T, S) (single query: to (B, S)).
+        value: float (B, S, F), or None for self-attention.
+        key: float (B, S, E). Default: value.
+        query_mask, value_mask, key_mask: bool (B, T), (B, S), (B, S); True = attend. Filled in by
+            Keras.
+        mask: bool (B, T), the same as query_mask; in self-attention filled in by Keras.
+        attention_mask: bool, broadcastable to (B, T, S), of a single query to (B, S). All masks
+            must allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Query t sees keys 0 to t only.
 
     Returns:
-        context: (B, T, F), compute dtype, or (B, F) for a single query.
-        weights: float32 (B, T, S) or (B, S); rows sum to 1, or are all 0 where fully masked.
+        context: (B, T, F), compute dtype, or (B, F) for a single query; with the query's mask. 0
+            where fully masked.
+        weights: with return_attention_scores, float32 (B, T, S) or (B, S); rows sum to 1, or are
+            all 0 where fully masked.
+
+    Raises:
+        ValueError: a list of tensors; a key without a value; self-attention or a causal mask with
+            a single query; a mask of floats or of another shape.
     """
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
-    def build(self, query_shape, keys_shape, values_shape=None):
+    def build(self, query_shape, value_shape=None, key_shape=None):
         """No weights, unless a subclass has some."""
 
     def project_keys(self, keys):
@@ -38,25 +44,50 @@ class ScoredAttention(keras.layers.Layer):
         raise NotImplementedError
 
     def attend(self, query, projected_keys, values, mask=None):
-        """As the call, with keys already projected and one mask (B, T, S)."""
+        """Context and weights, with keys already projected and one mask (B, T, S)."""
         return attend(self.score(query, projected_keys), values, mask)
 
-    def call(self, query, keys, values=None, keys_mask=None, attention_mask=None):
+    def call(
+        self,
+        query,
+        value=None,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
         single = len(query.shape) == 2
+        if single and value is None:
+            raise ValueError(
+                "Expected a query of shape (B, T, D) for self-attention. "
+                f"Received: query of shape {tuple(query.shape)}"
+            )
+        masks = call_masks(
+            query,
+            value,
+            key,
+            query_mask,
+            value_mask,
+            key_mask,
+            mask,
+            attention_mask,
+            use_causal_mask,
+        )
+        value, key = memory_of(query, value, key)
+        rows = ops.expand_dims(query, 1) if single else query
+        context, weights = self.attend(rows, self.project_keys(key), value, masks.by_pair())
         if single:
-            query = ops.expand_dims(query, 1)
-        if keys_mask is not None:
-            keys_mask = ops.expand_dims(keys_mask, 1)
-        if single and attention_mask is not None:
-            attention_mask = ops.expand_dims(attention_mask, -2)
-        mask = combine_masks(keys_mask, attention_mask)
-        values = keys if values is None else values
-        context, weights = self.attend(query, self.project_keys(keys), values, mask)
-        return (context[:, 0], weights[:, 0]) if single else (context, weights)
+            context, weights = context[:, 0], weights[:, 0]
+        context = carry_mask(context, masks.query)
+        return (context, weights) if return_attention_scores else context
 
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass `query` masks explicitly where a later layer wants them."""
-        return None
+    def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
+        return (*query_shape[:-1], (value_shape or query_shape)[-1])
 
 
 def check_width(name, units):

@@ -20,10 +20,11 @@ class SinusoidalPositions(keras.layers.Layer):
 
     Call arguments:
         inputs: float (B, T, D).
-        offset: int scalar or int (B,). Position of the first step.
+        start_index: int scalar or int (B,). Position of the first step.
 
     Returns:
-        (B, T, D), or (B, T, D + units) concatenated; compute dtype, sinusoids taken in float32.
+        (B, T, D), or (B, T, D + units) concatenated; compute dtype, sinusoids taken in float32; with
+        the inputs' mask.
 
     Raises:
         ValueError: another `join`; units < 1; units other than D where they are added.
@@ -44,11 +45,14 @@ class SinusoidalPositions(keras.layers.Layer):
     def build(self, inputs_shape):
         check_added(self.join, self.units, inputs_shape[-1])
 
-    def call(self, inputs, offset=0):
-        positions = positions_from(offset, ops.shape(inputs)[1])
+    def call(self, inputs, start_index=0):
+        positions = positions_from(start_index, ops.shape(inputs)[1])
         return join_positions(
             inputs, sinusoids(positions, self.units or inputs.shape[-1]), self.join
         )
+
+    def compute_output_shape(self, inputs_shape):
+        return joined_shape(inputs_shape, self.join, self.units)
 
     def get_config(self):
         return {**super().get_config(), "join": self.join, "units": self.units}
@@ -66,6 +70,12 @@ def check_added(join, units, width):
     """Raises ValueError where positions of another width would be added."""
     if join == ADD and units not in (None, width):
         raise ValueError(f"Expected units={width} to add to the inputs. Received: units={units}")
+
+
+def joined_shape(inputs_shape, join, units):
+    """Shape of `join_positions`."""
+    *leading, width = inputs_shape
+    return (*leading, width if join == ADD else width + (units or width))
 
 
 def join_positions(inputs, vectors, join):

@@ -186,6 +186,10 @@ class SpatialTransformer(keras.layers.Layer):
             return images
         return ops.moveaxis(images, 1 if axis == -1 else -1, axis)
 
+    def compute_output_spec(self, images, training=None):
+        """Images in the compute dtype; the rest of `Transformed` is float32."""
+        return keras.Operation.compute_output_spec(self, images, training=training)
+
     def compute_output_shape(self, images_shape):
         points = self.points if self.learned_grid and self.built else self._target(images_shape)
         height, width = points.shape[:2]

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.feed_forward import FeedForward
+from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
+from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
-from keras_attn.layers.residual import POST, Residual
+from keras_attn.layers.residual import Residual
 from keras_attn.ops.cached_attention import hypotheses_of
 
 
@@ -27,39 +28,47 @@ class BlockMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerDecoderBlock(keras.layers.Layer):
+class TransformerDecoderBlock(AttentionLayer):
     """Causal self-attention, attention to the encoder's output, feed-forward net; each residual.
 
-    Step by step: `start(keys)` once, then `extend` with a cache of `empty_cache`.
+    Step by step: `start(value)` once, then `extend` with a cache of `empty_cache`.
 
     Args:
-        heads: int > 0. H.
-        key_units: int > 0. d_k.
-        value_units: int > 0 or None. d_v; None is key_units.
-        hidden_units: int > 0. Width of the feed-forward net's hidden layer, d_ff.
+        num_heads: int > 0. H.
+        key_dim: int > 0. d_k.
+        value_dim: int > 0 or None. d_v; None is key_dim.
+        intermediate_dim: int > 0. Width of the feed-forward net's hidden layer, d_ff.
         dropout: probability. On the outputs of the three sublayers.
-        weight_dropout: probability. On the attention weights.
-        norm: "post", LN(x + f(x)) as in the paper, or "pre", x + f(LN(x)).
+        attention_dropout: probability. On the attention weights.
+        normalize_first: bool. x + f(LN(x)) instead of LN(x + f(x)), which is the paper's.
         use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
+        activation: as in `FeedForward`.
 
     Call arguments:
-        inputs: float (N, T, D), N = B·C: C sequences for each of B examples, which are neighbors.
-        keys: float (B, S, E). The encoder's output; projected once for all C.
-        keys_mask: bool (B, S); True = attend. Filled in by Keras where the keys carry a mask.
+        query: float (N, T, D), N = B·C: C sequences for each of B examples, which are neighbors.
+        value: float (B, S, E). The encoder's output; projected once for all C.
+        query_mask, value_mask: bool (N, T), (B, S); True = attend. Filled in by Keras.
+        attention_mask: bool, broadcastable to (N, T, T), of the self-attention. All masks must
+            allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Whether position t sees positions 0 to t of the query only.
 
     Returns:
-        outputs: (N, T, D), compute dtype.
-        weights: float32 (N, H, T, T), of the self-attention.
-        cross_weights: float32 (N, H, T, S), of the attention to the keys.
+        outputs: (N, T, D), compute dtype, with the query's mask.
+        weights: with return_attention_scores, float32 (N, H, T, T), of the self-attention.
+        cross_weights: with return_attention_scores, float32 (N, H, T, S), of the attention to the
+            value.
 
     Raises:
-        ValueError: a width < 1; a probability outside [0, 1); another `norm`.
+        ValueError: a width < 1; a probability outside [0, 1); an unknown activation; a list of
+            tensors; a mask of floats or of another shape.
 
     Example:
-        >>> from keras import ops
         >>> block = TransformerDecoderBlock(2, 3, 3, 13)
-        >>> outputs, weights, cross = block(ops.ones((2, 7, 5)), ops.ones((2, 11, 5)))
+        >>> outputs, weights, cross = block(
+        ...     ops.ones((2, 7, 5)), ops.ones((2, 11, 5)), return_attention_scores=True
+        ... )
         >>> tuple(outputs.shape), tuple(weights.shape), tuple(cross.shape)
         ((2, 7, 5), (2, 2, 7, 7), (2, 2, 7, 11))
 
@@ -68,77 +77,103 @@ class TransformerDecoderBlock(keras.layers.Layer):
 
     def __init__(
         self,
-        heads,
-        key_units,
-        value_units,
-        hidden_units,
+        num_heads,
+        key_dim,
+        value_dim,
+        intermediate_dim,
         dropout=0.1,
-        weight_dropout=0.0,
-        norm=POST,
+        attention_dropout=0.0,
+        normalize_first=False,
         use_bias=False,
         epsilon=1e-6,
+        activation=RELU,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.supports_masking = True
-        self.heads, self.key_units, self.value_units = heads, key_units, value_units
-        self.hidden_units, self.dropout, self.weight_dropout = hidden_units, dropout, weight_dropout
-        self.norm, self.use_bias, self.epsilon = norm, bool(use_bias), epsilon
-        self.attention = self._attention("attention", causal=True)
-        self.cross_attention = self._attention("cross_attention", causal=False)
+        self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
+        self.intermediate_dim, self.dropout = intermediate_dim, dropout
+        self.attention_dropout = attention_dropout
+        self.normalize_first, self.use_bias, self.epsilon = normalize_first, bool(use_bias), epsilon
+        self.attention = self._attention("attention")
+        self.cross_attention = self._attention("cross_attention")
         policy = self.dtype_policy
-        self.feed_forward = FeedForward(hidden_units, name="feed_forward", dtype=policy)
+        self.feed_forward = FeedForward(
+            intermediate_dim, activation=activation, name="feed_forward", dtype=policy
+        )
         self.residuals = [
-            Residual(norm, dropout, epsilon, name=f"{name}_residual", dtype=policy)
+            Residual(normalize_first, dropout, epsilon, name=f"{name}_residual", dtype=policy)
             for name in ("attention", "cross_attention", "feed_forward")
         ]
 
-    def _attention(self, name, causal):
+    def _attention(self, name):
         return MultiHeadAttention(
-            self.heads,
-            self.key_units,
-            self.value_units,
-            dropout=self.weight_dropout,
+            self.num_heads,
+            self.key_dim,
+            self.value_dim,
+            dropout=self.attention_dropout,
             use_bias=self.use_bias,
-            causal=causal,
             name=name,
             dtype=self.dtype_policy,
         )
 
-    def build(self, inputs_shape, keys_shape):
-        self.cross_attention.build(inputs_shape, keys_shape)
+    def build(self, query_shape, value_shape):
+        self.cross_attention.build(query_shape, value_shape)
         for layer in (self.attention, self.feed_forward, *self.residuals):
-            layer.build(inputs_shape)
+            layer.build(query_shape)
 
-    def call(self, inputs, keys, keys_mask=None, training=None):
+    def call(
+        self,
+        query,
+        value,
+        query_mask=None,
+        value_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=True,
+    ):
+        mask = sequence_mask(query, query_mask=query_mask)
+        value_mask = sequence_mask(value, value_mask=value_mask)
         attending, crossing, feeding = self.residuals
-        attended, weights = self.attention(attending.enter(inputs), training=training)
-        inputs = attending.leave(inputs, attended, training)
-        attended, cross_weights = self._cross(crossing.enter(inputs), keys, keys_mask, training)
-        inputs = crossing.leave(inputs, attended, training)
-        fed = self.feed_forward(feeding.enter(inputs), training=training)
-        return feeding.leave(inputs, fed, training), weights, cross_weights
+        attended, weights = self.attention(
+            attending.enter(query),
+            mask=mask,
+            attention_mask=attention_mask,
+            return_attention_scores=True,
+            training=training,
+            use_causal_mask=use_causal_mask,
+        )
+        hidden = attending.leave(query, attended, training)
+        attended, cross_weights = self._cross(crossing.enter(hidden), value, value_mask, training)
+        hidden = crossing.leave(hidden, attended, training)
+        fed = self.feed_forward(feeding.enter(hidden), training=training)
+        outputs = carry_mask(feeding.leave(hidden, fed, training), mask)
+        return (outputs, weights, cross_weights) if return_attention_scores else outputs
 
-    def _cross(self, query, keys, keys_mask, training):
-        """Attention of queries (N, T, D) to keys (B, S, E), N = B·C, as one of (B, C·T, D)."""
-        examples, (rows, length, units) = ops.shape(keys)[0], ops.shape(query)
+    def _cross(self, query, value, value_mask, training):
+        """Attention of queries (N, T, D) to values (B, S, E), N = B·C, as one of (B, C·T, D)."""
+        examples, (rows, length, units) = ops.shape(value)[0], ops.shape(query)
         shared = hypotheses_of(rows, examples)
         attended, weights = self.cross_attention(
             ops.reshape(query, (examples, shared * length, units)),
-            keys,
-            keys_mask=keys_mask,
+            value,
+            value_mask=value_mask,
+            return_attention_scores=True,
             training=training,
         )
-        split = (examples, self.heads, shared, length, ops.shape(weights)[-1])
+        split = (examples, self.num_heads, shared, length, ops.shape(weights)[-1])
         weights = ops.swapaxes(ops.reshape(weights, split), 1, 2)
-        whole = (rows, self.heads, length, split[-1])
+        whole = (rows, self.num_heads, length, split[-1])
         return ops.reshape(attended, (rows, length, units)), ops.reshape(weights, whole)
 
-    def start(self, keys):
+    def compute_output_shape(self, query_shape, value_shape):
+        return query_shape
+
+    def start(self, value):
         """`BlockMemory` of the encoder's output, float (B, S, E)."""
         cross = self.cross_attention.loop_kernels()
         return BlockMemory(
-            self.cross_attention.project(keys, cross),
+            self.cross_attention.project(value, kernels=cross),
             self.attention.loop_kernels(),
             cross,
             self.feed_forward.loop_kernels(),
@@ -148,13 +183,13 @@ class TransformerDecoderBlock(keras.layers.Layer):
         """`KeysAndValues` of zeros for `rows` hypotheses and `length` steps."""
         return self.attention.empty_cache(rows, length)
 
-    def extend(self, inputs, memory, keys_mask, cache, steps):
+    def extend(self, inputs, memory, key_mask, cache, steps):
         """The next P steps of K hypotheses an example; see `MultiHeadAttention.extend`.
 
         Args:
             inputs: float (N·P, D).
             memory: `BlockMemory`, what `start` returned.
-            keys_mask: bool (B, S).
+            key_mask: bool (B, S).
             cache: `KeysAndValues` with leading axis N.
             steps: `NextSteps`.
 
@@ -169,26 +204,23 @@ class TransformerDecoderBlock(keras.layers.Layer):
         )
         inputs = attending.leave(inputs, attended, training=False)
         attended, cross_weights = self.cross_attention.attend_rows(
-            crossing.enter(inputs), memory.projected, steps, keys_mask, memory.cross_attention
+            crossing.enter(inputs), memory.projected, steps, key_mask, memory.cross_attention
         )
         inputs = crossing.leave(inputs, attended, training=False)
         fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward)
         return feeding.leave(inputs, fed, training=False), cache, cross_weights
 
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass masks explicitly where a later layer wants them."""
-        return None
-
     def get_config(self):
         config = {
-            "heads": self.heads,
-            "key_units": self.key_units,
-            "value_units": self.value_units,
-            "hidden_units": self.hidden_units,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
+            "intermediate_dim": self.intermediate_dim,
             "dropout": self.dropout,
-            "weight_dropout": self.weight_dropout,
-            "norm": self.norm,
+            "attention_dropout": self.attention_dropout,
+            "normalize_first": self.normalize_first,
             "use_bias": self.use_bias,
             "epsilon": self.epsilon,
+            "activation": self.feed_forward.get_config()["activation"],
         }
         return {**super().get_config(), **config}

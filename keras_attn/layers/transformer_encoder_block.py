@@ -2,85 +2,86 @@
 
 import keras
 
+from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
-from keras_attn.layers.residual import POST, Residual
+from keras_attn.layers.residual import Residual
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerEncoderBlock(keras.layers.Layer):
+class TransformerEncoderBlock(AttentionLayer):
     """Multi-head self-attention, then a feed-forward net, each in a residual connection.
 
     Args:
-        heads: int > 0. H.
-        key_units: int > 0. d_k.
-        value_units: int > 0 or None. d_v; None is key_units.
-        hidden_units: int > 0. Width of the feed-forward net's hidden layer, d_ff.
+        num_heads: int > 0. H.
+        key_dim: int > 0. d_k.
+        value_dim: int > 0 or None. d_v; None is key_dim.
+        intermediate_dim: int > 0. Width of the feed-forward net's hidden layer, d_ff.
         dropout: probability. On the outputs of both sublayers.
-        weight_dropout: probability. On the attention weights.
-        norm: "post", LN(x + f(x)) as in the paper, or "pre", x + f(LN(x)).
+        attention_dropout: probability. On the attention weights.
+        normalize_first: bool. x + f(LN(x)) instead of LN(x + f(x)), which is the paper's.
         use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
-        activation: "relu", "gelu" or "gelu_tanh". Of the feed-forward net.
+        activation: as in `FeedForward`.
 
     Call arguments:
         inputs: float (B, S, D).
-        keys_mask: bool (B, S); True = attend.
-        attention_mask: bool, broadcastable to (B, S, S).
-        mask: bool (B, S), the same as keys_mask. Filled in by Keras.
+        mask: bool (B, S); True = attend. Filled in by Keras.
+        attention_mask: bool, broadcastable to (B, S, S). All masks must allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Position t sees positions 0 to t only.
 
     Returns:
-        outputs: (B, S, D), compute dtype.
-        weights: float32 (B, H, S, S).
+        outputs: (B, S, D), compute dtype, with the inputs' mask.
+        weights: with return_attention_scores, float32 (B, H, S, S).
 
     Raises:
-        ValueError: a width < 1; a probability outside [0, 1); another `norm` or activation.
+        ValueError: a width < 1; a probability outside [0, 1); an unknown activation; a list of
+            tensors; a mask of floats or of another shape.
 
     Example:
         >>> from keras import ops
         >>> block = TransformerEncoderBlock(2, 3, 3, 13)
-        >>> outputs, weights = block(ops.ones((2, 11, 5)))
-        >>> tuple(outputs.shape), tuple(weights.shape)
-        ((2, 11, 5), (2, 2, 11, 11))
+        >>> tuple(block(ops.ones((2, 11, 5))).shape)
+        (2, 11, 5)
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
     """
 
     def __init__(
         self,
-        heads,
-        key_units,
-        value_units,
-        hidden_units,
+        num_heads,
+        key_dim,
+        value_dim,
+        intermediate_dim,
         dropout=0.1,
-        weight_dropout=0.0,
-        norm=POST,
+        attention_dropout=0.0,
+        normalize_first=False,
         use_bias=False,
         epsilon=1e-6,
         activation=RELU,
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.supports_masking = True
-        self.heads, self.key_units, self.value_units = heads, key_units, value_units
-        self.hidden_units, self.dropout, self.weight_dropout = hidden_units, dropout, weight_dropout
-        self.norm, self.use_bias, self.epsilon = norm, bool(use_bias), epsilon
-        self.activation = activation
+        self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
+        self.intermediate_dim, self.dropout = intermediate_dim, dropout
+        self.attention_dropout = attention_dropout
+        self.normalize_first, self.use_bias, self.epsilon = normalize_first, bool(use_bias), epsilon
         policy = self.dtype_policy
         self.attention = MultiHeadAttention(
-            heads,
-            key_units,
-            value_units,
-            dropout=weight_dropout,
+            num_heads,
+            key_dim,
+            value_dim,
+            dropout=attention_dropout,
             use_bias=use_bias,
             name="attention",
             dtype=policy,
         )
         self.feed_forward = FeedForward(
-            hidden_units, activation=activation, name="feed_forward", dtype=policy
+            intermediate_dim, activation=activation, name="feed_forward", dtype=policy
         )
         self.residuals = [
-            Residual(norm, dropout, epsilon, name=f"{name}_residual", dtype=policy)
+            Residual(normalize_first, dropout, epsilon, name=f"{name}_residual", dtype=policy)
             for name in ("attention", "feed_forward")
         ]
 
@@ -88,34 +89,44 @@ class TransformerEncoderBlock(keras.layers.Layer):
         for layer in (self.attention, self.feed_forward, *self.residuals):
             layer.build(inputs_shape)
 
-    def call(self, inputs, keys_mask=None, attention_mask=None, mask=None, training=None):
+    def call(
+        self,
+        inputs,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
+        mask = sequence_mask(inputs, mask=mask)
         attending, feeding = self.residuals
         attended, weights = self.attention(
             attending.enter(inputs),
-            keys_mask=keys_mask,
-            attention_mask=attention_mask,
             mask=mask,
+            attention_mask=attention_mask,
+            return_attention_scores=True,
             training=training,
+            use_causal_mask=use_causal_mask,
         )
         inputs = attending.leave(inputs, attended, training)
         fed = self.feed_forward(feeding.enter(inputs), training=training)
-        return feeding.leave(inputs, fed, training), weights
+        outputs = carry_mask(feeding.leave(inputs, fed, training), mask)
+        return (outputs, weights) if return_attention_scores else outputs
 
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass masks explicitly where a later layer wants them."""
-        return None
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
 
     def get_config(self):
         config = {
-            "heads": self.heads,
-            "key_units": self.key_units,
-            "value_units": self.value_units,
-            "hidden_units": self.hidden_units,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
+            "intermediate_dim": self.intermediate_dim,
             "dropout": self.dropout,
-            "weight_dropout": self.weight_dropout,
-            "norm": self.norm,
+            "attention_dropout": self.attention_dropout,
+            "normalize_first": self.normalize_first,
             "use_bias": self.use_bias,
             "epsilon": self.epsilon,
-            "activation": self.activation,
+            "activation": self.feed_forward.get_config()["activation"],
         }
         return {**super().get_config(), **config}

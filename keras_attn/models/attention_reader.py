@@ -1,6 +1,6 @@
 """What a recurrent decoder reads from the picture at each step: soft attention.
 
-A reader has `context_units`, `start`, `draws` and `read`. `draws` makes the random numbers of a
+A reader has `context_dim`, `start`, `draws` and `read`. `draws` makes the random numbers of a
 whole caption before the loop over its steps; deterministic readers have none.
 """
 
@@ -32,9 +32,9 @@ class AttentionReader(keras.layers.Layer):
         self.attention.build(hidden_shape, features_shape)
         self.gate.build(hidden_shape)
 
-    def context_units(self, feature_units, hidden_units):
+    def context_dim(self, feature_dim, hidden_dim):
         """Width of the context vector."""
-        return feature_units
+        return feature_dim
 
     def start(self, features, hidden):
         """Memory of one picture, every leaf leading with B.

@@ -7,41 +7,43 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.base_model import config_of
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 
 
 @dataclass(frozen=True)
-class CaptionDecoderConfig:
+class CaptionDecoderConfig(FormerNames):
     """Sizes of a `CaptionDecoder`.
 
     Attributes:
         vocabulary_size: int. V, pieces of the tokenizer.
-        embedding_units: int. Width m of a piece's embedding and of the deep output.
-        hidden_units: int. Width H of the LSTM.
-        feature_units: int or None. Features are projected to this width first; None leaves them as
+        embedding_dim: int. Width m of a piece's embedding and of the deep output.
+        hidden_dim: int. Width H of the LSTM.
+        feature_dim: int or None. Features are projected to this width first; None leaves them as
             the encoder made them, as in the paper.
         dropout: probability. On the embedding, the projected features and the deep output.
     """
 
     vocabulary_size: int
-    embedding_units: int = 256
-    hidden_units: int = 512
-    feature_units: int | None = None
+    embedding_dim: int = 256
+    hidden_dim: int = 512
+    feature_dim: int | None = None
     dropout: float = 0.3
 
     def __post_init__(self):
-        for name in ("vocabulary_size", "embedding_units", "hidden_units"):
+        for name in ("vocabulary_size", "embedding_dim", "hidden_dim"):
             check_width(name, getattr(self, name))
-        if self.feature_units is not None:
-            check_width("feature_units", self.feature_units)
+        if self.feature_dim is not None:
+            check_width("feature_dim", self.feature_dim)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class CaptionDecoder(keras.layers.Layer):
+class CaptionDecoder(FormerNames, keras.layers.Layer):
     """LSTM decoder that reads the picture anew at each step, with a deep output.
 
         h₀ = tanh(W_h ā + b),  c₀ = tanh(W_c ā + b),  ā = mean of the features
@@ -51,7 +53,7 @@ class CaptionDecoder(keras.layers.Layer):
     It is a `contracts.Stepper` whose context is the features.
 
     Args:
-        config: `CaptionDecoderConfig`.
+        config: `CaptionDecoderConfig`, or its fields as keywords.
         reader: layer such as `AttentionReader`; see there.
 
     Call arguments:
@@ -67,33 +69,38 @@ class CaptionDecoder(keras.layers.Layer):
     as in the authors' program; 1 is added to the forget gate; optional projection of the features.
     """
 
-    def __init__(self, config, reader, **kwargs):
+    def __init__(self, config=None, reader=None, **kwargs):
+        config = config_of(CaptionDecoderConfig, config, kwargs)
         super().__init__(**kwargs)
+        if not isinstance(reader, keras.layers.Layer):
+            raise ValueError(
+                f"Expected a reader, such as AttentionReader(256). Received: reader={reader!r}"
+            )
         self.config, self.reader = config, reader
         dense = functools.partial(keras.layers.Dense, dtype=self.dtype_policy)
         self.embedding = keras.layers.Embedding(
             config.vocabulary_size,
-            config.embedding_units,
+            config.embedding_dim,
             name="embedding",
             dtype=self.dtype_policy,
         )
         self.feature_projection = (
-            dense(config.feature_units, name="feature_projection", activation="tanh")
-            if config.feature_units is not None
+            dense(config.feature_dim, name="feature_projection", activation="tanh")
+            if config.feature_dim is not None
             else None
         )
-        self.initial_hidden = dense(config.hidden_units, name="initial_hidden", activation="tanh")
-        self.initial_cell = dense(config.hidden_units, name="initial_cell", activation="tanh")
-        self.input_gates = dense(4 * config.hidden_units, name="input_gates")
-        self.context_gates = dense(4 * config.hidden_units, name="context_gates", use_bias=False)
+        self.initial_hidden = dense(config.hidden_dim, name="initial_hidden", activation="tanh")
+        self.initial_cell = dense(config.hidden_dim, name="initial_cell", activation="tanh")
+        self.input_gates = dense(4 * config.hidden_dim, name="input_gates")
+        self.context_gates = dense(4 * config.hidden_dim, name="context_gates", use_bias=False)
         self.hidden_gates = dense(
-            4 * config.hidden_units,
+            4 * config.hidden_dim,
             name="hidden_gates",
             use_bias=False,
             kernel_initializer="orthogonal",
         )
-        self.hidden_output = dense(config.embedding_units, name="hidden_output")
-        self.context_output = dense(config.embedding_units, name="context_output", use_bias=False)
+        self.hidden_output = dense(config.embedding_dim, name="hidden_output")
+        self.context_output = dense(config.embedding_dim, name="context_output", use_bias=False)
         self.logits = keras.layers.Dense(config.vocabulary_size, name="logits", dtype="float32")
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=self.dtype_policy)
 
@@ -102,26 +109,26 @@ class CaptionDecoder(keras.layers.Layer):
         self.embedding.build((None, None))
         if self.feature_projection is not None:
             self.feature_projection.build(features_shape)
-            features_shape = (*features_shape[:-1], config.feature_units)
+            features_shape = (*features_shape[:-1], config.feature_dim)
         for layer in (self.initial_hidden, self.initial_cell):
             layer.build((None, features_shape[-1]))
-        hidden_shape = (None, config.hidden_units)
+        hidden_shape = (None, config.hidden_dim)
         if not self.reader.built:
             self.reader.build(features_shape, hidden_shape)
-        context_units = self.reader.context_units(features_shape[-1], config.hidden_units)
-        self.input_gates.build((None, config.embedding_units))
-        self.context_gates.build((None, context_units))
+        context_dim = self.reader.context_dim(features_shape[-1], config.hidden_dim)
+        self.input_gates.build((None, config.embedding_dim))
+        self.context_gates.build((None, context_dim))
         self.hidden_gates.build(hidden_shape)
         self.hidden_output.build(hidden_shape)
-        self.context_output.build((None, context_units))
-        self.logits.build((None, config.embedding_units))
+        self.context_output.build((None, context_dim))
+        self.logits.build((None, config.embedding_dim))
 
     def call(self, features, tokens, training=None):
         captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
         memory, (hidden, cell) = self.start(features, length, training=training)
         hidden, cell = ops.repeat(hidden, captions, axis=0), ops.repeat(cell, captions, axis=0)
         embedded = self.dropout(self.embedding(tokens), training=training)
-        embedded = ops.reshape(embedded, (-1, length, self.config.embedding_units))
+        embedded = ops.reshape(embedded, (-1, length, self.config.embedding_dim))
         gates = ops.swapaxes(self.input_gates(embedded), 0, 1)
         draws = self.reader.draws(memory, captions, length) if training else None
         step = functools.partial(self._recur, memory)
@@ -134,6 +141,14 @@ class CaptionDecoder(keras.layers.Layer):
             ops.reshape(weights, (*grouped, weights.shape[-1])),
             *(ops.reshape(one, grouped) for one in locations),
         )
+
+    def compute_output_shape(self, features_shape, tokens_shape):
+        weights = (*tokens_shape, features_shape[1])
+        return (*tokens_shape, self.config.vocabulary_size), weights
+
+    def compute_output_spec(self, features, tokens, training=None):
+        """Logits, weights and locations, if there are any; float32 in any precision."""
+        return keras.Operation.compute_output_spec(self, features, tokens, training=training)
 
     def start(self, context, length, training=None):
         """Memory and first state of each picture.

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
+from keras_attn.layers.attention_layer import carry_mask
 from keras_attn.models.caption_decoder import CaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
@@ -32,8 +33,8 @@ class Captioner(EncoderDecoder):
         batch: dict with TOKENS (B, C, T) and IMAGE (B, height, width, 3) or FEATURES (B, S, D).
 
     Returns:
-        dict: LOGITS float32 (B, C, T, V) and WEIGHTS float32 (B, C, T, S); where the reader
-        samples locations, in training, LOCATIONS int32 (B, C, T).
+        dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
+        (B, C, T, S); where the reader samples locations, in training, LOCATIONS int32 (B, C, T).
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
     does not depend on the grid.
@@ -68,17 +69,24 @@ class Captioner(EncoderDecoder):
     def call(self, batch, training=None):
         tokens = batch[TOKENS]
         features = self._features(batch, training)
-        outputs = self.decoder(features, tokens, training=training)
-        return dict(zip((LOGITS, WEIGHTS, LOCATIONS), outputs))
+        logits, *others = self.decoder(features, tokens, training=training)
+        logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
+        return dict(zip((LOGITS, WEIGHTS, LOCATIONS), (logits, *others)))
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of the logits, and what the weights add."""
-        loss = super().compute_loss(x, y, y_pred, sample_weight, training)
+    def input_signature(self):
+        """See `BaseModel`."""
+        image = keras.InputSpec(dtype="uint8", shape=(None, *self.image_size, 3))
+        return {IMAGE: image, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None, None))}
+
+    def added_loss(self, x, y, y_pred):
+        """What the attention weights add to the compiled loss, and sampled locations."""
+        added = None
         if self.attention_penalty:
-            loss = loss + self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
+            added = self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
         if LOCATIONS in y_pred:
-            loss = loss + self._sampling_loss(y, y_pred)
-        return loss
+            sampled = self._sampling_loss(y, y_pred)
+            added = sampled if added is None else added + sampled
+        return added
 
     def encode(self, images, training=None):
         """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""

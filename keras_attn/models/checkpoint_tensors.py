@@ -26,8 +26,8 @@ class PlannedTensor(NamedTuple):
 
 
 def vector(name, part, units):
-    """Plans a vector that is kept as it is; part None drops it."""
-    return PlannedTensor(name, (units,), lambda array: {part: array} if part else {})
+    """Plans a vector that is kept as it is."""
+    return PlannedTensor(name, (units,), lambda array: {part: array})
 
 
 def torch_kernel(name, part, inputs, outputs):
@@ -49,7 +49,7 @@ def torch_norm(name, part, units):
 
 def torch_patches(name, config):
     """Plans weight and bias of torch's convolution of patches."""
-    size, units = config.patch_size, config.model_units
+    size, units = config.patch_size, config.hidden_dim
     yield PlannedTensor(
         f"{name}.weight",
         (units, 3, size, size),
@@ -61,7 +61,7 @@ def torch_patches(name, config):
 def positions(name, config, before):
     """Plans the table of positions (1, before + height · width, D), `before` 1 for a token's."""
     height, width = config.grid
-    units = config.model_units
+    units = config.hidden_dim
 
     def parts(array):
         found = {"positions": array[0, before:].reshape(height, width, units)}

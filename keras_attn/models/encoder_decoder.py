@@ -1,8 +1,7 @@
 """What models of an encoder and a step-by-step decoder have in common."""
 
-import keras
-
 from keras_attn.contracts import LOGITS
+from keras_attn.models.base_model import BaseModel
 
 
 class StepsOfDecoder:
@@ -25,16 +24,44 @@ class StepsOfDecoder:
         return self.decoder.reorder(state, parents)
 
 
-class EncoderDecoder(StepsOfDecoder, keras.Model):
+class EncoderDecoder(StepsOfDecoder, BaseModel):
     """Abstract: a `Stepper` that hands its steps to its `decoder`, which is one.
 
     Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`. What is
     compiled for LOGITS gets them alone; a dict of targets gets the outputs of the same keys.
     """
 
+    def generate(self, inputs, strategy, max_length=64, **options):
+        """Answers of the model by itself, token by token.
+
+        Args:
+            inputs: what `start` takes, B examples.
+            strategy: of `keras_attn.decoding`, such as `Greedy()` or `Beam(4)`.
+            max_length: int ≥ 1. Most tokens of an answer, its end included.
+            **options: of `keras_attn.decoding.decode`.
+
+        Returns:
+            `DecodeResult`. An answer without END_ID was cut off at max_length.
+
+        Raises:
+            ValueError: no strategy; what `decode` refuses.
+        """
+        if not hasattr(strategy, "run"):
+            raise ValueError(
+                "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
+                f"Received: {strategy!r}"
+            )
+        return strategy.run(self, inputs, max_length, **options)
+
+    def added_loss(self, x, y, y_pred):
+        """What is added to the compiled loss; None is nothing."""
+        return None
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of what there are targets for."""
-        return super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
+        """The compiled loss of what there are targets for, and `added_loss`."""
+        loss = super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
+        added = self.added_loss(x, y, y_pred)
+        return loss if added is None else loss + added
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """The compiled metrics of what there are targets for."""

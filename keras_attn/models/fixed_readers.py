@@ -14,9 +14,9 @@ class MeanReader(keras.layers.Layer):
     def build(self, features_shape, hidden_shape):
         self.locations = features_shape[1]
 
-    def context_units(self, feature_units, hidden_units):
+    def context_dim(self, feature_dim, hidden_dim):
         """Width of the context vector."""
-        return feature_units
+        return feature_dim
 
     def start(self, features, hidden):
         """Memory of one picture: the mean feature, float (B, D)."""
@@ -44,9 +44,9 @@ class BottleneckReader(keras.layers.Layer):
     def build(self, features_shape, hidden_shape):
         self.locations = features_shape[1]
 
-    def context_units(self, feature_units, hidden_units):
+    def context_dim(self, feature_dim, hidden_dim):
         """Width of the context vector."""
-        return hidden_units
+        return hidden_dim
 
     def start(self, features, hidden):
         """Memory of one picture: h₀, float (B, H)."""

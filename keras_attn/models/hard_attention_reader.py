@@ -123,7 +123,7 @@ class HardAttentionReader(AttentionReader):
         mean = sum_over_replicas(global_mean(log_likelihood, sampled))
         some = sum_over_replicas(ops.sum(sampled)) > 0
         moved = self.baseline_decay * self.baseline + (1.0 - self.baseline_decay) * mean
-        self.baseline.assign(ops.where(some, moved, self.baseline))
+        self.baseline.assign(ops.where(some, moved, ops.convert_to_tensor(self.baseline)))
 
     def get_config(self):
         names = ("expectation_share", "reward_weight", "entropy_weight", "baseline_decay", "seed")

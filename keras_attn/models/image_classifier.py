@@ -4,17 +4,18 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.base_model import BaseModel, picture_signature
 from keras_attn.models.vision_transformer import VisionTransformer
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ImageClassifier(keras.Model):
+class ImageClassifier(BaseModel):
     """A picture encoder and a linear head; `compile` and `fit` train both.
 
     Args:
         encoder: `VisionTransformer`, whose pooled vector the head reads, or any layer from images
             to a grid (B, grid height, grid width, D), whose mean it reads.
-        classes: int > 0.
+        num_classes: int > 0.
         kernel_initializer: Keras initializer of the head's kernel; zeros as in the paper's program.
 
     Call arguments:
@@ -22,10 +23,10 @@ class ImageClassifier(keras.Model):
         training: bool.
 
     Returns:
-        logits: float32 (B, classes).
+        logits: float32 (B, num_classes).
 
     Raises:
-        ValueError: classes < 1.
+        ValueError: num_classes < 1.
 
     Example:
         >>> from keras_attn.models import SmallConvEncoder
@@ -36,13 +37,13 @@ class ImageClassifier(keras.Model):
     Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.2.
     """
 
-    def __init__(self, encoder, classes, kernel_initializer="zeros", **kwargs):
+    def __init__(self, encoder, num_classes, kernel_initializer="zeros", **kwargs):
         super().__init__(**kwargs)
-        check_width("classes", classes)
-        self.encoder, self.classes = encoder, classes
+        check_width("num_classes", num_classes)
+        self.encoder, self.num_classes = encoder, num_classes
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.head = keras.layers.Dense(
-            classes, kernel_initializer=self.kernel_initializer, name="head", dtype="float32"
+            num_classes, kernel_initializer=self.kernel_initializer, name="head", dtype="float32"
         )
 
     def build(self, images_shape):
@@ -50,8 +51,12 @@ class ImageClassifier(keras.Model):
             self.encoder.build(images_shape)
         units = self.encoder.compute_output_shape(images_shape)[-1]
         if isinstance(self.encoder, VisionTransformer):
-            units = self.encoder.config.pooled_units
+            units = self.encoder.config.pooled_dim
         self.head.build((None, units))
+
+    def input_signature(self):
+        """See `BaseModel`: the sizes of the pictures that the model was built for."""
+        return picture_signature(self)
 
     def call(self, images, training=None):
         if isinstance(self.encoder, VisionTransformer):
@@ -67,19 +72,19 @@ class ImageClassifier(keras.Model):
             training: bool.
 
         Returns:
-            logits: float32 (B, classes).
+            logits: float32 (B, num_classes).
             weights: see `VisionTransformer.pool`.
         """
         vector, weights = self.encoder.pool(images, training=training)
         return self.head(vector), weights
 
     def compute_output_shape(self, images_shape):
-        return (images_shape[0], self.classes)
+        return (images_shape[0], self.num_classes)
 
     def get_config(self):
         config = {
             "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "classes": self.classes,
+            "num_classes": self.num_classes,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
         return {**super().get_config(), **config}

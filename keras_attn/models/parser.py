@@ -8,6 +8,7 @@ from keras import ops
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer import TransformerWeights
 from keras_attn.models.transformer_config import TransformerConfig
@@ -22,8 +23,9 @@ class Parser(EncoderDecoder):
     The encoder reads a vector for each word: Σ E[piece] / √pieces.
 
     Args:
-        config: `TransformerConfig`. Its target vocabulary is that of the symbols; with the symbol
-            of a word as `counted_token`, the decoder's inputs say which word is next.
+        config: `TransformerConfig`, or its fields as keywords. Its target vocabulary is that of
+            the symbols; with the symbol of a word as `counted_token`, the decoder's inputs say
+            which word is next.
         tags: int ≥ 1. Tags, special ids included.
 
     Call arguments:
@@ -49,20 +51,21 @@ class Parser(EncoderDecoder):
     may be told the next word (`NextSource`).
     """
 
-    def __init__(self, config, tags, **kwargs):
+    def __init__(self, config=None, tags=None, **kwargs):
+        config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         check_width("tags", tags)
         self.config, self.tags = config, tags
         policy = self.dtype_policy
         self.source_embedding = ScaledEmbedding(
-            config.vocabulary_size, config.model_units, name="source_embedding", dtype=policy
+            config.vocabulary_size, config.hidden_dim, name="source_embedding", dtype=policy
         )
         self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
         self.decoder = TransformerDecoder(config, name="decoder", dtype=policy)
         self.tagger = keras.layers.Dense(tags, name="tagger", dtype=policy)
 
     def build(self, input_shape=None):
-        shape = (None, None, self.config.model_units)
+        shape = (None, None, self.config.hidden_dim)
         for layer in (self.source_embedding, self.encoder, self.tagger):
             if not layer.built:
                 layer.build(shape)
@@ -74,6 +77,11 @@ class Parser(EncoderDecoder):
         weights = self.decoder.average(weights.cross)
         return {LOGITS: logits, TAG_LOGITS: self.tag_logits(keys), WEIGHTS: weights}
 
+    def input_signature(self):
+        """See `BaseModel`."""
+        source = keras.InputSpec(dtype="int32", shape=(None, None, None))
+        return {SOURCE: source, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None))}
+
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[2]
@@ -84,10 +92,12 @@ class Parser(EncoderDecoder):
         real = ops.cast(ops.not_equal(source, PAD_ID), self.compute_dtype)
         count = ops.sum(real, axis=-1, keepdims=True)
         words = ops.sum(self.source_embedding(source) * real[..., None], axis=-2)
-        keys_mask = count[..., 0] > 0
+        mask = count[..., 0] > 0
         inputs = words / ops.sqrt(ops.maximum(count, 1))
-        keys, weights = self.encoder(inputs, keys_mask=keys_mask, training=training)
-        return keys, keys_mask, weights
+        keys, weights = self.encoder(
+            inputs, mask=mask, return_attention_scores=True, training=training
+        )
+        return keys, mask, weights
 
     def tag_logits(self, keys):
         """The encoder's output (B, S, D) to float32 (B, S, tags)."""
@@ -95,13 +105,17 @@ class Parser(EncoderDecoder):
 
     def start(self, context, length):
         """Stepper: memory and state from a dict with SOURCE int32 (B, S, P)."""
-        keys, keys_mask, _ = self.encode(context[SOURCE], training=False)
-        return self.decoder.start((keys, keys_mask), length)
+        keys, mask, _ = self.encode(context[SOURCE], training=False)
+        return self.decoder.start((keys, mask), length)
 
     def _run(self, batch, training):
-        keys, keys_mask, encoder = self.encode(batch[SOURCE], training)
+        keys, mask, encoder = self.encode(batch[SOURCE], training)
         logits, decoder, cross = self.decoder(
-            batch[TOKENS], keys, keys_mask=keys_mask, training=training
+            batch[TOKENS],
+            keys,
+            value_mask=mask,
+            return_attention_scores=True,
+            training=training,
         )
         return keys, logits, TransformerWeights(encoder, decoder, cross)
 

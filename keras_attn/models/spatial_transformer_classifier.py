@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
+from keras_attn.models.base_model import BaseModel, picture_signature
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)
@@ -12,7 +13,7 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SpatialTransformerClassifier(keras.Model):
+class SpatialTransformerClassifier(BaseModel):
     """Spatial transformers in series, then a CNN: each reads what the one before it read.
 
     Args:
@@ -20,7 +21,7 @@ class SpatialTransformerClassifier(keras.Model):
             `return_grid=True` and `align_corners=False`; none for the CNN alone.
         encoder: Keras layer or model, from the pictures that the last one read to features (B, …),
             which are flattened.
-        classes: int > 0.
+        num_classes: int > 0.
         dropout: float, 0 to 1, of the features.
         grayscale: bool. Whether the transformers and the encoder see the luminance alone, C = 1,
             instead of RGB.
@@ -30,10 +31,10 @@ class SpatialTransformerClassifier(keras.Model):
         training: bool.
 
     Returns:
-        logits: float32 (B, classes).
+        logits: float32 (B, num_classes).
 
     Raises:
-        ValueError: something else among the transformers; classes < 1.
+        ValueError: something else among the transformers; num_classes < 1.
 
     Example:
         >>> from keras_attn.layers import Affine, SpatialTransformer
@@ -42,7 +43,7 @@ class SpatialTransformerClassifier(keras.Model):
         >>> first = SpatialTransformer(look(), Affine(), (5, 7), return_grid=True)
         >>> second = SpatialTransformer(look(), Affine(), (3, 5), return_grid=True)
         >>> encoder = keras.layers.Conv2D(2, 3)
-        >>> model = SpatialTransformerClassifier([first, second], encoder, classes=3)
+        >>> model = SpatialTransformerClassifier([first, second], encoder, num_classes=3)
         >>> logits, read = model.transformed(ops.zeros((2, 13, 11, 3)))
         >>> tuple(logits.shape), [tuple(one.images.shape) for one in read]
         ((2, 3), [(2, 5, 7, 3), (2, 3, 5, 3)])
@@ -50,17 +51,17 @@ class SpatialTransformerClassifier(keras.Model):
     Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4 and 4.1.
     """
 
-    def __init__(self, transformers, encoder, classes, dropout=0.0, grayscale=False, **kwargs):
+    def __init__(self, transformers, encoder, num_classes, dropout=0.0, grayscale=False, **kwargs):
         super().__init__(**kwargs)
-        check_width("classes", classes)
+        check_width("num_classes", num_classes)
         for one in transformers:
             if not isinstance(one, SpatialTransformer) or _settings(one) != SETTINGS:
                 raise ValueError(f"Expected SpatialTransformers with {SETTINGS}. Received: {one!r}")
         self.transformers, self.encoder = list(transformers), encoder
-        self.classes, self.dropout, self.grayscale = classes, dropout, bool(grayscale)
+        self.num_classes, self.dropout, self.grayscale = num_classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
         self.drop = keras.layers.Dropout(dropout, name="drop")
-        self.head = keras.layers.Dense(classes, name="head", dtype="float32")
+        self.head = keras.layers.Dense(num_classes, name="head", dtype="float32")
 
     def build(self, images_shape):
         shape = (*images_shape[:3], 1 if self.grayscale else images_shape[3])
@@ -71,6 +72,10 @@ class SpatialTransformerClassifier(keras.Model):
         if not self.encoder.built:
             self.encoder.build(shape)
         self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
+
+    def input_signature(self):
+        """See `BaseModel`: the sizes of the pictures that the model was built for."""
+        return picture_signature(self)
 
     def call(self, images, training=None):
         return self.transformed(images, training=training)[0]
@@ -83,7 +88,7 @@ class SpatialTransformerClassifier(keras.Model):
             training: bool.
 
         Returns:
-            logits: float32 (B, classes).
+            logits: float32 (B, num_classes).
             read: list of `Transformed`, one for each transformer.
         """
         pixels = ops.cast(images, "float32") / 255.0
@@ -98,13 +103,13 @@ class SpatialTransformerClassifier(keras.Model):
         return self.head(self.drop(features, training=training)), read
 
     def compute_output_shape(self, images_shape):
-        return (images_shape[0], self.classes)
+        return (images_shape[0], self.num_classes)
 
     def get_config(self):
         config = {
             "transformers": [keras.saving.serialize_keras_object(one) for one in self.transformers],
             "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "classes": self.classes,
+            "num_classes": self.num_classes,
             "dropout": self.dropout,
             "grayscale": self.grayscale,
         }

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer_config import ALL, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
@@ -33,7 +34,7 @@ class Transformer(EncoderDecoder):
     """Sentences to sentences. It is a `Stepper`; see `TransformerDecoder`.
 
     Args:
-        config: `TransformerConfig`.
+        config: `TransformerConfig`, or its fields as keywords.
         weights_layer: int, −N to N − 1. The decoder layer whose attention to the source, averaged
             over its heads, is WEIGHTS and what `step` returns.
 
@@ -41,10 +42,12 @@ class Transformer(EncoderDecoder):
         batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
 
     Returns:
-        dict: LOGITS float32 (B, T, V) and WEIGHTS float32 (B, T, S).
+        dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
+        (B, T, S).
 
     Example:
-        >>> model = Transformer(TransformerConfig(13, None, 1, 6, 7, 2, 3, 5))
+        >>> sizes = {"num_layers": 1, "num_heads": 2, "key_dim": 3, "value_dim": 3}
+        >>> model = Transformer(vocabulary_size=13, hidden_dim=6, intermediate_dim=7, **sizes)
         >>> batch = {"source": ops.ones((2, 11), "int32"), "tokens": ops.ones((2, 3), "int32")}
         >>> tuple(model(batch)["logits"].shape)
         (2, 3, 13)
@@ -52,20 +55,21 @@ class Transformer(EncoderDecoder):
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
 
-    def __init__(self, config, weights_layer=-1, **kwargs):
+    def __init__(self, config=None, weights_layer=-1, **kwargs):
+        config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         self.config = config
         policy = self.dtype_policy
         self.source_embedding = None
         if config.tied != ALL:
             self.source_embedding = ScaledEmbedding(
-                config.vocabulary_size, config.model_units, name="source_embedding", dtype=policy
+                config.vocabulary_size, config.hidden_dim, name="source_embedding", dtype=policy
             )
         self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
         self.decoder = TransformerDecoder(config, weights_layer, name="decoder", dtype=policy)
 
     def build(self, input_shape=None):
-        shape = (None, None, self.config.model_units)
+        shape = (None, None, self.config.hidden_dim)
         if self.source_embedding is not None and not self.source_embedding.built:
             self.source_embedding.build()
         if not self.encoder.built:
@@ -77,6 +81,11 @@ class Transformer(EncoderDecoder):
         logits, weights = self._run(batch, training)
         return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
 
+    def input_signature(self):
+        """See `BaseModel`."""
+        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
+        return {SOURCE: tokens, TOKENS: tokens}
+
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]
@@ -84,10 +93,12 @@ class Transformer(EncoderDecoder):
     def encode(self, source, training=None):
         """int32 (B, S) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
-        keys_mask = ops.not_equal(source, PAD_ID)
+        mask = ops.not_equal(source, PAD_ID)
         embedding = self.source_embedding or self.decoder.embedding
-        keys, weights = self.encoder(embedding(source), keys_mask=keys_mask, training=training)
-        return keys, keys_mask, weights
+        keys, weights = self.encoder(
+            embedding(source), mask=mask, return_attention_scores=True, training=training
+        )
+        return keys, mask, weights
 
     def start(self, context, length):
         """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
@@ -95,9 +106,13 @@ class Transformer(EncoderDecoder):
         return self.decoder.start(self.encode(source, training=False)[:2], length)
 
     def _run(self, batch, training):
-        keys, keys_mask, encoder = self.encode(batch[SOURCE], training)
+        value, mask, encoder = self.encode(batch[SOURCE], training)
         logits, decoder, cross = self.decoder(
-            batch[TOKENS], keys, keys_mask=keys_mask, training=training
+            batch[TOKENS],
+            value,
+            value_mask=mask,
+            return_attention_scores=True,
+            training=training,
         )
         return logits, TransformerWeights(encoder, decoder, cross)
 

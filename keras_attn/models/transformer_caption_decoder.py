@@ -5,7 +5,9 @@ from dataclasses import asdict, replace
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import StepsOfDecoder
 from keras_attn.models.transformer_config import LEARNED, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
@@ -13,7 +15,7 @@ from keras_attn.models.transformer_encoder import TransformerEncoder
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
+class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer):
     """A Transformer's encoder over the places of a picture, and its decoder over the caption.
 
         keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector a place
@@ -24,8 +26,9 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
     is the features.
 
     Args:
-        config: `TransformerConfig` of one vocabulary, that of the captions.
-        encoder_layers: int ≥ 0. Layers of the encoder; their sizes are those of `config`.
+        config: `TransformerConfig`, or its fields as keywords, of one vocabulary, that of the
+            captions.
+        num_encoder_layers: int ≥ 0. Layers of the encoder; their sizes are those of `config`.
         weights_layer: int, −N to N − 1. The decoder layer whose attention to the picture, averaged
             over its heads, is returned.
 
@@ -38,11 +41,11 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
         weights: float32 (B, C, T, S).
 
     Raises:
-        ValueError: encoder_layers < 0; weights_layer outside −N..N − 1.
+        ValueError: num_encoder_layers < 0; weights_layer outside −N..N − 1.
 
     Example:
         >>> sizes = TransformerConfig(13, None, 1, 6, 7, 2, 3, 3, tied="decoder")
-        >>> decoder = TransformerCaptionDecoder(sizes, encoder_layers=1)
+        >>> decoder = TransformerCaptionDecoder(sizes, num_encoder_layers=1)
         >>> logits, weights = decoder(ops.ones((2, 11, 5)), ops.ones((2, 3, 7), "int32"))
         >>> tuple(logits.shape), tuple(weights.shape)
         ((2, 3, 7, 13), (2, 3, 7, 11))
@@ -51,28 +54,29 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
     arXiv:1502.03044. Differs: places have learned positions, and words those of `config`.
     """
 
-    def __init__(self, config, encoder_layers=0, weights_layer=-1, **kwargs):
+    def __init__(self, config=None, num_encoder_layers=0, weights_layer=-1, **kwargs):
+        config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
-        if encoder_layers:
-            check_width("encoder_layers", encoder_layers)
-        self.config, self.encoder_layers = config, encoder_layers
+        if num_encoder_layers:
+            check_width("num_encoder_layers", num_encoder_layers)
+        self.config, self.num_encoder_layers = config, num_encoder_layers
         policy = self.dtype_policy
         self.feature_projection = None
-        if encoder_layers:
+        if num_encoder_layers:
             self.feature_projection = keras.layers.Dense(
-                config.model_units, name="feature_projection", dtype=policy
+                config.hidden_dim, name="feature_projection", dtype=policy
             )
         self.encoder = None
         self.decoder = TransformerDecoder(config, weights_layer, name="decoder", dtype=policy)
 
     def build(self, features_shape, tokens_shape=None):
         units = features_shape[-1]
-        if self.encoder_layers:
+        if self.num_encoder_layers:
             self.feature_projection.build(features_shape)
-            places = {"positions": LEARNED, "max_length": features_shape[1]}
-            sizes = replace(self.config, layers=self.encoder_layers, **places)
+            places = {"positions": LEARNED, "max_sequence_length": features_shape[1]}
+            sizes = replace(self.config, num_layers=self.num_encoder_layers, **places)
             self.encoder = TransformerEncoder(sizes, name="encoder", dtype=self.dtype_policy)
-            units = self.config.model_units
+            units = self.config.hidden_dim
             self.encoder.build((None, None, units))
         self.decoder.build((None, None), (None, None, units))
 
@@ -85,6 +89,14 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
             ops.reshape(weights, (*grouped, weights.shape[-1])),
         )
 
+    def compute_output_shape(self, features_shape, tokens_shape):
+        weights = (*tokens_shape, features_shape[1])
+        return (*tokens_shape, self.config.target_size), weights
+
+    def compute_output_spec(self, features, tokens, training=None):
+        """Logits and weights, float32 in any precision."""
+        return keras.Operation.compute_output_spec(self, features, tokens, training=training)
+
     def cross_weights(self, features, tokens):
         """Where every layer and head looks, without dropout: float32 (B, C, N, H, T, S)."""
         weights = ops.stack(self._read(features, tokens, training=False)[1], axis=1)
@@ -94,7 +106,9 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
         """Logits (B·C, T, V), and attention to the places by layer, (B·C, H, T, S) each."""
         captions, count, length = ops.shape(tokens)
         rows = ops.reshape(tokens, (captions * count, length))
-        logits, _, cross = self.decoder(rows, self.keys(features, training), training=training)
+        logits, _, cross = self.decoder(
+            rows, self.keys(features, training), return_attention_scores=True, training=training
+        )
         return logits, cross
 
     def keys(self, features, training=None):
@@ -102,7 +116,7 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
         features = ops.cast(features, self.compute_dtype)
         if self.encoder is None:
             return features
-        return self.encoder(self.feature_projection(features), training=training)[0]
+        return self.encoder(self.feature_projection(features), training=training)
 
     def start(self, context, length):
         """Memory and first state of each picture, from features (B, S, D); see `Stepper`."""
@@ -113,7 +127,7 @@ class TransformerCaptionDecoder(StepsOfDecoder, keras.layers.Layer):
     def get_config(self):
         config = {
             "config": asdict(self.config),
-            "encoder_layers": self.encoder_layers,
+            "num_encoder_layers": self.num_encoder_layers,
             "weights_layer": self.decoder.weights_layer,
         }
         return {**super().get_config(), **config}

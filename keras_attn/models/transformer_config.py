@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from keras_attn.layers.residual import POST, PRE
+from keras_attn.former_names import FormerNames
+from keras_attn.layers.residual import check_normalize_first
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_choice
 
@@ -12,25 +13,26 @@ NOTHING, DECODER, ALL = "none", "decoder", "all"
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(FormerNames):
     """Sizes and choices of a `Transformer`; the defaults are the paper's base model.
 
     Attributes:
         vocabulary_size: int. V of the source, and of the target where that has none of its own.
         target_vocabulary_size: int or None. V of the target; None is one vocabulary for both.
-        layers: int. N, of the encoder and of the decoder.
-        model_units: int. D, d_model.
-        hidden_units: int. d_ff.
-        heads: int. H.
-        key_units: int. d_k of a head.
-        value_units: int. d_v of a head.
+        num_layers: int. N, of the encoder and of the decoder.
+        hidden_dim: int. D, d_model.
+        intermediate_dim: int. d_ff.
+        num_heads: int. H.
+        key_dim: int. d_k of a head.
+        value_dim: int. d_v of a head.
         dropout: probability. On sublayers' outputs and on embeddings with positions.
-        weight_dropout: probability. On attention weights.
-        norm: "post", LN(x + f(x)), or "pre", x + f(LN(x)) with one more norm on each stack.
+        attention_dropout: probability. On attention weights.
+        normalize_first: bool. False is LN(x + f(x)), as in the paper; True is x + f(LN(x)), with
+            one more normalization on each stack.
         positions: "sinusoidal" or "learned".
-        max_length: int. Tokens that learned positions reach; sinusoids have no end.
+        max_sequence_length: int. Tokens that learned positions reach; sinusoids have no end.
         tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
-        attention_bias: bool. Whether the attention's projections have a bias.
+        use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalizations.
         counted_token: int or None. A target token that stands for one step of the source each: the
             decoder's inputs then have a function of the step that is next, see `NextSource`.
@@ -42,33 +44,33 @@ class TransformerConfig:
 
     vocabulary_size: int
     target_vocabulary_size: int | None = None
-    layers: int = 6
-    model_units: int = 512
-    hidden_units: int = 2048
-    heads: int = 8
-    key_units: int = 64
-    value_units: int = 64
+    num_layers: int = 6
+    hidden_dim: int = 512
+    intermediate_dim: int = 2048
+    num_heads: int = 8
+    key_dim: int = 64
+    value_dim: int = 64
     dropout: float = 0.1
-    weight_dropout: float = 0.0
-    norm: str = POST
+    attention_dropout: float = 0.0
+    normalize_first: bool = False
     positions: str = SINUSOIDAL
-    max_length: int = 1024
+    max_sequence_length: int = 1024
     tied: str = ALL
-    attention_bias: bool = False
+    use_bias: bool = False
     epsilon: float = 1e-6
     counted_token: int | None = None
 
     def __post_init__(self):
-        sizes = ("vocabulary_size", "layers", "model_units", "hidden_units", "heads")
-        for name in (*sizes, "key_units", "value_units", "max_length"):
+        sizes = ("vocabulary_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads")
+        for name in (*sizes, "key_dim", "value_dim", "max_sequence_length"):
             check_width(name, getattr(self, name))
         if self.target_vocabulary_size is not None:
             check_width("target_vocabulary_size", self.target_vocabulary_size)
         choices = {
-            "norm": (POST, PRE),
             "positions": (SINUSOIDAL, LEARNED),
             "tied": (NOTHING, DECODER, ALL),
         }
+        check_normalize_first(self.normalize_first)
         for name, known in choices.items():
             check_choice(name, getattr(self, name), known)
         if self.tied == ALL and self.target_size != self.vocabulary_size:
@@ -92,31 +94,31 @@ class TransformerConfig:
     def block(self):
         """Arguments of an encoder's or a decoder's block."""
         return {
-            "heads": self.heads,
-            "key_units": self.key_units,
-            "value_units": self.value_units,
-            "hidden_units": self.hidden_units,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
+            "intermediate_dim": self.intermediate_dim,
             "dropout": self.dropout,
-            "weight_dropout": self.weight_dropout,
-            "norm": self.norm,
-            "use_bias": self.attention_bias,
+            "attention_dropout": self.attention_dropout,
+            "normalize_first": self.normalize_first,
+            "use_bias": self.use_bias,
             "epsilon": self.epsilon,
         }
 
     def count_parameters(self):
         """How many numbers the model learns, without building it."""
-        units = self.model_units
-        keys, values = self.heads * self.key_units, self.heads * self.value_units
+        units = self.hidden_dim
+        keys, values = self.num_heads * self.key_dim, self.num_heads * self.value_dim
         attention = 2 * units * (keys + values)
-        if self.attention_bias:
-            attention += keys + values + units
-        feed_forward = 2 * units * self.hidden_units + self.hidden_units + units
+        if self.use_bias:
+            attention += 2 * keys + values + units
+        feed_forward = 2 * units * self.intermediate_dim + self.intermediate_dim + units
         norm = 2 * units
-        encoder = self.layers * (attention + feed_forward + 2 * norm)
-        decoder = self.layers * (2 * attention + feed_forward + 3 * norm)
-        stacks = encoder + decoder + (2 * norm if self.norm == PRE else 0)
+        encoder = self.num_layers * (attention + feed_forward + 2 * norm)
+        decoder = self.num_layers * (2 * attention + feed_forward + 3 * norm)
+        stacks = encoder + decoder + (2 * norm if self.normalize_first else 0)
         if self.positions == LEARNED:
-            stacks += 2 * self.max_length * units
+            stacks += 2 * self.max_sequence_length * units
         tables = {
             ALL: self.target_size,
             DECODER: self.vocabulary_size + self.target_size,
@@ -152,25 +154,25 @@ def _preset(millions, label_smoothing=0.1, **sizes):
 
 PRESETS = {
     "base": _preset(65),
-    "heads_1": _preset(65, heads=1, key_units=512, value_units=512),
-    "heads_4": _preset(65, heads=4, key_units=128, value_units=128),
-    "heads_16": _preset(65, heads=16, key_units=32, value_units=32),
-    "heads_32": _preset(65, heads=32, key_units=16, value_units=16),
-    "key_units_16": _preset(58, key_units=16),
-    "key_units_32": _preset(60, key_units=32),
-    "layers_2": _preset(36, layers=2),
-    "layers_4": _preset(50, layers=4),
-    "layers_8": _preset(80, layers=8),
-    "model_units_256": _preset(28, model_units=256, key_units=32, value_units=32),
-    "model_units_1024": _preset(168, model_units=1024, key_units=128, value_units=128),
-    "hidden_units_1024": _preset(53, hidden_units=1024),
-    "hidden_units_4096": _preset(90, hidden_units=4096),
+    "num_heads_1": _preset(65, num_heads=1, key_dim=512, value_dim=512),
+    "num_heads_4": _preset(65, num_heads=4, key_dim=128, value_dim=128),
+    "num_heads_16": _preset(65, num_heads=16, key_dim=32, value_dim=32),
+    "num_heads_32": _preset(65, num_heads=32, key_dim=16, value_dim=16),
+    "key_dim_16": _preset(58, key_dim=16),
+    "key_dim_32": _preset(60, key_dim=32),
+    "num_layers_2": _preset(36, num_layers=2),
+    "num_layers_4": _preset(50, num_layers=4),
+    "num_layers_8": _preset(80, num_layers=8),
+    "hidden_dim_256": _preset(28, hidden_dim=256, key_dim=32, value_dim=32),
+    "hidden_dim_1024": _preset(168, hidden_dim=1024, key_dim=128, value_dim=128),
+    "intermediate_dim_1024": _preset(53, intermediate_dim=1024),
+    "intermediate_dim_4096": _preset(90, intermediate_dim=4096),
     "dropout_0.0": _preset(65, dropout=0.0),
     "dropout_0.2": _preset(65, dropout=0.2),
     "label_smoothing_0.0": _preset(65, label_smoothing=0.0),
     "label_smoothing_0.2": _preset(65, label_smoothing=0.2),
     "learned_positions": _preset(65, positions=LEARNED),
-    "big": _preset(213, model_units=1024, hidden_units=4096, heads=16, dropout=0.3),
+    "big": _preset(213, hidden_dim=1024, intermediate_dim=4096, num_heads=16, dropout=0.3),
 }
 """The models of the paper's Table 3 by name: base, rows A to E, big. Where the paper's column of
 parameters is empty, it is the base model's."""

@@ -7,9 +7,11 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
+from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
+from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
 from keras_attn.models.transformer_encoder import make_ends
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
@@ -20,14 +22,14 @@ class TransformerMemory(NamedTuple):
     """What every step reads: of each example, and the weights, cast once.
 
     Attributes:
-        keys_mask: bool (B, S).
+        key_mask: bool (B, S).
         sources: compute dtype (B, S, D), of `NextSource`; (B, 0) without one.
         blocks: tuple of `BlockMemory`, by layer.
         embedding: compute dtype (V, D); no batch axis.
         output: compute dtype (D, V); no batch axis.
     """
 
-    keys_mask: Any
+    key_mask: Any
     sources: Any
     blocks: Any
     embedding: Any
@@ -51,27 +53,30 @@ class TransformerState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerDecoder(keras.layers.Layer):
+class TransformerDecoder(AttentionLayer):
     """Embedding, positions, dropout, N decoder blocks, and logits.
 
-    It is a `Stepper` over keys of any kind: `start((keys, keys_mask), length)` and so on. Caches
+    It is a `Stepper` over keys of any kind: `start((keys, key_mask), length)` and so on. Caches
     stay where they were written when hypotheses are reordered; see `ops.cached_attention`.
 
     Args:
-        config: `TransformerConfig`.
+        config: `TransformerConfig`, or its fields as keywords.
         weights_layer: int, −N to N − 1. The layer whose attention to the keys, averaged over its
             heads, `step` and `prefill` return.
 
     Call arguments:
         tokens: int32 (N, T), decoder input; padding only at its end. N = B·C: the C sequences of an
             example are neighbors.
-        keys: float (B, S, E). The encoder's output.
-        keys_mask: bool (B, S); True = attend.
+        value: float (B, S, E). The encoder's output.
+        value_mask: bool (B, S); True = attend. Filled in by Keras.
+        return_attention_scores: bool.
 
     Returns:
-        logits: float32 (N, T, V).
-        weights: tuple of float32 (N, H, T, T), by layer: self-attention.
-        cross_weights: tuple of float32 (N, H, T, S), by layer: attention to the keys.
+        logits: float32 (N, T, V), with the mask of the real tokens.
+        weights: with return_attention_scores, tuple of float32 (N, H, T, T), by layer:
+            self-attention.
+        cross_weights: with return_attention_scores, tuple of float32 (N, H, T, S), by layer:
+            attention to the value.
 
     Raises:
         ValueError: weights_layer outside −N..N − 1.
@@ -80,63 +85,77 @@ class TransformerDecoder(keras.layers.Layer):
     that makes the logits is taken in the compute dtype.
     """
 
-    def __init__(self, config, weights_layer=-1, **kwargs):
+    def __init__(self, config=None, weights_layer=-1, **kwargs):
+        config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
-        if not -config.layers <= weights_layer < config.layers:
+        if not -config.num_layers <= weights_layer < config.num_layers:
             raise ValueError(
-                f"Expected weights_layer in -{config.layers}..{config.layers - 1}. "
+                f"Expected weights_layer in -{config.num_layers}..{config.num_layers - 1}. "
                 f"Received: weights_layer={weights_layer}"
             )
         self.config, self.weights_layer = config, weights_layer
         policy = self.dtype_policy
         self.embedding = ScaledEmbedding(
-            config.target_size, config.model_units, name="embedding", dtype=policy
+            config.target_size, config.hidden_dim, name="embedding", dtype=policy
         )
         self.output_embedding = None
         if config.tied == NOTHING:
             self.output_embedding = ScaledEmbedding(
-                config.target_size, config.model_units, name="output_embedding", dtype=policy
+                config.target_size, config.hidden_dim, name="output_embedding", dtype=policy
             )
         self.positions, self.dropout, self.last_norm = make_ends(config, policy)
         self.next_source = None
         if config.counted_token is not None:
             self.next_source = NextSource(
-                config.counted_token, config.model_units, name="next_source", dtype=policy
+                config.counted_token, config.hidden_dim, name="next_source", dtype=policy
             )
         self.blocks = [
             TransformerDecoderBlock(**config.block, name=f"block_{n}", dtype=policy)
-            for n in range(config.layers)
+            for n in range(config.num_layers)
         ]
 
-    def build(self, tokens_shape, keys_shape):
-        shape = (None, None, self.config.model_units)
+    def build(self, tokens_shape, value_shape):
+        shape = (None, None, self.config.hidden_dim)
         for layer in filter(None, (self.embedding, self.output_embedding)):
             layer.build()
         for layer in filter(None, (self.positions, self.last_norm)):
             layer.build(shape)
         if self.next_source is not None:
-            self.next_source.build((None, None), keys_shape)
+            self.next_source.build((None, None), value_shape)
         for block in self.blocks:
-            block.build(shape, keys_shape)
+            block.build(shape, value_shape)
 
-    def call(self, tokens, keys, keys_mask=None, training=None):
+    def call(self, tokens, value, value_mask=None, return_attention_scores=False, training=None):
+        value_mask = sequence_mask(value, value_mask=value_mask)
         hidden = self.embedding(tokens)
         if self.next_source is not None:
-            hidden += self.next_source(tokens, keys)
+            hidden += self.next_source(tokens, value)
         hidden = self.dropout(self.positions(hidden), training=training)
         weights, cross_weights = [], []
         for block in self.blocks:
-            hidden, *both = block(hidden, keys, keys_mask=keys_mask, training=training)
+            hidden, *both = block(
+                hidden,
+                value,
+                value_mask=value_mask,
+                return_attention_scores=True,
+                training=training,
+            )
             weights.append(both[0])
             cross_weights.append(both[1])
         logits = self._logits(hidden, self._output_layer().output_kernel())
-        return logits, tuple(weights), tuple(cross_weights)
+        logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
+        if return_attention_scores:
+            return logits, tuple(weights), tuple(cross_weights)
+        return logits
+
+    def compute_output_shape(self, tokens_shape, value_shape):
+        return (*tokens_shape, self.config.target_size)
 
     def start(self, context, length):
         """Memory and first state of each example.
 
         Args:
-            context: (keys float (B, S, E), keys_mask bool (B, S)).
+            context: (keys float (B, S, E), key_mask bool (B, S)).
             length: int or int32 scalar. L, most tokens that will be consumed.
 
         Returns:
@@ -148,13 +167,13 @@ class TransformerDecoder(keras.layers.Layer):
         """
         if self.config.positions == LEARNED:
             self.positions.check_length(length)
-        keys, keys_mask = context
+        keys, key_mask = context
         keys, rows = ops.cast(keys, self.compute_dtype), ops.shape(keys)[0]
         sources = ops.zeros((rows, 0), self.compute_dtype)
         if self.next_source is not None:
             sources = self.next_source.dense(keys)
         memory = TransformerMemory(
-            ops.cast(keys_mask, "bool"),
+            ops.cast(key_mask, "bool"),
             sources,
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),
@@ -214,9 +233,9 @@ class TransformerDecoder(keras.layers.Layer):
 
     def _advance(self, tokens, memory, state, real=None):
         """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
-        steps, units = ops.shape(tokens)[1], self.config.model_units
+        steps, units = ops.shape(tokens)[1], self.config.hidden_dim
         time = state.time
-        coming = next_steps(state.ancestors, time, steps, self.config.heads, real)
+        coming = next_steps(state.ancestors, time, steps, self.config.num_heads, real)
         hidden = self.embedding.embed(tokens, memory.embedding)
         count = state.count
         if self.next_source is not None:
@@ -224,11 +243,11 @@ class TransformerDecoder(keras.layers.Layer):
             by_example = ops.reshape(counts, (-1, coming.width * steps))
             chosen = self.next_source.chosen(by_example, memory.sources)
             hidden, count = hidden + ops.reshape(chosen, ops.shape(hidden)), counts[:, -1]
-        hidden = self.positions(hidden, offset=time)
+        hidden = self.positions(hidden, start_index=time)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(
-                hidden, block_memory, memory.keys_mask, cache, coming
+                hidden, block_memory, memory.key_mask, cache, coming
             )
             caches.append(cache)
             weights.append(attended)
@@ -247,10 +266,6 @@ class TransformerDecoder(keras.layers.Layer):
         if self.last_norm is not None:
             hidden = self.last_norm(hidden)
         return self.embedding.logits(hidden, kernel)
-
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass masks explicitly where a later layer wants them."""
-        return None
 
     def get_config(self):
         config = {"config": asdict(self.config), "weights_layer": self.weights_layer}

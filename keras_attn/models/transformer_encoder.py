@@ -4,57 +4,78 @@ from dataclasses import asdict
 
 import keras
 
+from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.learned_positions import LearnedPositions
-from keras_attn.layers.residual import PRE
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
+from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer_config import LEARNED, TransformerConfig
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerEncoder(keras.layers.Layer):
-    """Positions, dropout, N encoder blocks and, pre-norm, a last normalization.
+class TransformerEncoder(AttentionLayer):
+    """Positions, dropout, N encoder blocks and, where they normalize first, a last normalization.
 
     Args:
-        config: `TransformerConfig`.
+        config: `TransformerConfig`, or its fields as keywords.
 
     Call arguments:
         inputs: float (B, S, D). Embedded tokens, or features of any other kind.
-        keys_mask: bool (B, S); True = attend.
+        mask: bool (B, S); True = attend. Filled in by Keras.
+        attention_mask: bool, broadcastable to (B, S, S). All masks must allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Position t sees positions 0 to t only.
 
     Returns:
-        outputs: (B, S, D), compute dtype.
-        weights: tuple of N float32 (B, H, S, S), by layer.
+        outputs: (B, S, D), compute dtype, with the inputs' mask.
+        weights: with return_attention_scores, tuple of N float32 (B, H, S, S), by layer.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
     """
 
-    def __init__(self, config, **kwargs):
+    def __init__(self, config=None, **kwargs):
+        config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         self.config = config
         self.positions, self.dropout, self.last_norm = make_ends(config, self.dtype_policy)
         self.blocks = [
             TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=self.dtype_policy)
-            for n in range(config.layers)
+            for n in range(config.num_layers)
         ]
 
-    def build(self, inputs_shape):
-        shape = (None, None, self.config.model_units)
+    def build(self, inputs_shape=None):
+        shape = (None, None, self.config.hidden_dim)
         for layer in (self.positions, *self.blocks, *filter(None, [self.last_norm])):
             layer.build(shape)
 
-    def call(self, inputs, keys_mask=None, training=None):
-        hidden, weights = self.dropout(self.positions(inputs), training=training), []
+    def call(
+        self,
+        inputs,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
+        mask, weights = sequence_mask(inputs, mask=mask), []
+        hidden = self.dropout(self.positions(inputs), training=training)
         for block in self.blocks:
-            hidden, attended = block(hidden, keys_mask=keys_mask, training=training)
+            hidden, attended = block(
+                hidden,
+                mask=mask,
+                attention_mask=attention_mask,
+                return_attention_scores=True,
+                training=training,
+                use_causal_mask=use_causal_mask,
+            )
             weights.append(attended)
         if self.last_norm is not None:
             hidden = self.last_norm(hidden)
-        return hidden, tuple(weights)
+        hidden = carry_mask(hidden, mask)
+        return (hidden, tuple(weights)) if return_attention_scores else hidden
 
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on: pass masks explicitly where a later layer wants them."""
-        return None
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
 
     def get_config(self):
         return {**super().get_config(), "config": asdict(self.config)}
@@ -66,16 +87,16 @@ class TransformerEncoder(keras.layers.Layer):
 
 
 def make_ends(config, policy):
-    """Positions, dropout and the last normalization (None for post-norm) of a stack."""
+    """Positions and dropout of a stack, and its last normalization, None unless blocks begin with one."""
     if config.positions == LEARNED:
         stddev = keras.initializers.RandomNormal(stddev=0.02)
         positions = LearnedPositions(
-            config.max_length, initializer=stddev, name="positions", dtype=policy
+            config.max_sequence_length, initializer=stddev, name="positions", dtype=policy
         )
     else:
         positions = SinusoidalPositions(name="positions", dtype=policy)
     norm = None
-    if config.norm == PRE:
+    if config.normalize_first:
         norm = keras.layers.LayerNormalization(
             epsilon=config.epsilon, name="last_norm", dtype=policy
         )

@@ -52,15 +52,15 @@ def sizes(files, choices):
     found = {
         "image_size": square_size(path, cells, patch, choices),
         "patch_size": patch,
-        "layers": count_blocks(tensors, _BLOCK),
-        "model_units": units,
-        "hidden_units": shape_of(path, tensors, f"{_BLOCK}0/{feed}/Dense_0/kernel", 2)[1],
-        "heads": query[1],
+        "num_layers": count_blocks(tensors, _BLOCK),
+        "hidden_dim": units,
+        "intermediate_dim": shape_of(path, tensors, f"{_BLOCK}0/{feed}/Dense_0/kernel", 2)[1],
+        "num_heads": query[1],
         "pooling": TOKEN if "cls" in tensors else MEAN,
         "activation": GELU_TANH,
         "epsilon": 1e-6,
     }
-    ends = {"representation_units": "pre_logits/kernel", "classes": "head/kernel"}
+    ends = {"representation_dim": "pre_logits/kernel", "num_classes": "head/kernel"}
     ends = {field: name for field, name in ends.items() if name in tensors}
     return found | {field: shape_of(path, tensors, name, 2)[1] for field, name in ends.items()}
 
@@ -82,32 +82,31 @@ def _before(tensors):
 
 def plan(files, config):
     """`PlannedTensor` of all tensors."""
-    tensors, units = files.tensors, config.model_units
+    tensors, units = files.tensors, config.hidden_dim
     patch, parts = config.patch_size, _parts(files.tensors)
     if config.pooling == TOKEN:
         yield token("cls", units)
     yield positions(_positions(tensors), config, _before(tensors))
     yield _matrix("embedding/kernel", "patches/kernel", (patch, patch, 3, units))
     yield vector("embedding/bias", "patches/bias", units)
-    for n in range(config.layers):
+    for n in range(config.num_layers):
         yield from _block(f"{_BLOCK}{n}", f"block_{n}", config, parts)
     yield from _norm("Transformer/encoder_norm", "last_norm", units)
-    if config.representation_units:
-        yield from _dense("pre_logits", "representation/", units, config.representation_units)
-    if config.classes:
-        yield from _dense("head", "head/", config.pooled_units, config.classes)
+    if config.representation_dim:
+        yield from _dense("pre_logits", "representation/", units, config.representation_dim)
+    if config.num_classes:
+        yield from _dense("head", "head/", config.pooled_dim, config.num_classes)
 
 
 def _block(start, part, config, names):
-    units, hidden, heads = config.model_units, config.hidden_units, config.heads
+    units, hidden, heads = config.hidden_dim, config.intermediate_dim, config.num_heads
     first_norm, attention, second_norm, feed = (f"{start}/{name}" for name in names)
     by_head = (heads, units // heads)
     for name in ("query", "key", "value"):
         yield _matrix(
             f"{attention}/{name}/kernel", f"{part}/{name}_kernel", (units, *by_head), (units, units)
         )
-        kept = None if name == "key" else f"{part}/{name}_bias"
-        yield _matrix(f"{attention}/{name}/bias", kept, by_head, (units,))
+        yield _matrix(f"{attention}/{name}/bias", f"{part}/{name}_bias", by_head, (units,))
     yield _matrix(
         f"{attention}/out/kernel", f"{part}/output_kernel", (*by_head, units), (units, units)
     )
@@ -119,11 +118,8 @@ def _block(start, part, config, names):
 
 
 def _matrix(name, part, shape, kept=None):
-    """Plans a tensor that is kept in the order of its elements, as shape `kept`; part None drops
-    it."""
-    return PlannedTensor(
-        name, shape, lambda array: {part: array.reshape(kept or shape)} if part else {}
-    )
+    """Plans a tensor that is kept in the order of its elements, as shape `kept`."""
+    return PlannedTensor(name, shape, lambda array: {part: array.reshape(kept or shape)})
 
 
 def _dense(name, part, inputs, outputs):

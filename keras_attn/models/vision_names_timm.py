@@ -51,10 +51,10 @@ def sizes(files, choices):
     found = {
         "image_size": square_size(path, cells, patch, {**trained_size, **choices}),
         "patch_size": patch,
-        "layers": count_blocks(tensors, "blocks."),
-        "model_units": units,
-        "hidden_units": shape_of(path, tensors, "blocks.0.mlp.fc1.weight", 2)[0],
-        "heads": choices.get("heads") or chosen.get("num_heads") or _heads(path, units),
+        "num_layers": count_blocks(tensors, "blocks."),
+        "hidden_dim": units,
+        "intermediate_dim": shape_of(path, tensors, "blocks.0.mlp.fc1.weight", 2)[0],
+        "num_heads": choices.get("num_heads") or chosen.get("num_heads") or _heads(path, units),
         "pooling": pooling,
         "activation": _ACTIVATIONS[activation],
         "epsilon": 1e-6,
@@ -62,7 +62,7 @@ def sizes(files, choices):
         "pixel_deviation": trained.get("std", (0.5,) * 3),
     }
     if "head.weight" in tensors:
-        found["classes"] = shape_of(path, tensors, "head.weight", 2)[0]
+        found["num_classes"] = shape_of(path, tensors, "head.weight", 2)[0]
     return found
 
 
@@ -76,7 +76,7 @@ def _objects(files, name):
 
 def _heads(path, units):
     if units % HEAD_UNITS:
-        raise refusal(path, f"width {units}, no multiple of {HEAD_UNITS}, and no heads=")
+        raise refusal(path, f"width {units}, no multiple of {HEAD_UNITS}, and no num_heads=")
     return units // HEAD_UNITS
 
 
@@ -89,12 +89,12 @@ def _before(files, choices):
 
 def plan(files, config):
     """`PlannedTensor` of all tensors."""
-    units, hidden = config.model_units, config.hidden_units
+    units, hidden = config.hidden_dim, config.intermediate_dim
     if config.pooling == TOKEN:
         yield token("cls_token", units)
     yield positions("pos_embed", config, _before(files, {}))
     yield from torch_patches(_PATCHES.removesuffix(".weight"), config)
-    for n in range(config.layers):
+    for n in range(config.num_layers):
         start, part = f"blocks.{n}", f"block_{n}"
         yield from _query_key_value(start, part, units, f"{_QKV}.bias" in files.tensors)
         yield from torch_linear(f"{start}.attn.proj", f"{part}/output_", units, units)
@@ -103,8 +103,8 @@ def plan(files, config):
         yield from torch_norm(f"{start}.norm1", f"{part}/attention_norm", units)
         yield from torch_norm(f"{start}.norm2", f"{part}/feed_norm", units)
     yield from torch_norm("norm", "last_norm", units)
-    if config.classes:
-        yield from torch_linear("head", "head/", units, config.classes)
+    if config.num_classes:
+        yield from torch_linear("head", "head/", units, config.num_classes)
 
 
 def _query_key_value(start, part, units, bias):
@@ -115,8 +115,8 @@ def _query_key_value(start, part, units, bias):
         return dict(zip(names, np.split(array.T, 3, axis=1)))
 
     def biases(array):
-        query, _, value = np.split(array, 3)
-        return {f"{part}/query_bias": query, f"{part}/value_bias": value}
+        names = (f"{part}/query_bias", f"{part}/key_bias", f"{part}/value_bias")
+        return dict(zip(names, np.split(array, 3)))
 
     yield PlannedTensor(f"{start}.attn.qkv.weight", (3 * units, units), kernels)
     if bias:

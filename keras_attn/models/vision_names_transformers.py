@@ -52,10 +52,10 @@ def sizes(files, choices):
     found = {
         "image_size": tuple(image) if isinstance(image, list) else (image, image),
         "patch_size": patch[0] if isinstance(patch, list) and len({*patch}) == 1 else patch,
-        "layers": settings.get("num_hidden_layers", 12),
-        "model_units": settings.get("hidden_size", 768),
-        "hidden_units": settings.get("intermediate_size", 3072),
-        "heads": settings.get("num_attention_heads", 12),
+        "num_layers": settings.get("num_hidden_layers", 12),
+        "hidden_dim": settings.get("hidden_size", 768),
+        "intermediate_dim": settings.get("intermediate_size", 3072),
+        "num_heads": settings.get("num_attention_heads", 12),
         "dropout": settings.get("hidden_dropout_prob", 0.0),
         "pooling": TOKEN,
         "activation": _ACTIVATIONS[activation],
@@ -66,10 +66,10 @@ def sizes(files, choices):
 
 def _ends(files):
     """Sizes of the classifier and the pooler, where there are such tensors."""
-    names = {"classes": "classifier.weight", "representation_units": "pooler.dense.weight"}
+    names = {"num_classes": "classifier.weight", "representation_dim": "pooler.dense.weight"}
     present = {field: name for field, name in names.items() if name in files.tensors}
     pooler = files.settings.get("pooler_act", "tanh")
-    if "representation_units" in present and pooler != "tanh":
+    if "representation_dim" in present and pooler != "tanh":
         raise refusal(files.path, f"pooler_act={pooler!r}, not 'tanh'")
     return {
         field: shape_of(files.path, files.tensors, name, 2)[0] for field, name in present.items()
@@ -93,29 +93,26 @@ def _pixels(files):
 def plan(files, config):
     """`PlannedTensor` of all tensors."""
     root = "" if _PATCHES in files.tensors else "vit."
-    units, bias = config.model_units, files.settings.get("qkv_bias", True)
+    units, bias = config.hidden_dim, files.settings.get("qkv_bias", True)
     yield token(f"{root}embeddings.cls_token", units)
     yield positions(f"{root}embeddings.position_embeddings", config, 1)
     yield from torch_patches(f"{root}embeddings.patch_embeddings.projection", config)
-    for n in range(config.layers):
+    for n in range(config.num_layers):
         yield from _block(f"{root}encoder.layer.{n}", f"block_{n}", config, bias)
     yield from torch_norm(f"{root}layernorm", "last_norm", units)
-    if config.representation_units:
-        yield from torch_linear(
-            "pooler.dense", "representation/", units, config.representation_units
-        )
-    if config.classes:
-        yield from torch_linear("classifier", "head/", config.pooled_units, config.classes)
+    if config.representation_dim:
+        yield from torch_linear("pooler.dense", "representation/", units, config.representation_dim)
+    if config.num_classes:
+        yield from torch_linear("classifier", "head/", config.pooled_dim, config.num_classes)
 
 
 def _block(start, part, config, bias):
-    units, hidden = config.model_units, config.hidden_units
+    units, hidden = config.hidden_dim, config.intermediate_dim
     attention = f"{start}.attention.attention"
     for name in ("query", "key", "value"):
         yield torch_kernel(f"{attention}.{name}.weight", f"{part}/{name}_kernel", units, units)
         if bias:
-            kept = None if name == "key" else f"{part}/{name}_bias"
-            yield vector(f"{attention}.{name}.bias", kept, units)
+            yield vector(f"{attention}.{name}.bias", f"{part}/{name}_bias", units)
     yield from torch_linear(f"{start}.attention.output.dense", f"{part}/output_", units, units)
     yield from torch_linear(f"{start}.intermediate.dense", f"{part}/feed_hidden_", units, hidden)
     yield from torch_linear(f"{start}.output.dense", f"{part}/feed_output_", hidden, units)

@@ -5,14 +5,16 @@ from dataclasses import asdict
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
+from keras_attn.models.base_model import config_of
 from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class VisionTransformer(keras.layers.Layer):
+class VisionTransformer(FormerNames, keras.layers.Layer):
     """A Transformer's encoder over the patches of a picture.
 
         z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)
@@ -22,7 +24,8 @@ class VisionTransformer(keras.layers.Layer):
     when the graph is made: the positions are interpolated, see `GridPositions`.
 
     Args:
-        config: `VisionTransformerConfig`. Its `classes` are for an `ImageClassifier`.
+        config: `VisionTransformerConfig`, or its fields as keywords. Its `num_classes` is for an
+            `ImageClassifier`.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; height and width
@@ -44,16 +47,17 @@ class VisionTransformer(keras.layers.Layer):
         >>> tuple(vector.shape), [tuple(one.shape) for one in weights]
         ((2, 10), [(2, 2, 34, 34), (2, 2, 34, 34)])
 
-    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.1. Differs: keys have no bias, for a
-    softmax over keys does not see it; no dropout between the two layers of the feed-forward net.
+    Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.1. Differs: no dropout between the two
+    layers of the feed-forward net.
     """
 
-    def __init__(self, config, **kwargs):
+    def __init__(self, config=None, **kwargs):
+        config = config_of(VisionTransformerConfig, config, kwargs)
         super().__init__(autocast=False, **kwargs)
         self.config, policy = config, self.dtype_policy
         normal = keras.initializers.RandomNormal(stddev=0.02)
         self.patches = PatchEncoder(
-            config.patch_size, config.model_units, name="patches", dtype=policy
+            config.patch_size, config.hidden_dim, name="patches", dtype=policy
         )
         self.positions = GridPositions(
             *config.grid, initializer=normal, name="positions", dtype=policy
@@ -61,20 +65,20 @@ class VisionTransformer(keras.layers.Layer):
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
         self.blocks = [
             TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=policy)
-            for n in range(config.layers)
+            for n in range(config.num_layers)
         ]
         self.last_norm = keras.layers.LayerNormalization(
             epsilon=config.epsilon, name="last_norm", dtype=policy
         )
         self.representation = None
-        if config.representation_units:
+        if config.representation_dim:
             self.representation = keras.layers.Dense(
-                config.representation_units, "tanh", name="representation", dtype=policy
+                config.representation_dim, "tanh", name="representation", dtype=policy
             )
         self.build((None, *config.image_size, 3))
 
     def build(self, images_shape):
-        units = self.config.model_units
+        units = self.config.hidden_dim
         if self.config.pooling == TOKEN:
             normal = keras.initializers.RandomNormal(stddev=0.02)
             self.token = self._vector("zeros", "token")
@@ -90,7 +94,7 @@ class VisionTransformer(keras.layers.Layer):
             layer.trainable = self.trainable  # Keras hands on changes of the flag only.
 
     def _vector(self, initializer, name):
-        shape = (self.config.model_units,)
+        shape = (self.config.hidden_dim,)
         return self.add_weight(shape=shape, initializer=initializer, name=name)
 
     def call(self, images, training=None):
@@ -122,7 +126,7 @@ class VisionTransformer(keras.layers.Layer):
         """y (B, S, D), the class token first, and the blocks' weights."""
         hidden, weights = self.dropout(self._embed(images), training=training), []
         for block in self.blocks:
-            hidden, attended = block(hidden, training=training)
+            hidden, attended = block(hidden, return_attention_scores=True, training=training)
             weights.append(attended)
         return self.last_norm(hidden), tuple(weights)
 
@@ -144,10 +148,6 @@ class VisionTransformer(keras.layers.Layer):
 
     def compute_output_shape(self, images_shape):
         return self.patches.compute_output_shape(images_shape)
-
-    def compute_mask(self, *args, **kwargs):
-        """No mask goes on."""
-        return None
 
     def get_config(self):
         sizes = {

@@ -12,7 +12,7 @@ from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
 
 _KINDS = (vision_names_transformers, vision_names_timm, vision_names_flax)
-_MAY_BE_ABSENT = ("query_bias", "value_bias", "token_position")
+_MAY_BE_ABSENT = ("query_bias", "key_bias", "value_bias", "token_position")
 
 
 def load_vision_transformer(source, **choices):
@@ -24,21 +24,21 @@ def load_vision_transformer(source, **choices):
       mean and deviation in preprocessor_config.json (½ without it). A pooler becomes the
       representation.
     - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
-      64 wide unless `heads` or config.json says otherwise, pixels as in config.json.
+      64 wide unless `num_heads` or config.json says otherwise, pixels as in config.json.
     - `.npz` of the authors' programs vision_transformer and big_vision: sizes are in the shapes.
 
     All tensors are checked before a model is made: those that are missing, too many or of another
-    shape are named in one error. Biases of keys are read and dropped, for they do not change the
-    softmax; biases of queries and values that a model does not have are 0.
+    shape are named in one error. Biases of queries, keys and values that a file does not have are
+    0.
 
     Args:
         source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file or of a folder with one; or
             the name of a model on the Hugging Face hub, see `read_checkpoint_files`.
         **choices: fields of `VisionTransformerConfig` that take the place of what was found:
-            `heads`, `image_size` where positions are no square, `pixel_mean`, `dropout`…
+            `num_heads`, `image_size` where positions are no square, `pixel_mean`, `dropout`…
 
     Returns:
-        `VisionTransformer`; its `config.classes` are those of the head, which is not kept.
+        `VisionTransformer`; its `config.num_classes` is that of the head, which is not kept.
 
     Raises:
         ImportError: safetensors or huggingface_hub is needed and absent.
@@ -56,12 +56,12 @@ def load_vision_transformer(source, **choices):
     return encoder
 
 
-def load_image_classifier(source, classes=None, **choices):
+def load_image_classifier(source, num_classes=None, **choices):
     """An `ImageClassifier` with pretrained weights.
 
     Args:
         source: see `load_vision_transformer`.
-        classes: int > 0 for a new head of zeros, to fine-tune; None for the checkpoint's.
+        num_classes: int > 0 for a new head of zeros, to fine-tune; None for the checkpoint's.
         **choices: see `load_vision_transformer`.
 
     Returns:
@@ -69,19 +69,19 @@ def load_image_classifier(source, classes=None, **choices):
 
     Raises:
         ImportError, OSError, ValueError: see `load_vision_transformer`; no head in the checkpoint
-            and no `classes`.
+            and no `num_classes`.
     """
     config, arrays = _read(source, choices)
-    if classes is None and config.classes is None:
+    if num_classes is None and config.num_classes is None:
         raise ValueError(
-            f"Expected a checkpoint with a head, or classes=. Received: {os.fspath(source)!r}, "
+            f"Expected a checkpoint with a head, or num_classes=. Received: {os.fspath(source)!r}, "
             "which has none"
         )
     encoder = VisionTransformer(config)
     _assign(_encoder_weights(encoder), arrays)
-    classifier = ImageClassifier(encoder, classes or config.classes)
+    classifier = ImageClassifier(encoder, num_classes or config.num_classes)
     classifier.build((None, *config.image_size, 3))
-    if classes is None:
+    if num_classes is None:
         head = classifier.head
         _assign({"head/kernel": head.kernel, "head/bias": head.bias}, arrays)
     return classifier
@@ -114,12 +114,13 @@ def _config(files, kind, choices):
 
 
 def _assign(weights, arrays):
-    """Sets variables by name; biases and the token's position are 0 where no tensor tells them."""
+    """Sets variables by name, split by heads where they are; biases and the token's position are 0
+    where no tensor tells them."""
     for name, variable in weights.items():
         if name not in arrays and name.endswith(_MAY_BE_ABSENT):
             variable.assign(np.zeros(variable.shape, "float32"))
         else:
-            variable.assign(arrays[name])
+            variable.assign(np.reshape(arrays[name], variable.shape))
 
 
 def _encoder_weights(encoder):
@@ -145,8 +146,8 @@ def _block_weights(block):
     attention, feed = block.attention, block.feed_forward
     kernels = ("query_kernel", "key_kernel", "value_kernel", "output_kernel")
     named = {name: getattr(attention, name) for name in kernels}
-    named |= {name: getattr(attention, name) for name in ("query_bias", "value_bias")}
-    named["output_bias"] = attention.output_bias
+    named |= {name: getattr(attention, name) for name in ("query_bias", "key_bias")}
+    named |= {name: getattr(attention, name) for name in ("value_bias", "output_bias")}
     for name in ("hidden_kernel", "hidden_bias", "output_kernel", "output_bias"):
         named[f"feed_{name}"] = getattr(feed, name)
     for name, residual in zip(("attention_norm", "feed_norm"), block.residuals):

@@ -3,6 +3,7 @@
 import numbers
 from dataclasses import dataclass
 
+from keras_attn.former_names import FormerNames
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_choice
@@ -11,30 +12,30 @@ TOKEN, MEAN = "token", "mean"
 
 
 @dataclass(frozen=True)
-class VisionTransformerConfig:
+class VisionTransformerConfig(FormerNames):
     """Sizes and choices of a `VisionTransformer`; the defaults are ViT-B/16's.
 
     Attributes:
         image_size: (height, width) in pixels that the table of positions is for.
         patch_size: int. P, pixels a side; divides height and width.
-        layers: int. N.
-        model_units: int. D.
-        hidden_units: int. Width of the feed-forward net's hidden layer.
-        heads: int. H; divides D, a head is D / H wide.
+        num_layers: int. N.
+        hidden_dim: int. D.
+        intermediate_dim: int. Width of the feed-forward net's hidden layer.
+        num_heads: int. H; divides D, a head is D / H wide.
         dropout: probability. On sublayers' outputs and on patches with positions.
         pooling: "token", a learned class token is read beside the patches and is the picture's
             vector; or "mean", the mean of the patches after the last normalization is.
         activation: "gelu", "gelu_tanh" or "relu". Of the feed-forward net.
         epsilon: float > 0. Of the layer normalizations.
-        classes: int or None. Classes that an `ImageClassifier` tells apart; None has no head.
-        representation_units: int or None. Width R of a layer with tanh after pooling, as in the
+        num_classes: int or None. Classes that an `ImageClassifier` tells apart; None has no head.
+        representation_dim: int or None. Width R of a layer with tanh after pooling, as in the
             paper's pretraining; None is no such layer.
         pixel_mean: three floats, of red, green and blue: μ of (x / 255 − μ) / σ.
         pixel_deviation: three floats > 0. σ.
 
     Raises:
         ValueError: a size < 1; a patch_size that does not divide image_size; heads that do not
-            divide model_units; a probability outside [0, 1); an unknown choice.
+            divide hidden_dim; a probability outside [0, 1); an unknown choice.
 
     Source: Dosovitskiy et al. 2021, arXiv:2010.11929, Table 1; μ = σ = ½ and epsilon are the
     authors' program's, whose "gelu" is "gelu_tanh" here.
@@ -42,25 +43,25 @@ class VisionTransformerConfig:
 
     image_size: tuple[int, int] = (224, 224)
     patch_size: int = 16
-    layers: int = 12
-    model_units: int = 768
-    hidden_units: int = 3072
-    heads: int = 12
+    num_layers: int = 12
+    hidden_dim: int = 768
+    intermediate_dim: int = 3072
+    num_heads: int = 12
     dropout: float = 0.0
     pooling: str = TOKEN
     activation: str = GELU
     epsilon: float = 1e-6
-    classes: int | None = None
-    representation_units: int | None = None
+    num_classes: int | None = None
+    representation_dim: int | None = None
     pixel_mean: tuple[float, float, float] = (0.5, 0.5, 0.5)
     pixel_deviation: tuple[float, float, float] = (0.5, 0.5, 0.5)
 
     def __post_init__(self):
         for name in ("image_size", "pixel_mean", "pixel_deviation"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        for name in ("patch_size", "layers", "model_units", "hidden_units", "heads"):
+        for name in ("patch_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads"):
             check_width(name, getattr(self, name))
-        for name in ("classes", "representation_units"):
+        for name in ("num_classes", "representation_dim"):
             if getattr(self, name) is not None:
                 check_width(name, getattr(self, name))
         self._check_sizes()
@@ -74,10 +75,10 @@ class VisionTransformerConfig:
             raise ValueError(
                 f"Expected multiples of patch_size={patch}. Received: image_size={size}"
             )
-        if self.model_units % self.heads:
+        if self.hidden_dim % self.num_heads:
             raise ValueError(
-                f"Expected model_units that heads={self.heads} divide. "
-                f"Received: model_units={self.model_units}"
+                f"Expected hidden_dim that num_heads={self.num_heads} divide. "
+                f"Received: hidden_dim={self.hidden_dim}"
             )
 
     def _check_choices(self):
@@ -99,20 +100,20 @@ class VisionTransformerConfig:
         return tuple(one // self.patch_size for one in self.image_size)
 
     @property
-    def pooled_units(self):
+    def pooled_dim(self):
         """Width of a picture's vector."""
-        return self.representation_units or self.model_units
+        return self.representation_dim or self.hidden_dim
 
     @property
     def block(self):
         """Arguments of a block."""
         return {
-            "heads": self.heads,
-            "key_units": self.model_units // self.heads,
-            "value_units": None,
-            "hidden_units": self.hidden_units,
+            "num_heads": self.num_heads,
+            "key_dim": self.hidden_dim // self.num_heads,
+            "value_dim": None,
+            "intermediate_dim": self.intermediate_dim,
             "dropout": self.dropout,
-            "norm": "pre",
+            "normalize_first": True,
             "use_bias": True,
             "epsilon": self.epsilon,
             "activation": self.activation,
@@ -121,27 +122,26 @@ class VisionTransformerConfig:
     def count_parameters(self):
         """How many numbers the model learns, without building it.
 
-        The head is counted where there are `classes`. Published counts are larger by N·D: the
-        biases of keys, which a softmax over keys does not see and this model does not have.
+        The head is counted where there is `num_classes`.
         """
-        units, hidden = self.model_units, self.hidden_units
+        units, hidden = self.hidden_dim, self.intermediate_dim
         height, width = self.grid
         patches = (self.patch_size**2 * 3 + 1) * units
         positions = (height * width + 2 * (self.pooling == TOKEN)) * units
-        attention = 4 * units * units + 3 * units
+        attention = 4 * units * units + 4 * units
         feed_forward = 2 * units * hidden + hidden + units
-        blocks = self.layers * (attention + feed_forward + 4 * units)
-        representation = (units + 1) * (self.representation_units or 0)
-        head = (self.pooled_units + 1) * (self.classes or 0)
+        blocks = self.num_layers * (attention + feed_forward + 4 * units)
+        representation = (units + 1) * (self.representation_dim or 0)
+        head = (self.pooled_dim + 1) * (self.num_classes or 0)
         return patches + positions + blocks + 2 * units + representation + head
 
 
-def _sizes(layers, model_units, heads, hidden_units):
+def _sizes(layers, hidden_dim, heads, intermediate_dim):
     return {
-        "layers": layers,
-        "model_units": model_units,
-        "heads": heads,
-        "hidden_units": hidden_units,
+        "num_layers": layers,
+        "hidden_dim": hidden_dim,
+        "num_heads": heads,
+        "intermediate_dim": intermediate_dim,
     }
 
 
@@ -157,5 +157,5 @@ VIT_PRESETS = {
     for patch_size in (16, 32)
 }
 """The paper's models for 224 × 224 pixels by name, "vit_ti16" to "vit_l32", without a head; Ti and
-S are Touvron et al. 2021's, arXiv:2012.12877. `dataclasses.replace(preset, classes=1000)` changes
-one."""
+S are Touvron et al. 2021's, arXiv:2012.12877. `dataclasses.replace(preset, num_classes=1000)`
+changes one."""

@@ -35,24 +35,88 @@ def causal_mask(query_length, key_length):
     return ops.arange(key_length)[None, :] <= ops.arange(query_length)[:, None]
 
 
-def as_mask(mask):
+def as_mask(mask, name="mask", shape=None):
     """A mask as bool; integers count as 0 and 1.
 
+    Args:
+        mask: bool or int tensor.
+        name: str. What messages call it.
+        shape: tuple of int or None, or None. What the mask's shape must be; None in it is any size.
+
     Raises:
-        ValueError: a mask of floats, which elsewhere is one that is added.
+        ValueError: a mask of floats, which elsewhere is one that is added; another shape.
+
+    Example:
+        >>> as_mask([0.0, -1e9])
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected mask to be bool, True = attend. Received: dtype=float32
     """
     mask = ops.convert_to_tensor(mask)
-    if "float" in keras.backend.standardize_dtype(mask.dtype):
-        raise ValueError(f"Expected a bool mask, True = attend. Received: dtype={mask.dtype}")
+    dtype = keras.backend.standardize_dtype(mask.dtype)
+    if dtype != "bool" and "int" not in dtype:
+        raise ValueError(f"Expected {name} to be bool, True = attend. Received: dtype={dtype}")
+    if shape is not None:
+        _check_shape(mask, name, shape)
     return ops.cast(mask, "bool")
+
+
+def _check_shape(mask, name, shape):
+    """Raises ValueError unless the mask's static shape may be `shape`."""
+    own = tuple(mask.shape)
+    pairs = zip(own, shape)
+    if len(own) != len(shape) or any(None not in pair and len({*pair}) > 1 for pair in pairs):
+        hint = ""
+        if len(own) > len(shape):
+            hint = "; give a mask of pairs of positions as attention_mask"
+        raise ValueError(
+            f"Expected {name} of shape {_readable(shape)}{hint}. Received: shape={own}"
+        )
+
+
+def as_attention_mask(mask, query_length, key_length, heads=None):
+    """A mask of pairs of positions, bool and broadcastable to (B, T, S).
+
+    Args:
+        mask: bool (T, S) or (B, T, S), sizes of 1 included; with `heads` also (B, H, T, S).
+        query_length: int or None. T, where it is known.
+        key_length: int or None. S.
+        heads: int or None. H, where weights have an axis of heads.
+
+    Returns:
+        bool; with `heads` broadcastable to (B, H, T, S).
+
+    Raises:
+        ValueError: a mask of floats, or of another shape.
+    """
+    mask = as_mask(mask, "attention_mask")
+    own, last = tuple(mask.shape), (query_length, key_length)
+    allowed = {2, 3} if heads is None else {2, 3, 4}
+    wrong = len(own) not in allowed or not all(map(_fits, own[-2:], last))
+    if wrong or (len(own) == 4 and not _fits(own[1], heads)):
+        by_head = "" if heads is None else f" or (B, {heads}, T, S)"
+        raise ValueError(
+            f"Expected attention_mask broadcastable to (B, T, S){by_head} with T, S = "
+            f"{_readable(last)}. Received: shape={own}"
+        )
+    return ops.expand_dims(mask, 1) if heads is not None and len(own) == 3 else mask
+
+
+def _fits(size, wanted):
+    return size in (None, 1) or wanted is None or size == wanted
+
+
+def _readable(shape):
+    return "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
 
 
 def combine_masks(*masks):
     """Logical "and" of the masks that are not None, by broadcasting; None if there is none."""
-    combined = None
+    combined, seen = None, []
     for mask in masks:
-        if mask is None:
+        if mask is None or any(mask is one for one in seen):
             continue
+        seen.append(mask)
         mask = as_mask(mask)
         combined = mask if combined is None else ops.logical_and(combined, mask)
     return combined

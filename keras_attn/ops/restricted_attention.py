@@ -14,7 +14,7 @@ def band_mask(length, radius):
     return ops.abs(positions[:, None] - positions[None, :]) <= radius
 
 
-def restricted_attention(query, keys, values, radius, keys_mask=None, dropout=None, block=None):
+def restricted_attention(query, keys, values, radius, key_mask=None, dropout=None, block=None):
     """Attention of each position to those at most `radius` away.
 
     Blocks of positions attend to themselves and the block before and after them, so time and
@@ -25,7 +25,7 @@ def restricted_attention(query, keys, values, radius, keys_mask=None, dropout=No
         keys: float (B, H, T, d_k).
         values: float (B, H, T, d_v).
         radius: int ≥ 0. r; the paper's neighborhood of r positions is 2·radius + 1.
-        keys_mask: bool (B, T); True = attend. All, if left out.
+        key_mask: bool (B, T); True = attend. All, if left out.
         dropout: function of the weights that the sum is taken with, or None.
         block: int ≥ max(radius, 1), positions of a block; max(radius, 32) if left out.
 
@@ -45,11 +45,11 @@ def restricted_attention(query, keys, values, radius, keys_mask=None, dropout=No
     block = max(radius, SMALLEST_BLOCK) if block is None else block
     length = ops.shape(query)[2]
     count = (length + block - 1) // block
-    if keys_mask is None:
-        keys_mask = ops.ones((1, length), "bool")
+    if key_mask is None:
+        key_mask = ops.ones((1, length), "bool")
     query = _blocks(query, 2, length, count, block)
     keys, values = (_windows(one, 2, length, count, block) for one in (keys, values))
-    real = _windows(ops.cast(keys_mask, "bool"), 1, length, count, block)[:, None, :, None, :]
+    real = _windows(ops.cast(key_mask, "bool"), 1, length, count, block)[:, None, :, None, :]
     near = ops.abs(ops.arange(3 * block) - block - ops.arange(block)[:, None]) <= radius
     weights = attention_weights(scaled_dot_score(query, keys), ops.logical_and(real, near))
     used = weights if dropout is None else dropout(weights)

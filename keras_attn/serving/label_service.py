@@ -13,7 +13,7 @@ class LabelService(tf.Module, abc.ABC):
     """Abstract: a classifier with everything around it, picture decoding and labels.
 
     Args:
-        model: classifier with `classes`, from pictures uint8 (B, height, width, 3) to logits.
+        model: classifier with `num_classes`, from pictures uint8 (B, height, width, 3) to logits.
         labels: `LabelTable` of its classes.
         picture_format: `PictureFormat`, as in training.
         n_best: int > 0. Labels that are answered, the most probable first; all of them where there
@@ -27,9 +27,9 @@ class LabelService(tf.Module, abc.ABC):
         super().__init__()
         if n_best < 1:
             raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
-        if labels.vocabulary_size != model.classes:
+        if labels.vocabulary_size != model.num_classes:
             raise ValueError(
-                f"Expected {model.classes} labels, as the model has classes. "
+                f"Expected {model.num_classes} labels, as the model has classes. "
                 f"Received: {labels.vocabulary_size}"
             )
         self.model, self.labels, self.picture_format = model, labels, picture_format

@@ -171,7 +171,7 @@ class ParserService(tf.Module):
 
     def _decoded(self, read, with_weights):
         """`DecodeResult` of `Sentences`, and their tags, string (B, S), '' past the words."""
-        keys, keys_mask, _ = self.model.encode(read.tokens, training=False)
+        keys, key_mask, _ = self.model.encode(read.tokens, training=False)
         most = tf.minimum(LENGTH_FACTOR * read.counts + LENGTH_EXTRA, self.max_length)
         trees = WellFormedTree(
             self.openings,
@@ -182,7 +182,7 @@ class ParserService(tf.Module):
             self.longest_chain,
             self.deepest,
         )
-        longest, context = tf.reduce_max(most), (keys, keys_mask)
+        longest, context = tf.reduce_max(most), (keys, key_mask)
         result = decode(self.model.decoder, context, self.strategy, longest, with_weights, [trees])
         logits = self.model.tag_logits(keys)[..., SPECIAL_SYMBOLS:]
         known = self.tags.pieces(tf.argmax(logits, -1, tf.int32) + SPECIAL_SYMBOLS)

@@ -131,11 +131,11 @@ def _one_kernel(gradient, variable):
     )
 
 
-def paper_adam(model_units, warmup_steps=4000, clip_norm=None):
+def paper_adam(hidden_dim, warmup_steps=4000, clip_norm=None):
     """The optimizer that the Transformer was trained with: Adam with β₂ 0.98 and ε 1e-9.
 
     Args:
-        model_units: int ≥ 1. d_model, see `paper_schedule`.
+        hidden_dim: int ≥ 1. d_model, see `paper_schedule`.
         warmup_steps: int ≥ 1, in optimizer steps.
         clip_norm: float > 0 or None, as the paper has none.
 
@@ -144,5 +144,5 @@ def paper_adam(model_units, warmup_steps=4000, clip_norm=None):
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 5.3.
     """
-    schedule = paper_schedule(model_units, warmup_steps)
+    schedule = paper_schedule(hidden_dim, warmup_steps)
     return ClippedAdam(schedule, clip_norm, beta_1=0.9, beta_2=0.98, epsilon=1e-9)

@@ -51,11 +51,11 @@ class InverseSquareRoot(keras.optimizers.schedules.LearningRateSchedule):
         return {"peak": self.peak, "warmup_steps": self.warmup_steps}
 
 
-def paper_schedule(model_units, warmup_steps=4000):
+def paper_schedule(hidden_dim, warmup_steps=4000):
     """The Transformer's schedule: d_model^−0.5 · min(n^−0.5, n · warmup^−1.5), n from 1.
 
     Args:
-        model_units: int ≥ 1. d_model.
+        hidden_dim: int ≥ 1. d_model.
         warmup_steps: int ≥ 1, in optimizer steps.
 
     Returns:
@@ -63,12 +63,12 @@ def paper_schedule(model_units, warmup_steps=4000):
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, equation 3.
     """
-    if model_units < 1 or warmup_steps < 1:
+    if hidden_dim < 1 or warmup_steps < 1:
         raise ValueError(
-            "Expected model_units >= 1 and warmup_steps >= 1. "
-            f"Received: model_units={model_units}, warmup_steps={warmup_steps}"
+            "Expected hidden_dim >= 1 and warmup_steps >= 1. "
+            f"Received: hidden_dim={hidden_dim}, warmup_steps={warmup_steps}"
         )
-    return InverseSquareRoot((model_units * warmup_steps) ** -0.5, warmup_steps)
+    return InverseSquareRoot((hidden_dim * warmup_steps) ** -0.5, warmup_steps)
 
 
 def warmup_cosine(learning_rate, warmup_steps, total_steps):

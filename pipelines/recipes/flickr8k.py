@@ -20,8 +20,8 @@ class Flickr8k(CaptioningRecipe):
 
     vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
     lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
-    hidden_units: int = option(384, "width of the LSTM")
-    feature_units: int = option(512, "width to which features are projected first; 0: as they are")
+    hidden_dim: int = option(384, "width of the LSTM")
+    feature_dim: int = option(512, "width to which features are projected first; 0: as they are")
     epochs: int = option(8, "passes over the training pictures")
     dropout: float = option(0.4, "dropout probability")
     encoder_rate: float = option(0.1, "learning rate of the encoder, as a share of the rest's")

@@ -21,12 +21,14 @@ from pipelines.transformer_captioning import TransformerCaptioningRecipe
 class Flickr8kVit(TransformerCaptioningRecipe):
     """A Vision Transformer, from scratch or pretrained, and a Transformer's decoder."""
 
-    settled = (*TransformerCaptioningRecipe.settled, "patch_size", "vision_layers")
+    settled = (*TransformerCaptioningRecipe.settled, "patch_size", "num_vision_layers")
 
     pretrained: str = option("", "weights: file, folder or hub name of a ViT; none: from scratch")
     patch_size: int = option(32, "height and width of a patch in pixels; from scratch")
-    vision_layers: int = option(6, "layers over the patches; from scratch")
-    encoder_layers: int = option(0, "layers over the Vision Transformer's output; 0: read as it is")
+    num_vision_layers: int = option(6, "layers over the patches; from scratch")
+    num_encoder_layers: int = option(
+        0, "layers over the Vision Transformer's output; 0: read as it is"
+    )
     vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
     lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
     fine_tune: bool = option(True, "train the encoder too, without a feature cache")
@@ -42,10 +44,10 @@ class Flickr8kVit(TransformerCaptioningRecipe):
         config = VisionTransformerConfig(
             image_size=(self.image_size, self.image_size),
             patch_size=self.patch_size,
-            layers=self.vision_layers,
-            model_units=self.model_units,
-            hidden_units=self.hidden_units,
-            heads=self.heads,
+            num_layers=self.num_vision_layers,
+            hidden_dim=self.hidden_dim,
+            intermediate_dim=self.intermediate_dim,
+            num_heads=self.num_heads,
             dropout=0.1,
             pooling="mean",
         )

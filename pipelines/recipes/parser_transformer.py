@@ -16,9 +16,9 @@ from pipelines.parsing import ParsingRecipe, option
 class ParserTransformer(ParsingRecipe):
     """A small Transformer."""
 
-    layers: int = option(3, "layers of the encoder, and of the decoder")
-    model_units: int = option(128, "width of the model")
-    hidden_units: int = option(512, "width of the feed-forward layers")
+    num_layers: int = option(3, "layers of the encoder, and of the decoder")
+    hidden_dim: int = option(128, "width of the model")
+    intermediate_dim: int = option(512, "width of the feed-forward layers")
     batch_tokens: int = option(1024, "tokens of one side in a batch, over all devices")
     learning_rate: float = option(2.5e-3, "peak learning rate")
     dropout: float = option(0.2, "dropout probability")

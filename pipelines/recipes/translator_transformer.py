@@ -17,9 +17,9 @@ from pipelines.text_to_text import TextToTextRecipe, option
 class TranslatorTransformer(TextToTextRecipe):
     """A small Transformer, one shared vocabulary and one table of embeddings."""
 
-    layers: int = option(4, "layers of the encoder, and of the decoder")
-    model_units: int = option(128, "width of the model")
-    hidden_units: int = option(256, "width of the feed-forward layers")
+    num_layers: int = option(4, "layers of the encoder, and of the decoder")
+    hidden_dim: int = option(128, "width of the model")
+    intermediate_dim: int = option(256, "width of the feed-forward layers")
     batch_tokens: int = option(2048, "tokens of one side in a batch, over all devices")
     learning_rate: float = option(2.5e-3, "peak learning rate")
     epochs: int = option(30, "passes over the training pairs")

@@ -21,9 +21,9 @@ class VitClassifier(ClassificationRecipe):
 
     image_size: int = option(64, "height and width of the picture in pixels")
     patch_size: int = option(8, "pixels of a patch's side")
-    layers: int = option(4, "blocks")
-    model_units: int = option(96, "width of the model")
-    hidden_units: int = option(384, "width of the feed-forward layers")
+    num_layers: int = option(4, "blocks")
+    hidden_dim: int = option(96, "width of the model")
+    intermediate_dim: int = option(384, "width of the feed-forward layers")
     dropout: float = option(0.1, "dropout probability")
     epochs: int = option(20, "passes over the training pictures")
     patience: int = option(5, "epochs without a better metric before training stops")

@@ -36,7 +36,7 @@ class Tiny(Untrained):
 
 
 def tiny():
-    sizes = {"hidden_units": 7, "embedding_units": 3, "attention_units": 5, "feature_units": 11}
+    sizes = {"hidden_dim": 7, "embedding_dim": 3, "attention_dim": 5, "feature_dim": 11}
     counts = {"vocabulary_size": 300, "batch_size": 2, "captions_per_picture": 3}
     return Tiny(image_size=16, lengths=(7, 13), **sizes, **counts)
 

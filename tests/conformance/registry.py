@@ -54,14 +54,14 @@ class Case:
         make: builds the layer with no constructor argument at its default.
         inputs: shape of each input, in the order of `call`.
         integers: vocabulary size of integer inputs by position.
-        keys_mask: whether the layer takes `keys_mask`.
+        key_mask: whether the layer takes `key_mask`.
         sampled: parts of the paths of weights that choose without a gradient (by REINFORCE).
     """
 
     make: Callable[..., keras.layers.Layer]
     inputs: tuple[tuple[int, ...], ...]
     integers: tuple[tuple[int, int], ...] = ()
-    keys_mask: bool = False
+    key_mask: bool = False
     sampled: tuple[str, ...] = ()
 
     def arrays(self, seed=0):
@@ -123,23 +123,23 @@ VISION = VisionTransformerConfig(
 )
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CASES = {
-    "dot": Case(DotAttention, (QUERY, KEYS), keys_mask=True),
-    "scaled_dot": Case(ScaledDotAttention, (QUERY, KEYS), keys_mask=True),
+    "dot": Case(DotAttention, (QUERY, KEYS), key_mask=True),
+    "scaled_dot": Case(ScaledDotAttention, (QUERY, KEYS), key_mask=True),
     "multiplicative": Case(
-        lambda **k: MultiplicativeAttention("he_normal", **k), (QUERY, WIDE_KEYS), keys_mask=True
+        lambda **k: MultiplicativeAttention("he_normal", **k), (QUERY, WIDE_KEYS), key_mask=True
     ),
     "additive": Case(
-        lambda **k: AdditiveAttention(13, "he_normal", **k), (QUERY, WIDE_KEYS), keys_mask=True
+        lambda **k: AdditiveAttention(13, "he_normal", **k), (QUERY, WIDE_KEYS), key_mask=True
     ),
     "general": Case(
         lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, True, **k),
         (QUERY, WIDE_KEYS),
-        keys_mask=True,
+        key_mask=True,
     ),
     "multi_head": Case(
         lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k),
         (QUERY, WIDE_KEYS),
-        keys_mask=True,
+        key_mask=True,
     ),
     "multi_head_self": Case(
         lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k), (KEYS,)

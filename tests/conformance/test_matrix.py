@@ -106,16 +106,16 @@ def test_gradients_reach_every_weight(name):
         assert np.abs(gradient).max() > 0, weight.path
 
 
-@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.keys_mask))
+@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.key_mask))
 def test_masks(name):
     case = CASES[name]
     layer, (query, keys) = case.make(), case.arrays()
     mask = np.ones(keys.shape[:2], bool)
     mask[0, 2:] = False
     mask[1] = False
-    context, weights = layer(query, keys, keys_mask=mask)
+    context, weights = layer(query, keys, key_mask=mask)
     changed = np.where(mask[..., None], keys, 100.0)
-    check_equal(flat(layer(query, changed, keys_mask=mask)[1]), [weights])
+    check_equal(flat(layer(query, changed, key_mask=mask)[1]), [weights])
     assert not np.any(weights[0, ..., 2:]) and np.all(weights[0, ..., :1] > 0)
     assert not np.any(weights[1]) and not np.any(context[1])
     np.testing.assert_allclose(np.sum(weights[0], -1), 1, rtol=1e-6)

@@ -16,7 +16,7 @@ PREFIX = np.array([[5, 7, 4], [11, 0, 0]], "int32")
 FEATURES = np.random.default_rng(3).normal(size=(2, 3, 5)).astype("float32")
 
 
-TRANSFORMER = TransformerConfig(13, None, 2, 6, 11, 2, 3, 5, 0.0, tied="none", norm="pre")
+TRANSFORMER = TransformerConfig(13, None, 2, 6, 11, 2, 3, 5, 0.0, tied="none", normalize_first=True)
 DECODERS = {
     "recurrent": lambda: CaptionDecoder(
         CaptionDecoderConfig(13, 5, 7, None, 0.0), AttentionReader(11)

@@ -135,7 +135,7 @@ def test_mask_algebra():
 
 def test_two_with_the_same_score_are_saved(tmp_path):
     query, keys, score = keras.Input((3, 5)), keras.Input((11, 5)), AdditiveAttention(7)
-    layers = [GeneralAttention(score, query_units=5) for _ in range(2)]
+    layers = [GeneralAttention(score, query_dim=5) for _ in range(2)]
     model = keras.Model([query, keys], [layer(query, keys)[0] for layer in layers])
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
@@ -146,8 +146,8 @@ def test_two_with_the_same_score_are_saved(tmp_path):
 def test_bad_arguments():
     with pytest.raises(ValueError, match=r"Expected units >= 1\. Received: units=0"):
         AdditiveAttention(0)
-    with pytest.raises(ValueError, match="Received: key_units=-1"):
-        GeneralAttention(DotAttention(), key_units=-1)
+    with pytest.raises(ValueError, match="Received: key_dim=-1"):
+        GeneralAttention(DotAttention(), key_dim=-1)
     with pytest.raises(ValueError, match="Expected a ScoredAttention"):
         GeneralAttention("dot")
     with pytest.raises(ValueError, match="for self-attention"):

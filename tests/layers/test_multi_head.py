@@ -39,7 +39,7 @@ def check_twin(layer, query, keys, arguments, sees):
     named = {one.name: np.array(one.value, "float64") for one in layer.weights}
     for row in range(len(query)):
         expected = twin.multi_head(
-            named, query[row], keys[row], layer.heads, lambda t, s, row=row: sees(row, t, s)
+            named, query[row], keys[row], layer.num_heads, lambda t, s, row=row: sees(row, t, s)
         )
         np.testing.assert_allclose(outputs[row], expected[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(weights[row], expected[1], rtol=1e-5, atol=1e-6)
@@ -49,11 +49,11 @@ def check_twin(layer, query, keys, arguments, sees):
     ("arguments", "sees"),
     [
         ({}, lambda b, t, s: True),
-        ({"keys_mask": KEYS_MASK}, lambda b, t, s: KEYS_MASK[b, s]),
+        ({"key_mask": KEYS_MASK}, lambda b, t, s: KEYS_MASK[b, s]),
         ({"attention_mask": MASK}, lambda b, t, s: MASK[b, t, s]),
         ({"attention_mask": MASK[0]}, lambda b, t, s: MASK[0, t, s]),
         (
-            {"attention_mask": MASK, "keys_mask": KEYS_MASK},
+            {"attention_mask": MASK, "key_mask": KEYS_MASK},
             lambda b, t, s: MASK[b, t, s] and KEYS_MASK[b, s],
         ),
     ],
@@ -95,8 +95,8 @@ def test_fully_masked_rows_have_finite_gradients():
     layer, restricted = MultiHeadAttention(2, 3), RestrictedSelfAttention(2, 3, 1)
     query = tf.Variable(QUERY)
     for call in (
-        lambda: layer(query, KEYS, keys_mask=np.zeros((2, 11), bool)),
-        lambda: restricted(query, keys_mask=np.zeros((2, 3), bool)),
+        lambda: layer(query, KEYS, key_mask=np.zeros((2, 11), bool)),
+        lambda: restricted(query, key_mask=np.zeros((2, 3), bool)),
     ):
         with tf.GradientTape() as tape:
             outputs, weights = call()
@@ -135,17 +135,17 @@ def test_restricted_equals_full_under_a_band(length, radius, block):
 
 def test_restricted_layer_equals_the_full_layer_under_a_band():
     restricted, full = RestrictedSelfAttention(2, 3, 2, 5, 7), MultiHeadAttention(2, 3, 5, 7)
-    outputs = restricted(KEYS, keys_mask=KEYS_MASK)[0]
+    outputs = restricted(KEYS, key_mask=KEYS_MASK)[0]
     full.build(KEYS.shape)
     full.set_weights(restricted.get_weights())
-    expected = full(KEYS, keys_mask=KEYS_MASK, attention_mask=band_mask(11, 2))[0]
+    expected = full(KEYS, key_mask=KEYS_MASK, attention_mask=band_mask(11, 2))[0]
     np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_projected_memory_is_read_as_keys_are():
     layer = attention()
     found = layer.attend(QUERY, layer.project(KEYS), KEYS_MASK)
-    for one, other in zip(found, layer(QUERY, KEYS, keys_mask=KEYS_MASK)):
+    for one, other in zip(found, layer(QUERY, KEYS, key_mask=KEYS_MASK)):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
@@ -155,7 +155,7 @@ def test_a_cache_extended_in_steps_equals_the_whole_sequence():
     cache, begin = layer.empty_cache(2, 13), 0
     for steps in (1, 4, 1, 5):
         time = tf.fill((2,), begin)
-        coming = next_steps(own_caches(2, 1, 13), time, steps, layer.heads)
+        coming = next_steps(own_caches(2, 1, 13), time, steps, layer.num_heads)
         part = slice(begin, begin + steps)
         found, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
         expected_rows = expected.numpy()[:, part].reshape(2 * steps, -1)
@@ -177,17 +177,17 @@ def test_feed_forward_and_embedding_equal_their_formulas():
 
 
 def test_bad_arguments():
-    with pytest.raises(ValueError, match="Received: heads=0"):
+    with pytest.raises(ValueError, match="Received: num_heads=0"):
         MultiHeadAttention(0, 3)
-    with pytest.raises(ValueError, match="Received: key_units=None"):
+    with pytest.raises(ValueError, match="Received: key_dim=None"):
         MultiHeadAttention(2, None)
-    with pytest.raises(ValueError, match="Received: value_units=0"):
+    with pytest.raises(ValueError, match="Received: value_dim=0"):
         MultiHeadAttention(2, 3, 0)
     with pytest.raises(ValueError, match="Received: dropout=1"):
         RestrictedSelfAttention(2, 3, 1, dropout=1)
     with pytest.raises(ValueError, match="Received: radius=-1"):
         RestrictedSelfAttention(2, 3, -1)
-    with pytest.raises(ValueError, match="Received: hidden_units=0"):
+    with pytest.raises(ValueError, match="Received: intermediate_dim=0"):
         FeedForward(0)
     with pytest.raises(ValueError, match="Received: dropout=-1"):
         FeedForward(3, -1)
@@ -202,13 +202,13 @@ def test_bad_arguments():
 
 
 def test_sequences_share_the_keys_of_their_example():
-    block = TransformerDecoderBlock(2, 3, 5, 13, norm="pre", use_bias=True)
+    block = TransformerDecoderBlock(2, 3, 5, 13, normalize_first=True, use_bias=True)
     random = np.random.default_rng(3)
     inputs, keys = (
         random.normal(size=shape).astype("float32") for shape in ((6, 5, 7), (2, 11, 7))
     )
-    keys_mask = np.arange(11) < np.array([[11], [4]])
-    found = block(inputs, keys, keys_mask=keys_mask)
-    alone = block(inputs, np.repeat(keys, 3, axis=0), keys_mask=np.repeat(keys_mask, 3, axis=0))
+    key_mask = np.arange(11) < np.array([[11], [4]])
+    found = block(inputs, keys, key_mask=key_mask)
+    alone = block(inputs, np.repeat(keys, 3, axis=0), key_mask=np.repeat(key_mask, 3, axis=0))
     for one, other in zip(found, alone):
         np.testing.assert_allclose(one, other, atol=1e-6)

@@ -16,7 +16,7 @@ from tests.training import tiny
 MODELS = {
     "recurrent": tiny.captioner,
     "transformer": tiny.transformer_captioner,
-    "no_encoder": lambda: tiny.transformer_captioner(encoder_layers=0),
+    "no_encoder": lambda: tiny.transformer_captioner(num_encoder_layers=0),
 }
 
 
@@ -118,5 +118,5 @@ def test_bad_arguments(model):
         CaptionDecoderConfig(17, dropout=1)
     with pytest.raises(ValueError, match="vocabulary_size=0"):
         CaptionDecoderConfig(0)
-    with pytest.raises(ValueError, match="encoder_layers=-1"):
-        tiny.transformer_captioner(encoder_layers=-1)
+    with pytest.raises(ValueError, match="num_encoder_layers=-1"):
+        tiny.transformer_captioner(num_encoder_layers=-1)

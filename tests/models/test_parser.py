@@ -12,13 +12,13 @@ from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
 
-SIZES = {"layers": 2, "model_units": 6, "hidden_units": 11, "heads": 2, "key_units": 3}
+SIZES = {"num_layers": 2, "hidden_dim": 6, "intermediate_dim": 11, "num_heads": 2, "key_dim": 3}
 TAGS = 5
 
 
 def parser(**changes):
     """A built model: 13 pieces, 11 symbols of which 4 is a word's, 5 tags."""
-    choices = {**SIZES, "value_units": 3, "norm": "pre", "tied": "decoder", "counted_token": 4}
+    choices = {**SIZES, "value_dim": 3, "norm": "pre", "tied": "decoder", "counted_token": 4}
     keras.utils.set_random_seed(3)
     model = Parser(TransformerConfig(13, 11, **{**choices, "dropout": 0.0, **changes}), TAGS)
     model.build()
@@ -56,16 +56,16 @@ def test_shapes_and_more_padding():
 
 
 def test_a_word_is_the_sum_of_its_pieces_over_the_root_of_their_number():
-    model, inputs = parser(layers=1), batch()
+    model, inputs = parser(num_layers=1), batch()
     table = ops.convert_to_numpy(model.source_embedding.table) * np.sqrt(6)
     words = np.zeros((2, 7, 6), "float32")
     for row, place in np.ndindex(2, 7):
         pieces = [one for one in inputs[SOURCE][row, place] if one]
         words[row, place] = sum(table[one] for one in pieces) / np.sqrt(max(len(pieces), 1))
     mask = inputs[SOURCE].any(-1)
-    expected, _ = model.encoder(words, keys_mask=mask)
-    found, keys_mask, _ = model.encode(inputs[SOURCE])
-    np.testing.assert_array_equal(ops.convert_to_numpy(keys_mask), mask)
+    expected, _ = model.encoder(words, key_mask=mask)
+    found, key_mask, _ = model.encode(inputs[SOURCE])
+    np.testing.assert_array_equal(ops.convert_to_numpy(key_mask), mask)
     np.testing.assert_allclose(*map(ops.convert_to_numpy, (found, expected)), atol=1e-5)
 
 

@@ -116,5 +116,5 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match=r"Expected SpatialTransformers with .*return_grid"):
             classifier(wrong)
-    with pytest.raises(ValueError, match="Expected classes >= 1"):
+    with pytest.raises(ValueError, match="Expected num_classes >= 1"):
         SpatialTransformerClassifier([], keras.layers.Flatten(), 0)

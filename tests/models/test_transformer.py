@@ -16,16 +16,16 @@ from tests.models.tiny_transformer import LENGTH, SIZES, VOCABULARY, batch, tran
 from tests.reference import transformer as twin
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "transformer.npz"
-BIAS = {"attention_bias": True}
+BIAS = {"use_bias": True}
 
 
 @pytest.mark.parametrize(
     "choices",
     [
         {},
-        {"norm": "pre", "tied": "decoder", **BIAS},
+        {"normalize_first": True, "tied": "decoder", **BIAS},
         {"positions": "learned", "tied": "none", "target_vocabulary_size": 17},
-        {"norm": "pre", "positions": "learned", "tied": "none", "epsilon": 0.3},
+        {"normalize_first": True, "positions": "learned", "tied": "none", "epsilon": 0.3},
     ],
 )
 def test_equals_its_twin(choices):
@@ -42,12 +42,12 @@ def test_equals_its_twin(choices):
 
 
 def load_torch(model, arrays):
-    """Sets weights from torch's names; biases of keys have no place here, being without effect."""
+    """Sets weights from torch's names."""
     named = {weight.path.split("/", 1)[1]: weight for weight in model.weights}
     named["decoder/embedding/table"].assign(arrays["embedding"])
     kinds = {"attention": "self_attn", "cross_attention": "multihead_attn"}
     for stack, count in (("encoder", 1), ("decoder", 2)):
-        for n in range(model.config.layers):
+        for n in range(model.config.num_layers):
             ours, theirs = f"{stack}/block_{n}", f"{stack}.layers.{n}"
             parts = [*list(kinds)[:count], "feed_forward"]
             for place, part in enumerate(parts, 1):
@@ -60,19 +60,21 @@ def load_torch(model, arrays):
                 prefix, other = f"{ours}/feed_forward/{name}", f"{theirs}.{other}"
                 named[f"{prefix}_kernel"].assign(arrays[f"{other}.weight"].T)
                 named[f"{prefix}_bias"].assign(arrays[f"{other}.bias"])
-        if model.config.norm == "pre":
+        if model.config.normalize_first:
             load_norm(named, f"{stack}/last_norm", arrays, f"{stack}.norm")
 
 
 def load_attention(named, ours, arrays, theirs):
+    def assign(name, array):
+        named[f"{ours}{name}"].assign(array.reshape(named[f"{ours}{name}"].shape))
+
     kernels = np.split(arrays[f"{theirs}in_proj_weight"], 3)
-    for name, kernel in zip(("query", "key", "value"), kernels):
-        named[f"{ours}{name}_kernel"].assign(kernel.T)
-    query_bias, _, value_bias = np.split(arrays[f"{theirs}in_proj_bias"], 3)
-    named[f"{ours}query_bias"].assign(query_bias)
-    named[f"{ours}value_bias"].assign(value_bias)
-    named[f"{ours}output_kernel"].assign(arrays[f"{theirs}out_proj.weight"].T)
-    named[f"{ours}output_bias"].assign(arrays[f"{theirs}out_proj.bias"])
+    biases = np.split(arrays[f"{theirs}in_proj_bias"], 3)
+    for name, kernel, bias in zip(("query", "key", "value"), kernels, biases):
+        assign(f"{name}_kernel", kernel.T)
+        assign(f"{name}_bias", bias)
+    assign("output_kernel", arrays[f"{theirs}out_proj.weight"].T)
+    assign("output_bias", arrays[f"{theirs}out_proj.bias"])
 
 
 def load_norm(named, ours, arrays, theirs):
@@ -85,7 +87,7 @@ def test_equals_torch(norm):
     with np.load(GOLDEN) as file:
         shared = {name: file[name] for name in ("source", "tokens", "embedding")}
         arrays = {name.removeprefix(f"{norm}/"): file[name] for name in file.files}
-    model = transformer(norm=norm, key_units=3, value_units=3, **BIAS)
+    model = transformer(normalize_first=norm == "pre", key_dim=3, value_dim=3, **BIAS)
     load_torch(model, arrays)
     found = model({SOURCE: shared["source"], TOKENS: shared["tokens"]})[LOGITS]
     np.testing.assert_allclose(found, arrays["logits"], rtol=1e-4, atol=1e-5)
@@ -133,7 +135,7 @@ def test_saved_file(tied, tmp_path):
 
 @pytest.mark.slow
 def test_training_steps_under_xla_equal_plain():
-    model, inputs = transformer(layers=1), batch()
+    model, inputs = transformer(num_layers=1), batch()
     targets = np.roll(inputs[TOKENS], -1, axis=1)
     data = inputs, targets, (targets != PAD_ID).astype("float32")
     weights, losses = model.get_weights(), []
@@ -157,12 +159,11 @@ def test_mixed_bfloat16():
     np.testing.assert_allclose(tf.reduce_sum(found[WEIGHTS], -1), np.ones((3, LENGTH)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize("tied", ["none", "decoder", "all"])
-def test_parameters_are_counted(norm, positions, tied):
-    bias = norm == "pre"
-    model = transformer(norm=norm, positions=positions, tied=tied, attention_bias=bias)
+def test_parameters_are_counted(first, positions, tied):
+    model = transformer(normalize_first=first, positions=positions, tied=tied, use_bias=first)
     assert model.config.count_parameters() == model.count_params()
 
 
@@ -177,7 +178,7 @@ def test_values_of_all_heads_are_as_wide_as_the_model():
     assert len({repr(preset) for preset in PRESETS.values()}) == len(PRESETS) == 20
     for name, preset in PRESETS.items():
         config = preset.config(41_000)
-        assert config.heads * config.value_units == config.model_units, name
+        assert config.num_heads * config.value_dim == config.hidden_dim, name
 
 
 @pytest.fixture
@@ -203,7 +204,7 @@ def test_presets_take_a_training_step(name):
 
 
 def test_bad_arguments():
-    for name in ("vocabulary_size", "target_vocabulary_size", "heads", "key_units"):
+    for name in ("vocabulary_size", "target_vocabulary_size", "num_heads", "key_dim"):
         with pytest.raises(ValueError, match=f"Received: {name}=0"):
             TransformerConfig(**{**SIZES, "vocabulary_size": VOCABULARY, name: 0})
     for name in ("norm", "positions", "tied"):

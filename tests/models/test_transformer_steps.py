@@ -17,8 +17,8 @@ from tests.models.tiny_transformer import (
 )
 from tests.processes import run_module
 
-CHOICES = [{}, {"norm": "pre", "positions": "learned", "tied": "none", "attention_bias": True}]
-CHOICES += [{"norm": "pre", "counted_token": 5}]
+CHOICES = [{}, {"normalize_first": True, "positions": "learned", "tied": "none", "use_bias": True}]
+CHOICES += [{"normalize_first": True, "counted_token": 5}]
 both = pytest.mark.parametrize("choices", CHOICES)
 
 
@@ -145,13 +145,13 @@ def test_steps_under_bfloat16_keep_their_weights_cast():
 
 
 def test_learned_positions_end():
-    model = transformer(positions="learned", max_length=7)
+    model = transformer(positions="learned", max_sequence_length=7)
     with pytest.raises(ValueError, match=r"at most 7 positions\. Received: 8"):
         model.start(batch()[SOURCE], 8)
 
 
 def test_steps_in_a_graph_and_under_xla_equal_plain():
-    model, inputs = transformer(layers=1), batch()
+    model, inputs = transformer(num_layers=1), batch()
     arrays = [tf.constant(inputs[SOURCE]), tf.constant(inputs[TOKENS])]
     expected = search(model, *arrays)
     unknown = [tf.TensorSpec((None, None), "int32"), tf.TensorSpec((None, 5), "int32")]
@@ -163,7 +163,7 @@ def test_steps_in_a_graph_and_under_xla_equal_plain():
 
 
 def test_an_empty_batch_has_empty_answers():
-    model, unknown = transformer(layers=1), tf.TensorSpec((None, None), "int32")
+    model, unknown = transformer(num_layers=1), tf.TensorSpec((None, None), "int32")
 
     def answer(source, tokens):
         memory, state = model.start(source, 7)
@@ -179,7 +179,7 @@ def test_an_empty_batch_has_empty_answers():
 def test_steps_on_jax(tmp_path):
     run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
     inputs = batch()
-    expected = search(transformer(layers=1), inputs[SOURCE], inputs[TOKENS])
+    expected = search(transformer(num_layers=1), inputs[SOURCE], inputs[TOKENS])
     with np.load(tmp_path / "found.npz") as found:
         check(found["logits"], expected)
         logits = tf.convert_to_tensor(expected[0, :3])

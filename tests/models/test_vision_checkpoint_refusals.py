@@ -36,7 +36,7 @@ def test_tensors_that_do_not_fit_are_all_named(name, tmp_path, monkeypatch):
         rf"{wide} of shape \({', '.join(map(str, (*shape, 3)))}\), expected \({shape[0]},\)",
         r"stranger of shape \(3, 5\), expected no such tensor",
     ]
-    refused(tmp_path, "; ".join(parts), monkeypatch, heads=2)
+    refused(tmp_path, "; ".join(parts), monkeypatch, num_heads=2)
 
 
 def test_arrays_that_do_not_fit_are_all_named(tmp_path, monkeypatch):
@@ -56,7 +56,7 @@ def test_more_than_ten_faults_are_counted(tmp_path, monkeypatch):
     kept = {k: v for k, v in state("timm").items() if not k.startswith("blocks.0.attn")}
     kept |= {f"stranger.{n}": np.zeros(3) for n in range(9)}
     write_folder(tmp_path, "timm", kept)
-    refused(tmp_path, "stranger.5 of shape .*; and 3 more", monkeypatch, heads=2)
+    refused(tmp_path, "stranger.5 of shape .*; and 3 more", monkeypatch, num_heads=2)
 
 
 @pytest.mark.parametrize("kept", [0, 7, 1000, -1])
@@ -87,7 +87,7 @@ def test_damaged_npz(damage, tmp_path, monkeypatch):
     "changes, message",
     [
         ({"hidden_size": 9}, r"projection.weight of shape \(6, 3, 5, 5\), expected \(9, 3, 5, 5\)"),
-        ({"hidden_size": 7}, r"model_units that heads=3 divide"),
+        ({"hidden_size": 7}, r"hidden_dim that num_heads=3 divide"),
         ({"hidden_act": "quick_gelu"}, r"hidden_act='quick_gelu', none of \['gelu',"),
         ({"model_type": "deit"}, r"model_type='deit' in config.json, not 'vit'"),
         ({"num_channels": 1}, r"num_channels=1 in config.json, not 3"),
@@ -129,5 +129,5 @@ def test_other_models_and_places(tmp_path, monkeypatch):
     refused(tmp_path / "empty", r"model\.safetensors or .* one \.npz.*Received: \[\]", monkeypatch)
     refused(tmp_path / "none.npz", r"Expected a file, a folder or the name", monkeypatch)
     write_folder(tmp_path, "timm")
-    refused(tmp_path, r"pooling='token', chosen: 'mean'", monkeypatch, heads=2, pooling="mean")
-    refused(tmp_path, r"unexpected keyword argument 'depth'", monkeypatch, heads=2, depth=3)
+    refused(tmp_path, r"pooling='token', chosen: 'mean'", monkeypatch, num_heads=2, pooling="mean")
+    refused(tmp_path, r"unexpected keyword argument 'depth'", monkeypatch, num_heads=2, depth=3)

@@ -50,17 +50,17 @@ def stirred(model):
     ],
 )
 def test_presets_have_the_published_sizes_less_the_biases_of_keys(preset, published):
-    config = dataclasses.replace(VIT_PRESETS[preset], classes=1000)
-    assert config.count_parameters() + config.layers * config.model_units == published
+    config = dataclasses.replace(VIT_PRESETS[preset], num_classes=1000)
+    assert config.count_parameters() == published
 
 
 @pytest.mark.parametrize(
-    "config", [SIZES, changed(pooling="mean", classes=7), changed(representation_units=11)]
+    "config", [SIZES, changed(pooling="mean", num_classes=7), changed(representation_dim=11)]
 )
 def test_parameters_are_counted_as_they_are(config):
     encoder = VisionTransformer(config)
-    model = ImageClassifier(encoder, config.classes) if config.classes else encoder
-    if config.classes:
+    model = ImageClassifier(encoder, config.num_classes) if config.num_classes else encoder
+    if config.num_classes:
         model(pictures())
     assert sum(weight.value.numpy().size for weight in model.weights) == config.count_parameters()
 
@@ -70,9 +70,9 @@ def test_parameters_are_counted_as_they_are(config):
     [
         ({"image_size": (15, 22)}, r"multiples of patch_size=3\. Received: image_size=\(15, 22\)"),
         ({"image_size": (15,)}, r"two sizes >= 1\. Received: image_size=\(15,\)"),
-        ({"heads": 3}, r"model_units that heads=3 divide\. Received: model_units=10"),
-        ({"layers": 0}, r"layers >= 1\. Received: layers=0"),
-        ({"classes": 0}, r"classes >= 1"),
+        ({"num_heads": 3}, r"hidden_dim that num_heads=3 divide\. Received: hidden_dim=10"),
+        ({"num_layers": 0}, r"layers >= 1\. Received: num_layers=0"),
+        ({"num_classes": 0}, r"classes >= 1"),
         ({"pooling": "max"}, r"pooling in \('token', 'mean'\)\. Received: pooling='max'"),
         ({"activation": "tanh"}, r"activation in"),
         ({"dropout": 1.0}, r"0 <= dropout < 1\. Received: dropout=1\.0"),
@@ -135,7 +135,7 @@ def test_pictures_that_patches_do_not_fill():
 
 
 def test_made_frozen_it_has_no_trainable_variables():
-    encoder = VisionTransformer(changed(representation_units=7), trainable=False)
+    encoder = VisionTransformer(changed(representation_dim=7), trainable=False)
     classifier = ImageClassifier(encoder, 3)
     classifier(pictures())
     assert [one.path.split("/")[-2] for one in classifier.trainable_variables] == ["head"] * 2
@@ -166,7 +166,7 @@ def test_a_saved_classifier_gives_the_same_logits(make, tmp_path):
     classifier.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     assert loaded.encoder.get_config() == classifier.encoder.get_config()
-    assert (loaded.name, loaded.classes) == ("eyes", 7)
+    assert (loaded.name, loaded.num_classes) == ("eyes", 7)
     np.testing.assert_array_equal(loaded(pictures()), classifier(pictures()))
 
 
@@ -196,5 +196,5 @@ def test_eyes_of_a_captioner():
 
 
 def test_no_classes():
-    with pytest.raises(ValueError, match=r"classes >= 1\. Received: classes=0"):
+    with pytest.raises(ValueError, match=r"classes >= 1\. Received: num_classes=0"):
         ImageClassifier(VisionTransformer(SIZES), 0)

@@ -61,7 +61,7 @@ def test_the_other_backend_gives_the_same_logits(tmp_path):
 
 def test_timm(tmp_path):
     arrays = golden("timm")
-    classifier = load_image_classifier(write_folder(tmp_path, "timm"), heads=2)
+    classifier = load_image_classifier(write_folder(tmp_path, "timm"), num_heads=2)
     assert classifier.encoder.config.image_size == (15, 15)
     close(classifier(arrays["image"]), arrays["logits"])
     settings = {
@@ -94,8 +94,8 @@ def test_timm_without_a_class_token_and_no_square(tmp_path):
     tensors["pos_embed"] = tensors["pos_embed"][:, :6].copy()
     write_folder(tmp_path, "timm", tensors)
     with pytest.raises(ValueError, match=r"6 positions, which are no square, and no image_size="):
-        load_vision_transformer(tmp_path, heads=2)
-    encoder = load_vision_transformer(tmp_path, heads=2, image_size=(10, 15))
+        load_vision_transformer(tmp_path, num_heads=2)
+    encoder = load_vision_transformer(tmp_path, num_heads=2, image_size=(10, 15))
     assert encoder.config.pooling == "mean" and encoder.config.grid == (2, 3)
     np.testing.assert_array_equal(encoder.positions.table[1, 0], tensors["pos_embed"][0, 3])
 
@@ -108,7 +108,7 @@ def test_timm_without_heads_has_heads_of_64(tmp_path):
 
 def test_torch_files_of_the_same_names(tmp_path):
     torch_file.write_state(tmp_path / "model.pth", state("timm"))
-    classifier = load_image_classifier(tmp_path / "model.pth", heads=2)
+    classifier = load_image_classifier(tmp_path / "model.pth", num_heads=2)
     close(classifier(golden("timm")["image"]), golden("timm")["logits"])
 
 
@@ -117,7 +117,7 @@ def test_files_of_the_authors(new, tmp_path):
     arrays = flax_arrays(new=new)
     np.savez(tmp_path / "vit.npz", **arrays, **({"opt/0/mu": np.zeros(3)} if new else {}))
     loaded = load_image_classifier(tmp_path, activation="gelu")
-    assert loaded.encoder.config.heads == 2
+    assert loaded.encoder.config.num_heads == 2
     close(loaded(golden("timm")["image"]), golden("timm")["logits"])
     assert load_vision_transformer(tmp_path).config.activation == "gelu_tanh"
 
@@ -130,7 +130,7 @@ def test_files_of_the_authors_without_a_class_token(tmp_path):
     assert encoder.config.pooling == "mean"
     image = golden("timm")["image"]
     close(encoder.pool(image)[0], np.mean(encoder(image), (1, 2)))
-    with pytest.raises(ValueError, match=r"a head, or classes=.*vit\.npz"):
+    with pytest.raises(ValueError, match=r"a head, or num_classes=.*vit\.npz"):
         load_image_classifier(tmp_path / "vit.npz")
 
 
@@ -151,7 +151,7 @@ def test_half_precision_comes_as_float32(tmp_path):
 
 def test_a_new_head_for_other_classes(tmp_path):
     write_folder(tmp_path, "classifier")
-    classifier = load_image_classifier(tmp_path, classes=11)
+    classifier = load_image_classifier(tmp_path, num_classes=11)
     logits = ops.convert_to_numpy(classifier(golden("classifier")["image"]))
     assert logits.shape == (2, 11) and not logits.any()
 

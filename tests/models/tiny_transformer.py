@@ -15,13 +15,13 @@ from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 VOCABULARY, LENGTH = 13, 5
 SIZES = {
-    "layers": 2,
-    "model_units": 6,
-    "hidden_units": 11,
-    "heads": 2,
-    "key_units": 3,
-    "value_units": 5,
-    "max_length": 17,
+    "num_layers": 2,
+    "hidden_dim": 6,
+    "intermediate_dim": 11,
+    "num_heads": 2,
+    "key_dim": 3,
+    "value_dim": 5,
+    "max_sequence_length": 17,
     "dropout": 0.0,
 }
 
@@ -69,7 +69,7 @@ def summed_loss(logits, tokens):
 def main(path):
     import jax
 
-    model, inputs = transformer(layers=1), batch()
+    model, inputs = transformer(num_layers=1), batch()
     found = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
     slope = jax.jit(jax.grad(lambda logits: summed_loss(logits, inputs[TOKENS])))(found[0, :3])
     np.savez(path, logits=found, slope=slope)

@@ -18,9 +18,9 @@ from pipelines.recipes.scenes import Scenes
 
 RECIPE = Scenes(
     batch_size=6,
-    hidden_units=7,
-    embedding_units=3,
-    attention_units=5,
+    hidden_dim=7,
+    embedding_dim=3,
+    attention_dim=5,
     vocabulary_size=300,
     lengths=(6, 13, 60),
     epochs=3,

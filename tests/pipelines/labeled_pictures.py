@@ -7,10 +7,10 @@ from pipelines.scenes import COLORS, Scene, draw, sample_scene
 TINY = {
     "image_size": 24,
     "patch_size": 8,
-    "layers": 2,
-    "model_units": 14,
-    "hidden_units": 11,
-    "heads": 2,
+    "num_layers": 2,
+    "hidden_dim": 14,
+    "intermediate_dim": 11,
+    "num_heads": 2,
     "batch_size": 5,
     "epochs": 2,
 }

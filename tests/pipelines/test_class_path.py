@@ -185,7 +185,7 @@ def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
     patch = json.loads(str(golden("classifier")["config.json"]))["patch_size"]
     assert train(data, tmp_path / "run", pretrained=folder, epochs=1, image_size=5 * patch) == 0
     found = Run(tmp_path / "run").model()
-    assert found.classes == 6 and found.encoder.config.patch_size == patch != TINY["patch_size"]
+    assert found.num_classes == 6 and found.encoder.config.patch_size == patch != TINY["patch_size"]
     assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
     assert "Expected image_size that patch_size=" in capsys.readouterr().err
 
@@ -205,7 +205,7 @@ def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["--image-size", "30"], "Expected image_size that patch_size=8 divides. Received: image"),
-        (["--heads", "5"], "Expected model_units that heads divide"),
+        (["--num-heads", "5"], "Expected hidden_dim that num_heads divides"),
         (["--crop", "0"], "Expected crop > 0 and <= 1. Received: crop=0"),
         (["--monitor", "val_token_accuracy"], "monitor one of loss, accuracy, val_loss, val_acc"),
         (["--patch-size", "0"], "Expected patch_size >= 1. Received: patch_size=0"),

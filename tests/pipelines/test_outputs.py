@@ -18,7 +18,7 @@ from pipelines.scenes import write_scenes
 
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
 
-SIZES = {"hidden_units": 7, "embedding_units": 3, "attention_units": 5, "vocabulary_size": 300}
+SIZES = {"hidden_dim": 7, "embedding_dim": 3, "attention_dim": 5, "vocabulary_size": 300}
 CHOICES = {"image_size": 29, "batch_size": 5, "epochs": 1, "monitor": "val_loss"}
 FILE_TOO_LARGE = "Received: File too large"
 

@@ -22,8 +22,8 @@ from pipelines.scenes import write_scenes
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
-CHOICES = ["--batch-size", "5", "--hidden-units", "7", "--embedding-units", "3", "--epochs", "2"]
-CHOICES += ["--attention-units", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
+CHOICES = ["--batch-size", "5", "--hidden-dim", "7", "--embedding-dim", "3", "--epochs", "2"]
+CHOICES += ["--attention-dim", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
 CHOICES += ["--beam-width", "2", "--monitor", "val_loss"]
 
 
@@ -44,7 +44,7 @@ def test_train_leaves_a_run_directory(run):
     description = run.description
     assert description["values"]["lengths"] == [13, 60]
     assert description["pictures"] == {"train": 11, "dev": 3, "test": 3}
-    assert run.recipe().hidden_units == 7
+    assert run.recipe().hidden_dim == 7
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert len(lines) == 3 and "val_cider_d" in lines[0] and "val_exact" in lines[0]
     assert set(MONITORS) <= set(lines[0].split(","))
@@ -88,7 +88,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     assert "## Use and limits\n\nNothing but scenes.\n" in card
     command = f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2"
     assert f"Command: `{command} --precision float32`" in card
-    assert "| BLEU-1 |" in card and '"hidden_units": 7' in card and "tensorflow 2." in card
+    assert "| BLEU-1 |" in card and '"hidden_dim": 7' in card and "tensorflow 2." in card
     picture = str(data / "images" / "test_00000.png")
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
@@ -154,8 +154,8 @@ def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys
     description = {key: one for key, one in run.description.items() if key != "ended"}
     Run(folder).describe(description)
     command = ["train", "scenes", "--data", str(data), "--out", str(folder), *CHOICES]
-    assert main([*command, "--hidden-units", "5", "--epochs", "1"]) == 0
-    assert Run(folder).recipe().hidden_units == 5
+    assert main([*command, "--hidden-dim", "5", "--epochs", "1"]) == 0
+    assert Run(folder).recipe().hidden_dim == 5
     assert len((folder / "history.csv").read_text().splitlines()) == 2
 
 
@@ -189,7 +189,7 @@ def test_help_lists_the_recipes_flags(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["train", "scenes", "-h"])
     shown = capsys.readouterr().out
-    assert "--hidden-units INT" in shown and "--no-lowercase" in shown
+    assert "--hidden-dim INT" in shown and "--no-lowercase" in shown
     assert main(["recipes"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in recipe_names())

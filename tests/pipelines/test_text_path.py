@@ -29,7 +29,16 @@ from tests.pipelines.toy_language import TINY, write_folder
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 LANGUAGES = ["--source-column", "en", "--target-column", "de"]
-CHOICES = ["--model-units", "14", "--hidden-units", "11", "--heads", "2", "--layers", "1"]
+CHOICES = [
+    "--hidden-dim",
+    "14",
+    "--intermediate-dim",
+    "11",
+    "--num-heads",
+    "2",
+    "--num-layers",
+    "1",
+]
 CHOICES += ["--vocabulary-size", "310", "--vocabulary", "separate", "--lengths", "7", "13", "23"]
 CHOICES += ["--batch-tokens", "230", "--epochs", "2", "--beam-width", "2", "--monitor", "val_loss"]
 CHOICES += ["--schedule", "inverse_square_root", "--own-words", "0.5", "--average", "2"]
@@ -74,7 +83,7 @@ def test_train_leaves_a_run_directory(run):
     assert description["recipe"] == "translator_transformer"
     assert description["kind"] == "text_to_text"
     assert description["pairs"] == {"train": 62, "dev": 7}
-    assert run.recipe().layers == 1 and sorted(run.tokenizers()) == [
+    assert run.recipe().num_layers == 1 and sorted(run.tokenizers()) == [
         "source_tokenizer",
         "tokenizer",
     ]
@@ -261,7 +270,7 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, t
         np.testing.assert_array_equal(one, other)
     assert sorted(source.tokenizers) == ["source_tokenizer", "tokenizer"]
     made = source.recipe(TranslatorTransformer, {"epochs": 1})
-    assert made.vocabulary == "separate" and made.model_units == 14
+    assert made.vocabulary == "separate" and made.hidden_dim == 14
     out = ["--data", str(data), "--out", str(tmp_path / "out")]
     assert main(["train", "scenes", "--from", str(model), *out]) == 2
     assert (
@@ -322,7 +331,10 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        (["--heads", "3"], "Expected model_units that heads divide. Received: model_units=14"),
+        (
+            ["--num-heads", "3"],
+            "Expected hidden_dim that num_heads divides. Received: hidden_dim=14",
+        ),
         (["--source-lengths", "7", "13"], "Expected source_lengths increasing and >= 1, as many"),
         (["--vocabulary", "none"], "vocabulary one of shared, separate. Received: vocabulary="),
         (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),

@@ -18,11 +18,11 @@ from tests.serving.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
 SIZES = {
     "image_size": 64,
     "patch_size": 16,
-    "vision_layers": 1,
-    "layers": 1,
-    "model_units": 6,
-    "hidden_units": 7,
-    "heads": 2,
+    "num_vision_layers": 1,
+    "num_layers": 1,
+    "hidden_dim": 6,
+    "intermediate_dim": 7,
+    "num_heads": 2,
     "vocabulary_size": 300,
     "lengths": (60,),
     "batch_size": 5,
@@ -169,9 +169,9 @@ def test_self_critical(run, data, tmp_path, capsys):
 
 
 def test_models():
-    made = Flickr8kVit(**{**SIZES, "encoder_layers": 1}).model(300)
+    made = Flickr8kVit(**{**SIZES, "num_encoder_layers": 1}).model(300)
     assert made.grid == (4, 4) and made.decoder.encoder is not None
     with pytest.raises(ValueError, match=r"multiples of patch_size=16. Received: image_size=\(65"):
         Flickr8kVit(**{**SIZES, "image_size": 65}).model(300)
-    with pytest.raises(ValueError, match=r"model_units that heads divide. .*model_units=6"):
-        Flickr8kTransformer(model_units=6, heads=4)
+    with pytest.raises(ValueError, match=r"hidden_dim that num_heads divides. .*hidden_dim=6"):
+        Flickr8kTransformer(hidden_dim=6, num_heads=4)

@@ -27,7 +27,16 @@ from tests.pipelines.toy_treebank import TINY, lines, pairs, written
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
-CHOICES = ["--model-units", "14", "--hidden-units", "11", "--heads", "2", "--layers", "1"]
+CHOICES = [
+    "--hidden-dim",
+    "14",
+    "--intermediate-dim",
+    "11",
+    "--num-heads",
+    "2",
+    "--num-layers",
+    "1",
+]
 CHOICES += ["--vocabulary-size", "310", "--lengths", "13", "23", "43", "--scored", "7"]
 CHOICES += ["--source-lengths", "7", "11", "17", "--batch-tokens", "230", "--epochs", "2"]
 CHOICES += ["--beam-width", "2", "--average", "2", "--monitor", "val_loss", "--tolerance", "0.1"]

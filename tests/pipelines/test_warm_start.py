@@ -22,9 +22,9 @@ from pipelines.warm_start import WarmStart
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 SIZES = {
-    "hidden_units": 7,
-    "embedding_units": 3,
-    "attention_units": 5,
+    "hidden_dim": 7,
+    "embedding_dim": 3,
+    "attention_dim": 5,
     "vocabulary_size": 300,
     "image_size": 29,
 }
@@ -80,7 +80,7 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     assert main(command) == 0
     assert "the encoder trains from here, step 3, on" in capsys.readouterr().out
     warm = Run(tmp_path / "warm")
-    assert warm.recipe().hidden_units == 7
+    assert warm.recipe().hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
     for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
@@ -104,7 +104,7 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     capsys.readouterr()
     sizes = shutil.copytree(other, tmp_path / "sizes")
     description = json.loads((sizes / "recipe.json").read_text())
-    description["values"]["hidden_units"] = 11
+    description["values"]["hidden_dim"] = 11
     (sizes / "recipe.json").write_text(json.dumps(description))
     words = shutil.copytree(other, tmp_path / "words")
     Tokenizer.learn(["other words"], 270).save(words / "tokenizer")
@@ -113,7 +113,7 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     for runs, place, message in (
         ([run.folder], "new", "Expected two or more runs. Received: 1"),
         ([run.folder, other], "mean", f"Expected a new run directory. Received: {out}"),
-        ([sizes, other], "new", f"{sizes} and {other}, which differ in hidden_units"),
+        ([sizes, other], "new", f"{sizes} and {other}, which differ in hidden_dim"),
         ([words, other], "new", f"{words} and {other}, which differ in tokenizer"),
         ([empty, other], "new", "Expected a trained model at"),
         ([tmp_path, other], "new", "Expected a run directory with recipe.json"),
@@ -238,8 +238,8 @@ def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
     for arguments, message in (
         (["scenes", "--from", str(tmp_path)], "Expected a SavedModel or numbered versions"),
         (
-            ["scenes", "--from", str(run.folder), "--hidden-units", "11"],
-            f"Expected hidden_units=7, as in {run.folder}. Received: hidden_units=11",
+            ["scenes", "--from", str(run.folder), "--hidden-dim", "11"],
+            f"Expected hidden_dim=7, as in {run.folder}. Received: hidden_dim=11",
         ),
         (
             ["scenes", "--fine-tune-from", "99", "--from", str(run.folder), "--epochs", "1"],

@@ -9,10 +9,10 @@ OTHERS = ("eins", "zwei", "drei", "fünf", "sieben")
 TINY = {
     "source_column": "en",
     "target_column": "de",
-    "model_units": 14,
-    "hidden_units": 11,
-    "heads": 2,
-    "layers": 1,
+    "hidden_dim": 14,
+    "intermediate_dim": 11,
+    "num_heads": 2,
+    "num_layers": 1,
     "vocabulary_size": 310,
     "lengths": (7, 13, 23),
 }

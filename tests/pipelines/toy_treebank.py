@@ -9,10 +9,10 @@ from pipelines.readers.tree_reader import TreePair
 
 NOUNS, VERBS, ADJECTIVES = ("cell", "gene", "mouse"), ("grows", "divides"), ("small", "old")
 TINY = {
-    "model_units": 14,
-    "hidden_units": 11,
-    "heads": 2,
-    "layers": 1,
+    "hidden_dim": 14,
+    "intermediate_dim": 11,
+    "num_heads": 2,
+    "num_layers": 1,
     "vocabulary_size": 310,
     "lengths": (13, 23, 43),
     "source_lengths": (11, 17, 31),

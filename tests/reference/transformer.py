@@ -21,30 +21,32 @@ def sinusoid(position, units):
     return vector
 
 
-def multi_head(named, queries, keys, heads, sees):
-    """outputs, one a query, and weights (H, T, S); `sees(t, s)` says whether t may look at s."""
+def multi_head(named, queries, values, sees, keys=None):
+    """outputs, one a query, and weights (H, T, S); `sees(t, s)` says whether t may look at s.
+
+    Kernels are (D, H, d), that of the output (H, d, O); keys are the values if left out.
+    """
+    keys = values if keys is None else keys
+    _, heads, key_dim = named["query_kernel"].shape
     outputs, weights = [], np.zeros((heads, len(queries), len(keys)))
-    key_units = named["query_kernel"].shape[1] // heads
-    value_units = named["value_kernel"].shape[1] // heads
+
+    def projected(name, x, head):
+        bias = named[f"{name}_bias"][head] if f"{name}_bias" in named else 0
+        return x @ named[f"{name}_kernel"][:, head] + bias
+
     for t, x in enumerate(queries):
-        contexts = []
+        output = np.array(named.get("output_bias", np.zeros(named["output_kernel"].shape[-1])))
         for h in range(heads):
-            of_keys = slice(h * key_units, (h + 1) * key_units)
-            of_values = slice(h * value_units, (h + 1) * value_units)
-            query = (x @ named["query_kernel"] + named.get("query_bias", 0))[of_keys]
+            query = projected("query", x, h)
             open_keys = [s for s in range(len(keys)) if sees(t, s)]
             exponentials = {
-                s: math.exp(query @ (keys[s] @ named["key_kernel"])[of_keys] / key_units**0.5)
-                for s in open_keys
+                s: math.exp(query @ projected("key", keys[s], h) / key_dim**0.5) for s in open_keys
             }
-            context = np.zeros(value_units)
             for s in open_keys:
                 weights[h, t, s] = exponentials[s] / sum(exponentials.values())
-                value = (keys[s] @ named["value_kernel"] + named.get("value_bias", 0))[of_values]
-                context += weights[h, t, s] * value
-            contexts.append(context)
-        joined = np.concatenate(contexts)
-        outputs.append(joined @ named["output_kernel"] + named.get("output_bias", 0))
+                context = weights[h, t, s] * projected("value", values[s], h)
+                output = output + context @ named["output_kernel"][h]
+        outputs.append(output)
     return outputs, weights
 
 
@@ -72,18 +74,18 @@ class Twin:
     def _residual(self, prefix, xs, sublayer):
         """The sublayer maps a list of vectors to a list of vectors and anything else."""
         name = f"{prefix}_residual/normalization/"
-        if self.config.norm == "pre":
+        if self.config.normalize_first:
             ys, more = sublayer([self._norm(name, x) for x in xs])
             return [x + y for x, y in zip(xs, ys)], more
         ys, more = sublayer(xs)
         return [self._norm(name, x + y) for x, y in zip(xs, ys)], more
 
     def _attention(self, prefix, xs, sees, keys=None):
-        named, heads = self._inside(f"{prefix}/"), self.config.heads
+        named = self._inside(f"{prefix}/")
         return self._residual(
             prefix,
             xs,
-            lambda q: multi_head(named, q, q if keys is None else keys, heads, sees),
+            lambda q: multi_head(named, q, q if keys is None else keys, sees),
         )
 
     def _feed_forward(self, prefix, xs):
@@ -99,7 +101,7 @@ class Twin:
         return self._residual(prefix, xs, net)[0]
 
     def _embed(self, table, stack, tokens):
-        units, xs = self.config.model_units, []
+        units, xs = self.config.hidden_dim, []
         for position, token in enumerate(tokens):
             vector = sinusoid(position, units)
             if self.config.positions == "learned":
@@ -108,7 +110,7 @@ class Twin:
         return xs
 
     def _end(self, stack, xs):
-        if self.config.norm == "post":
+        if not self.config.normalize_first:
             return xs
         return [self._norm(f"{stack}/last_norm/", x) for x in xs]
 
@@ -117,14 +119,14 @@ class Twin:
         target = self.named["decoder/embedding/table"]
         table = self.named.get("source_embedding/table", target)
         keys, weights = self._embed(table, "encoder", source), ([], [], [])
-        for n in range(self.config.layers):
+        for n in range(self.config.num_layers):
             prefix = f"encoder/block_{n}"
             keys, found = self._attention(f"{prefix}/attention", keys, lambda t, s: source[s] != 0)
             keys = self._feed_forward(f"{prefix}/feed_forward", keys)
             weights[0].append(found)
         keys = self._end("encoder", keys)
         xs = self._embed(target, "decoder", tokens)
-        for n in range(self.config.layers):
+        for n in range(self.config.num_layers):
             prefix = f"decoder/block_{n}"
             xs, found = self._attention(f"{prefix}/attention", xs, lambda t, s: s <= t)
             weights[1].append(found)

@@ -22,7 +22,16 @@ def parser_service(strategy=None, max_length=LENGTH):
     tokenizer = Tokenizer.learn(["the cell grows", "a mouse"], 285)
     sizes = (tokenizer.vocabulary_size, symbols.vocabulary_size)
     config = TransformerConfig(
-        *sizes, 2, 14, 11, 2, 7, 7, norm="pre", tied=DECODER, counted_token=symbols.id_of("XX")
+        *sizes,
+        2,
+        14,
+        11,
+        2,
+        7,
+        7,
+        normalize_first=True,
+        tied=DECODER,
+        counted_token=symbols.id_of("XX"),
     )
     model = Parser(config, tags.vocabulary_size)
     model.build()

@@ -18,7 +18,7 @@ def text_service(strategy=None):
     keras.utils.set_random_seed(3)
     source, target = Tokenizer.learn(SOURCES, 285), Tokenizer.learn(TARGETS, 280)
     sizes = (source.vocabulary_size, target.vocabulary_size)
-    config = TransformerConfig(*sizes, 2, 14, 11, 2, 7, 7, norm="pre", tied=DECODER)
+    config = TransformerConfig(*sizes, 2, 14, 11, 2, 7, 7, normalize_first=True, tied=DECODER)
     model = Transformer(config)
     model.build()
     model.set_weights([2.0 * weight for weight in model.get_weights()])

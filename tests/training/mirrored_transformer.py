@@ -45,7 +45,7 @@ def batches():
 def fitted(strategy, optimizer, steps, sampling=None, **options):
     """The history's loss, and how far each weight moved."""
     with strategy.scope():
-        model = transformer(layers=1)
+        model = transformer(num_layers=1)
         model.compile(optimizer(), TokenCrossEntropy(0.1))
     before = model.get_weights()
     if sampling:

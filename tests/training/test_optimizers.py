@@ -55,7 +55,7 @@ def test_the_papers_adam():
     random = np.random.default_rng(1)
     gradients, start = random.normal(size=(7, 3)).astype("float32"), random.normal(size=3)
     variable = keras.Variable(start)
-    optimizer = paper_adam(model_units=5, warmup_steps=3)
+    optimizer = paper_adam(hidden_dim=5, warmup_steps=3)
     optimizer.build([variable])
     for gradient in gradients:
         optimizer.apply_gradients([(tf.constant(gradient), variable)])

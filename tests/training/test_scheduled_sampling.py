@@ -20,7 +20,7 @@ HALF, NEVER, ALWAYS = LinearShare(0.5), LinearShare(0.0), LinearShare(1.0)
 
 def translation(**changes):
     """A Transformer and a batch with targets and weights; uneven lengths."""
-    options = {"seed": 4, "layers": 1, "tied": "none", **changes}
+    options = {"seed": 4, "num_layers": 1, "tied": "none", **changes}
     model, batch = tiny_transformer.transformer(**options), tiny_transformer.batch()
     batch[TOKENS][:, 0] = START_ID
     batch[TOKENS][1, 3:] = PAD_ID

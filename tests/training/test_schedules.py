@@ -8,7 +8,7 @@ from keras_attn.training.schedules import InverseSquareRoot, paper_schedule, war
 
 
 def test_papers_formula_with_steps_from_one():
-    schedule = paper_schedule(model_units=7, warmup_steps=11)
+    schedule = paper_schedule(hidden_dim=7, warmup_steps=11)
     for done in (*range(40), 10**6):
         n = done + 1
         expected = 7**-0.5 * min(n**-0.5, n * 11**-1.5)
@@ -42,7 +42,7 @@ def test_bad_arguments():
         InverseSquareRoot(0, 5)
     with pytest.raises(ValueError, match="Received: peak=1, warmup_steps=0"):
         InverseSquareRoot(1, 0)
-    with pytest.raises(ValueError, match="Received: model_units=0, warmup_steps=5"):
+    with pytest.raises(ValueError, match="Received: hidden_dim=0, warmup_steps=5"):
         paper_schedule(0, 5)
     with pytest.raises(ValueError, match="warmup_steps=7"):
         warmup_cosine(0.1, 7, 7)

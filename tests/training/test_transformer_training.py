@@ -43,7 +43,7 @@ def loss_and_gradients(model, inputs, targets, weights):
 
 
 def test_equals_its_twin():
-    model, (inputs, targets, weights) = transformer(layers=1), data()
+    model, (inputs, targets, weights) = transformer(num_layers=1), data()
     loss, _ = loss_and_gradients(model, inputs, targets, weights)
     np.testing.assert_allclose(loss, slow_loss(model, inputs, targets, 0.2), rtol=1e-5)
 

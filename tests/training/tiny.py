@@ -24,10 +24,12 @@ def captioner(vocabulary=VOCABULARY, penalty=0.7, dropout=0.0, size=SIZE):
     return model
 
 
-def transformer_captioner(vocabulary=VOCABULARY, penalty=0.7, encoder_layers=1, size=SIZE):
+def transformer_captioner(vocabulary=VOCABULARY, penalty=0.7, num_encoder_layers=1, size=SIZE):
     """As `captioner`, with a Transformer in the place of the recurrent decoder."""
-    sizes = TransformerConfig(vocabulary, None, 2, 6, 11, 2, 3, 3, 0.0, norm="pre", tied="decoder")
-    decoder = TransformerCaptionDecoder(sizes, encoder_layers, name="decoder")
+    sizes = TransformerConfig(
+        vocabulary, None, 2, 6, 11, 2, 3, 3, 0.0, normalize_first=True, tied="decoder"
+    )
+    decoder = TransformerCaptionDecoder(sizes, num_encoder_layers, name="decoder")
     model = Captioner(SmallConvEncoder((3, 5), (2, 2)), decoder, size, penalty)
     model.build()
     return model

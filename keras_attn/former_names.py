@@ -1,0 +1,89 @@
+"""Names of arguments that have changed, and the error that names the new one.
+
+Arguments are named as in Keras and keras-hub. A call by a former name raises at once, rather than
+with Python's list of what is missing.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+
+CONSTRUCTOR: Mapping[str, tuple[str, ...]] = {
+    "heads": ("num_heads",),
+    "layers": ("num_layers",),
+    "encoder_layers": ("num_encoder_layers",),
+    "classes": ("num_classes",),
+    "model_units": ("hidden_dim",),
+    "hidden_units": ("intermediate_dim", "hidden_dim"),
+    "query_units": ("query_dim",),
+    "key_units": ("key_dim",),
+    "value_units": ("value_dim",),
+    "output_units": ("output_shape",),
+    "embedding_units": ("embedding_dim",),
+    "feature_units": ("feature_dim",),
+    "representation_units": ("representation_dim",),
+    "weight_dropout": ("attention_dropout",),
+    "attention_bias": ("use_bias",),
+    "norm": ("normalize_first",),
+    "max_length": ("max_sequence_length",),
+    "length": ("sequence_length",),
+    "units": ("hidden_dim", "output_dim"),
+    "vocabulary_size": ("input_dim",),
+}
+"""Former names of constructors' arguments and configs' fields; of several new names, the first that
+the class has."""
+
+CALL: Mapping[str, str] = {
+    "keys": "value (and key, where keys and values differ)",
+    "values": "value (and key, where keys and values differ)",
+    "keys_mask": "value_mask, or mask in self-attention",
+    "causal": "use_causal_mask",
+    "offset": "start_index",
+}
+"""Former names of arguments of calls."""
+
+
+class FormerNames:
+    """Abstract: a class whose constructor answers former names with the new ones."""
+
+    def __new__(cls, *args, **kwargs):
+        check_former_names(cls, kwargs)
+        make = super().__new__
+        return make(cls) if make is object.__new__ else make(cls, *args, **kwargs)
+
+
+def check_former_names(cls: type, given: Iterable[str]) -> None:
+    """Raises ValueError for an argument of a constructor that has another name now.
+
+    Example:
+        >>> from keras_attn.layers import MultiHeadAttention
+        >>> MultiHeadAttention(heads=2, key_dim=3)
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected num_heads in MultiHeadAttention(...). Received: heads, its former name
+    """
+    taken = {one for base in cls.__mro__ for one in _parameters(base.__init__)}
+    for name in given:
+        if name in taken:
+            continue
+        if name == "causal" and hasattr(cls, "call"):
+            raise ValueError(
+                f"Expected use_causal_mask=True in the call of {cls.__name__}. "
+                f"Received: causal in its constructor"
+            )
+        for new in CONSTRUCTOR.get(name, ()):
+            if new in taken:
+                raise ValueError(
+                    f"Expected {new} in {cls.__name__}(...). Received: {name}, its former name"
+                )
+
+
+def check_call_names(name: str, call: Callable, given: Iterable[str]) -> None:
+    """Raises ValueError for an argument of a call that has another name now."""
+    former = [one for one in given if one in CALL]
+    for one in former:
+        if one not in _parameters(call):
+            raise ValueError(f"Expected {CALL[one]} in the call of {name}. Received: {one}")
+
+
+def _parameters(function):
+    return inspect.signature(function).parameters

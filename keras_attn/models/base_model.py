@@ -1,0 +1,95 @@
+"""What all models share: inputs with types of their own, in exports and in shapes."""
+
+from dataclasses import fields
+from typing import Any
+
+import keras
+from keras import tree
+
+from keras_attn.former_names import FormerNames, check_former_names
+
+
+class BaseModel(FormerNames, keras.Model):
+    """Abstract: a Keras model that knows the shapes and types of its inputs."""
+
+    def input_signature(self) -> Any:
+        """What a call takes: a structure of `keras.InputSpec`, None where a size is free."""
+        raise NotImplementedError
+
+    def export(
+        self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
+    ):
+        """As `keras.Model.export`; token ids stay int32 and pictures uint8.
+
+        Args:
+            filepath: path of the folder to write.
+            format: as in Keras.
+            verbose: as in Keras.
+            input_signature: as in Keras; None is [self.input_signature()].
+            **kwargs: as in Keras.
+        """
+        signature = [self.input_signature()] if input_signature is None else input_signature
+        return super().export(
+            filepath, format=format, verbose=verbose, input_signature=signature, **kwargs
+        )
+
+    def compute_output_shape(self, inputs_shape):
+        """Shapes of what a call returns, from the shapes of what it takes."""
+        signature = self.input_signature()
+        if isinstance(signature, dict):
+            tensors: Any = {
+                key: keras.KerasTensor(shape, dtype=signature[key].dtype)
+                for key, shape in inputs_shape.items()
+            }
+        else:
+            tensors = keras.KerasTensor(inputs_shape, dtype=signature.dtype)
+        found = keras.Operation.compute_output_spec(self, tensors)
+        return tree.map_structure(lambda one: tuple(one.shape), found)
+
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what a call returns."""
+        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+
+
+def picture_signature(model):
+    """`keras.InputSpec` of pictures of the size that a model was built for.
+
+    Raises:
+        ValueError: a model that is not built.
+    """
+    if not model.built:
+        raise ValueError(f"Expected a model that has been built or called. Received: {model.name}")
+    shape = model.get_build_config()["input_shape"]
+    return keras.InputSpec(dtype="uint8", shape=(None, *shape[1:]))
+
+
+def config_of(kind, config, keywords):
+    """A model's config, given as such or by its fields.
+
+    Args:
+        kind: the dataclass of the config.
+        config: `kind`, or None.
+        keywords: dict of a constructor's keywords; the fields of the config are taken out.
+
+    Raises:
+        ValueError: both, something else, or a former name of a field.
+
+    Example:
+        >>> from keras_attn.models import TransformerConfig
+        >>> keywords = {"vocabulary_size": 101, "num_layers": 2, "name": "mine"}
+        >>> config_of(TransformerConfig, None, keywords).num_layers, keywords
+        (2, {'name': 'mine'})
+    """
+    names = [one.name for one in fields(kind)]
+    given = {name: keywords.pop(name) for name in names if name in keywords}
+    check_former_names(kind, keywords)
+    if config is None:
+        return kind(**given)
+    if not isinstance(config, kind):
+        raise ValueError(f"Expected a {kind.__name__} or its fields. Received: {config!r}")
+    if given:
+        raise ValueError(
+            f"Expected a {kind.__name__}, or its fields as keywords. Received: both, and of the "
+            f"fields {', '.join(given)}"
+        )
+    return config
