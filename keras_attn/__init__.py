@@ -1,3 +1,30 @@
-"""Attention models for images and text in Keras 3."""
+"""Attention models for images and text in Keras 3.
 
-__version__ = "0.1.0"
+`import keras_attn` makes every public name reachable (`keras_attn.layers.MultiHeadAttention`), and
+saved models readable: layers, models, losses and optimizers are known to Keras from then on. What
+needs more packages than Keras and TensorFlow is imported when it is asked for.
+"""
+
+import lazy_loader
+
+from keras_attn import decoding, evaluation, layers, models, ops, training
+from keras_attn.version import __version__
+
+__getattr__, _, _ = lazy_loader.attach(__name__, submodules=["contracts", "serving", "text", "viz"])
+__all__ = [
+    "__version__",
+    "contracts",
+    "decoding",
+    "evaluation",
+    "layers",
+    "models",
+    "ops",
+    "serving",
+    "text",
+    "training",
+    "viz",
+]
+
+
+def __dir__():
+    return __all__

@@ -51,6 +51,14 @@ class FormerNames:
         return make(cls) if make is object.__new__ else make(cls, *args, **kwargs)
 
 
+class FormerCallNames(FormerNames):
+    """Abstract: a Keras layer whose calls answer former names as well."""
+
+    def __call__(self, *args, **kwargs):
+        check_call_names(type(self).__name__, self.call, kwargs)
+        return super().__call__(*args, **kwargs)
+
+
 def check_former_names(cls: type, given: Iterable[str]) -> None:
     """Raises ValueError for an argument of a constructor that has another name now.
 
@@ -61,7 +69,8 @@ def check_former_names(cls: type, given: Iterable[str]) -> None:
             ...
         ValueError: Expected num_heads in MultiHeadAttention(...). Received: heads, its former name
     """
-    taken = {one for base in cls.__mro__ for one in _parameters(base.__init__)}
+    constructors = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
+    taken = {name for one in constructors for name in _parameters(one)}
     for name in given:
         if name in taken:
             continue

@@ -2,6 +2,7 @@
 
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel
+from keras_attn.training.training_stage import trained_model
 from pipelines.run import MODEL_FILE
 
 MEAN_FILE = "mean.keras"
@@ -17,21 +18,22 @@ def mean_model(recipe, run) -> AverageModel:
     return AverageModel(run.folder / MEAN_FILE, recipe.average)
 
 
-def try_mean(recipe, run, model, loaded) -> None:
+def try_mean(recipe, run, stage, loaded) -> None:
     """Scores the mean of the last epochs' weights as one more epoch; if it is the best, keeps it.
 
     Args:
         recipe: `Recipe`.
         run: `Run` with what `mean_model` collected, which is dropped.
-        model: the compiled model; it has the mean's weights afterwards, if there is one.
+        stage: what was fitted; its model has the mean's weights afterwards, if there is one.
         loaded: `TrainingData`.
     """
     mean, best = mean_model(recipe, run), best_model(recipe, run)
+    model = trained_model(stage)
     weights, count = mean.mean(model), min(recipe.average, recipe.epochs)
     if weights is None:  # It was tried, and the run was stopped before it could say so.
         return
     model.set_weights(weights)
-    found = model.evaluate(loaded.dev, return_dict=True, verbose=0)
+    found = stage.evaluate(loaded.dev, return_dict=True, verbose=0)
     logs = {f"val_{name}": value for name, value in found.items()}
     for callback in recipe.scoring(model, loaded):
         callback.on_epoch_end(recipe.epochs, logs)

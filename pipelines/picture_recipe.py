@@ -102,14 +102,13 @@ class PictureRecipe(PictureChoices, SearchRecipe):
         slow["slow_layer"] = model.encoder.name
         return ClippedAdam(self.rates(steps), self.clip_norm, **slow)
 
-    def attach(self, model, data):
-        """See `Recipe`: self-critical training."""
-        if self.self_critical:
-            reward = ConsensusReward([one.captions for one in data.splits["train"]])
-            stage = SelfCritical(
-                reward, data.tokenizer, self.self_critical, self.lengths[-1], self.seed
-            )
-            stage.attach(model)
+    def stage(self, model, data, steps):
+        """See `Recipe`: self-critical training, or as in `SearchRecipe`."""
+        if not self.self_critical:
+            return super().stage(model, data, steps)
+        reward = ConsensusReward([one.captions for one in data.splits["train"]])
+        length, samples = self.lengths[-1], self.self_critical
+        return SelfCritical(model, reward, data.tokenizer, samples, length, self.seed)
 
     def thaw_step(self):
         """See `Recipe`."""

@@ -89,7 +89,7 @@ class Recipe(abc.ABC):
     """What its records are, in the plural."""
     monitors: ClassVar[Sequence[str]]
     """Metrics that may pick the best epoch."""
-    chosen: ClassVar[Mapping[str, Sequence[str]]]
+    chosen: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Known values of choices that are names."""
     goes_on: ClassVar[bool] = False
     """Whether training begins with the weights of another."""
@@ -139,13 +139,20 @@ class Recipe(abc.ABC):
         """Compiles a model with the recipe's optimizer, loss and metrics.
 
         Args:
-            model: of `model`.
+            model: of `stage`.
             steps: int. Of the whole training.
             **options: of `keras.Model.compile`.
         """
 
-    def attach(self, model, data: TrainingData) -> None:  # noqa: B027
-        """Gives a compiled model training steps of another kind, where the recipe has them."""
+    def stage(self, model, data: TrainingData, steps: int) -> keras.Model:
+        """What is compiled and fitted: the model, or a `TrainingStage` of it.
+
+        Args:
+            model: of `model`.
+            data: `TrainingData`.
+            steps: int. Of the whole training.
+        """
+        return model
 
     @abc.abstractmethod
     def load(self, data, cache=None, source=None, replicas: int = 1) -> TrainingData:
@@ -167,7 +174,7 @@ class Recipe(abc.ABC):
 
     @abc.abstractmethod
     def optimizer(self, model, steps: int):
-        """The optimizer for a training of `steps` steps."""
+        """The optimizer for a training of `steps` steps of a model of `model`."""
 
     @abc.abstractmethod
     def thaw_step(self) -> int:

@@ -12,6 +12,7 @@ from keras_attn.training.gold_shares import LinearShare
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.scheduled_sampling import ScheduledSampling
 from keras_attn.training.token_accuracy import TokenAccuracy
+from keras_attn.training.training_stage import trained_model
 from pipelines.evaluation import SearchEvaluation
 from pipelines.recipe import TARGET_TOKENIZER, Recipe, option
 from pipelines.vocabulary import Vocabulary
@@ -37,7 +38,7 @@ class SearchRecipe(Recipe):
     length_alpha: float = option(0.7, "exponent of GNMT's length penalty")
 
     def compile(self, model, steps: int, **options) -> None:
-        """See `Recipe`; decoder inputs too are the recipe's.
+        """See `Recipe`.
 
         Where there are several outputs, each has a loss of the same kind, and they add up.
         """
@@ -46,12 +47,15 @@ class SearchRecipe(Recipe):
         if self.outputs:
             loss = {key: TokenCrossEntropy(self.label_smoothing) for key in self.outputs}
             metrics = {key: [TokenAccuracy()] for key in self.outputs}
-        model.compile(
-            optimizer=self.optimizer(model, steps), loss=loss, weighted_metrics=metrics, **options
-        )
-        if self.own_words:
-            share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)
-            ScheduledSampling(share, seed=self.seed).attach(model)
+        optimizer = self.optimizer(trained_model(model), steps)
+        model.compile(optimizer=optimizer, loss=loss, weighted_metrics=metrics, **options)
+
+    def stage(self, model, data, steps):
+        """See `Recipe`: scheduled sampling, where some of the words are the model's own."""
+        if not self.own_words:
+            return model
+        share = LinearShare(slope=self.own_words / steps, floor=1 - self.own_words)
+        return ScheduledSampling(model, share, seed=self.seed)
 
     def beam(self, width: int | None, n_best: int) -> Beam:
         """The search, with the recipe's width unless told otherwise."""

@@ -9,6 +9,7 @@ import keras
 from keras_attn.training.callbacks import FiniteLoss, TimeLeft
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
+from keras_attn.training.training_stage import trained_model
 from pipelines.kept_model import best_model, mean_model, try_mean
 from pipelines.recipe import Recipe
 from pipelines.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
@@ -75,8 +76,8 @@ def train(
             if source:
                 source.start(recipe, model)
             steps = loaded.steps * recipe.epochs
-            recipe.compile(model, steps, jit_compile=jit_compile_for(strategy))
-            recipe.attach(model, loaded)
+            stage = recipe.stage(model, loaded, steps)
+            recipe.compile(stage, steps, jit_compile=jit_compile_for(strategy))
         facts = {"precision": policy, "strategy": strategy, recipe.unit: counts}
         run.describe({**description, **facts})
         for key, tokenizer in loaded.tokenizers.items():
@@ -86,15 +87,15 @@ def train(
         _report(recipe, run, loaded)
         checkpoint = Checkpoint(run.folder / CHECKPOINT_FILE, checkpoint_seconds)
         with device.scope():
-            start = checkpoint.restore(model)
+            start = checkpoint.restore(stage)
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
         with loaded.naming_faults():
-            _fit(recipe, run, model, loaded, checkpoint, start, verbose)
+            _fit(recipe, run, stage, loaded, checkpoint, start, verbose)
             if recipe.average > 1:
                 resting = recipe.thaw_step() and loaded.frozen()
-                try_mean(recipe, run, model, loaded.thawed() if resting else loaded)
+                try_mean(recipe, run, stage, loaded.thawed() if resting else loaded)
         run.describe({**run.description, "ended": True})
         checkpoint.path.unlink(missing_ok=True)
     finally:
@@ -102,8 +103,9 @@ def train(
     return run
 
 
-def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
-    """Trains from step `start` on."""
+def _fit(recipe, run, stage, loaded, checkpoint, start, verbose):
+    """Trains from step `start` on; `stage` is what `Recipe.stage` made."""
+    model = trained_model(stage)
     thaw = recipe.thaw_step()
     plan = stretches(start, loaded.steps, recipe.epochs, thaw)
     _keep_history(run.folder / HISTORY_FILE, start // loaded.steps)
@@ -111,7 +113,7 @@ def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
     ending = [history, TimeLeft(recipe.epochs)]
     if recipe.average > 1:
         ending.insert(0, mean_model(recipe, run))
-    callbacks, model.stop_training = None, False
+    callbacks, stage.stop_training = None, False
     try:
         for stretch in plan:
             if thaw and not stretch.frozen and loaded.frozen():
@@ -119,7 +121,7 @@ def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
                 print(f"the encoder trains from here, step {stretch.start + 1}, on")
             callbacks = callbacks or _callbacks(recipe, run, model, loaded)
             whole = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
-            model.fit(
+            stage.fit(
                 loaded.training(stretch.start),
                 validation_data=loaded.dev if stretch.ends_epoch else None,
                 initial_epoch=stretch.epoch,
@@ -129,7 +131,7 @@ def _fit(recipe, run, model, loaded, checkpoint, start, verbose):
                 shuffle=False,
                 verbose=verbose,
             )
-            if model.stop_training:
+            if stage.stop_training:
                 break
     finally:  # Keras leaves it open where training is interrupted.
         if history.csv_file:

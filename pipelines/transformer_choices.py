@@ -1,6 +1,6 @@
 """The sizes of a Transformer, as recipes with one have them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,6 @@ class TransformerChoices(SearchRecipe):
         ValueError: a choice out of its range, when the recipe is made.
     """
 
-    chosen: ClassVar[Mapping[str, Sequence[str]]] = {}
     settled: ClassVar[Sequence[str]] = (
         "vocabulary_size",
         "lowercase",

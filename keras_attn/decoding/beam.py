@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from keras_attn.contracts import END_ID
@@ -28,6 +29,7 @@ class BeamState(NamedTuple):
     count: Any
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Beam(Strategy):
     """Beam search: K unfinished hypotheses, and a pool that keeps the best K finished ones.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
@@ -28,6 +29,7 @@ class ExhaustiveState(NamedTuple):
     pool: Any
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Exhaustive(Strategy):
     """Scores every sequence: hypothesis k is the k-th of the Uᵀ sequences of T tokens that go on.

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
@@ -17,6 +18,7 @@ class GreedyState(NamedTuple):
     score: Any
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Greedy(Strategy):
     """Takes the most probable token at each step; the score is the sum of log-probabilities."""

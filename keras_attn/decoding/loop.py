@@ -1,6 +1,7 @@
 """The decoding loop: any strategy over any stepper."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Protocol
 
 from keras import ops, tree
@@ -20,6 +21,15 @@ class Strategy(Protocol):
     def run(self, stepper: Stepper, context: Any, max_length: Any, **options: Any) -> DecodeResult:
         """`decode` with this strategy, as `model.generate` asks for it."""
         return decode(stepper, context, self, max_length, **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """The fields of a strategy that is a dataclass, as those here are."""
+        return asdict(self)  # type: ignore[call-overload]
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of `get_config`."""
+        return cls(**config)
 
     def width_for(self, vocabulary: int, length: int) -> int:
         """K, hypotheses of an example."""

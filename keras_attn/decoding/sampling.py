@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import keras
 from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
@@ -27,6 +28,7 @@ class SamplingState(NamedTuple):
     score: Any
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Sampling(Strategy):
     """Draws n sequences an example, each token from the model's softened or cut distribution.

@@ -1,0 +1,27 @@
+"""Metrics of the field."""
+
+from keras_attn.evaluation.brackets import (
+    BracketReport,
+    BracketRules,
+    SentenceBrackets,
+    compare_brackets,
+)
+from keras_attn.evaluation.caption_metrics import caption_metrics
+from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.evaluation.pointing import pointing_accuracy, points_at
+from keras_attn.evaluation.right_branching import RightBranching
+from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
+
+__all__ = [
+    "BracketReport",
+    "BracketRules",
+    "ConsensusReward",
+    "RightBranching",
+    "SentenceBrackets",
+    "caption_metrics",
+    "compare_brackets",
+    "pointing_accuracy",
+    "points_at",
+    "text_metrics",
+    "text_signatures",
+]

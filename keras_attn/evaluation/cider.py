@@ -42,11 +42,23 @@ class ConsensusReward:
     def __init__(self, references: Sequence[Sequence[str]], with_end: bool = True):
         if not references:
             raise ValueError("Expected references of at least one example. Received: none")
-        self.with_end = with_end
-        self.logarithm = math.log(len(references))
+        self.with_end, self.examples = with_end, len(references)
+        self.logarithm = math.log(self.examples)
         self.frequencies: collections.Counter[tuple[str, ...]] = collections.Counter()
         for own in references:
             self.frequencies.update({gram for text in own for gram in _ngrams(self.words(text))})
+
+    def get_config(self) -> dict:
+        """What was counted, as `from_config` takes it."""
+        counts = [[list(gram), count] for gram, count in self.frequencies.items()]
+        return {"with_end": self.with_end, "examples": self.examples, "frequencies": counts}
+
+    @classmethod
+    def from_config(cls, config) -> "ConsensusReward":
+        """The inverse of `get_config`."""
+        made = cls([[]] * config["examples"], config["with_end"])
+        made.frequencies.update({tuple(gram): count for gram, count in config["frequencies"]})
+        return made
 
     def words(self, text: str, ended: bool = True) -> list[str]:
         """A caption's words, and its end where that counts and there is one."""

@@ -6,7 +6,8 @@ import keras
 from keras import ops
 from keras.src import backend  # Keras' masks have no public functions.
 
-from keras_attn.former_names import FormerNames, check_call_names
+from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.ops.masks import as_attention_mask, as_mask, causal_mask, combine_masks
 
 CALL = "layer(query, value=None, key=None)"
@@ -36,7 +37,7 @@ class Masks(NamedTuple):
         return combine_masks(memory, self.pairs)
 
 
-class AttentionLayer(FormerNames, keras.layers.Layer):
+class AttentionLayer(FormerCallNames, keras.layers.Layer):
     """Abstract: a layer that is called as Keras' attention layers are.
 
     Its output carries the mask of its first argument: the automatic one and those given by hand,
@@ -53,12 +54,11 @@ class AttentionLayer(FormerNames, keras.layers.Layer):
                 f"Expected tensors, as in {CALL}. Received: a {type(args[0]).__name__} of "
                 f"{len(args[0])}"
             )
-        check_call_names(type(self).__name__, self.call, kwargs)
         return super().__call__(*args, **kwargs)
 
     def compute_output_spec(self, *args, **kwargs):
         """Shapes and dtypes of what the call returns; weights are there only where asked for."""
-        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+        return traced_spec(self, *args, **kwargs)
 
 
 def memory_of(query, value, key):

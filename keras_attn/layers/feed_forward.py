@@ -134,8 +134,10 @@ _FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
 
 def _activation(activation):
     """The function that an activation stands for."""
+    if isinstance(activation, str) and activation in _FUNCTIONS:
+        return _FUNCTIONS[activation]
     try:
-        return _FUNCTIONS.get(activation) or keras.activations.get(activation)
+        return keras.activations.get(activation)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"Expected an activation of {ACTIVATIONS} or one of Keras'. "
@@ -144,4 +146,7 @@ def _activation(activation):
 
 
 def _config(activation):
-    return activation if isinstance(activation, str) else keras.activations.serialize(activation)
+    """What `_activation` makes the same function of."""
+    if activation is None or isinstance(activation, str | dict):
+        return activation
+    return keras.activations.serialize(activation)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.former_names import FormerCallNames
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.sinusoidal_positions import (
     ADD,
@@ -16,7 +16,7 @@ from keras_attn.ops.positions import positions_from
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LearnedPositions(FormerNames, keras.layers.Layer):
+class LearnedPositions(FormerCallNames, keras.layers.Layer):
     """Joins inputs with one learned vector a position.
 
     Args:

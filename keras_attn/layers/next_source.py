@@ -3,10 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerCallNames
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class NextSource(keras.layers.Layer):
-    """A linear function of the source's step that is next: as many have been written as the token has come.
+class NextSource(FormerCallNames, keras.layers.Layer):
+    """A linear function of the source's next step: as many are done as the token has come.
 
         n_t = Σ_{i ≤ t} [token_i = c],  x_t = W v_{n_t}
 

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.former_names import FormerCallNames
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.positions import positions_from, sinusoids
 
@@ -10,7 +11,7 @@ ADD, CONCATENATE = "add", "concatenate"
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SinusoidalPositions(keras.layers.Layer):
+class SinusoidalPositions(FormerCallNames, keras.layers.Layer):
     """Joins inputs with the sinusoids of their positions; see `ops.positions.sinusoids`.
 
     Args:
@@ -23,8 +24,8 @@ class SinusoidalPositions(keras.layers.Layer):
         start_index: int scalar or int (B,). Position of the first step.
 
     Returns:
-        (B, T, D), or (B, T, D + units) concatenated; compute dtype, sinusoids taken in float32; with
-        the inputs' mask.
+        (B, T, D), or (B, T, D + units) concatenated; compute dtype, sinusoids taken in float32;
+        with the inputs' mask.
 
     Raises:
         ValueError: another `join`; units < 1; units other than D where they are added.

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.layers.transforms import Transform
 from keras_attn.ops.check_choice import check_choice
 from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
@@ -188,7 +189,7 @@ class SpatialTransformer(keras.layers.Layer):
 
     def compute_output_spec(self, images, training=None):
         """Images in the compute dtype; the rest of `Transformed` is float32."""
-        return keras.Operation.compute_output_spec(self, images, training=training)
+        return traced_spec(self, images, training=training)
 
     def compute_output_shape(self, images_shape):
         points = self.points if self.learned_grid and self.built else self._target(images_shape)

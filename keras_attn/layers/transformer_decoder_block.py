@@ -207,7 +207,7 @@ class TransformerDecoderBlock(AttentionLayer):
             crossing.enter(inputs), memory.projected, steps, key_mask, memory.cross_attention
         )
         inputs = crossing.leave(inputs, attended, training=False)
-        fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward)
+        fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward, training=False)
         return feeding.leave(inputs, fed, training=False), cache, cross_weights
 
     def get_config(self):

@@ -7,6 +7,7 @@ import keras
 from keras import tree
 
 from keras_attn.former_names import FormerNames, check_former_names
+from keras_attn.layers.traced_spec import traced_spec
 
 
 class BaseModel(FormerNames, keras.Model):
@@ -43,12 +44,12 @@ class BaseModel(FormerNames, keras.Model):
             }
         else:
             tensors = keras.KerasTensor(inputs_shape, dtype=signature.dtype)
-        found = keras.Operation.compute_output_spec(self, tensors)
+        found = traced_spec(self, tensors)
         return tree.map_structure(lambda one: tuple(one.shape), found)
 
     def compute_output_spec(self, *args, **kwargs):
         """Shapes and dtypes of what a call returns."""
-        return keras.Operation.compute_output_spec(self, *args, **kwargs)
+        return traced_spec(self, *args, **kwargs)
 
 
 def picture_signature(model):

@@ -9,6 +9,7 @@ from keras import ops
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
@@ -148,9 +149,9 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
 
     def compute_output_spec(self, features, tokens, training=None):
         """Logits, weights and locations, if there are any; float32 in any precision."""
-        return keras.Operation.compute_output_spec(self, features, tokens, training=training)
+        return traced_spec(self, features, tokens, training=training)
 
-    def start(self, context, length, training=None):
+    def start(self, context, length, training=False):
         """Memory and first state of each picture.
 
         Args:

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import StepsOfDecoder
 from keras_attn.models.transformer_config import LEARNED, TransformerConfig
@@ -95,7 +96,7 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
 
     def compute_output_spec(self, features, tokens, training=None):
         """Logits and weights, float32 in any precision."""
-        return keras.Operation.compute_output_spec(self, features, tokens, training=training)
+        return traced_spec(self, features, tokens, training=training)
 
     def cross_weights(self, features, tokens):
         """Where every layer and head looks, without dropout: float32 (B, C, N, H, T, S)."""

@@ -87,7 +87,7 @@ class TransformerEncoder(AttentionLayer):
 
 
 def make_ends(config, policy):
-    """Positions and dropout of a stack, and its last normalization, None unless blocks begin with one."""
+    """Positions, dropout and last normalization of a stack, None unless blocks begin with one."""
     if config.positions == LEARNED:
         stddev = keras.initializers.RandomNormal(stddev=0.02)
         positions = LearnedPositions(

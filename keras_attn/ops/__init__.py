@@ -1,0 +1,111 @@
+"""Pure functions of tensors: masks, scores, attention, positions, grids, cached steps."""
+
+from keras_attn.ops.attend import attend, attention_weights
+from keras_attn.ops.batched_product import batched_product
+from keras_attn.ops.cached_attention import (
+    NextSteps,
+    attend_slots,
+    hypotheses_of,
+    next_steps,
+    own_caches,
+    owning_from,
+    write_slots,
+)
+from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.hypotheses import (
+    gather_hypotheses,
+    prefill_by_steps,
+    repeat_hypotheses,
+    select_hypotheses,
+)
+from keras_attn.ops.linear import as_rows, linear, loop_kernel, merge_heads, rows_as, split_heads
+from keras_attn.ops.log_probabilities import log_probabilities
+from keras_attn.ops.masks import (
+    as_attention_mask,
+    as_mask,
+    causal_mask,
+    combine_masks,
+    padding_mask,
+)
+from keras_attn.ops.positions import positions_from, sinusoids
+from keras_attn.ops.reinforce import reinforce_objective
+from keras_attn.ops.replicas import first_row, global_mean, sum_over_replicas
+from keras_attn.ops.resample import bicubic_matrix, resample_grid
+from keras_attn.ops.restricted_attention import band_mask, restricted_attention
+from keras_attn.ops.rollout import attention_rollout
+from keras_attn.ops.sample import Sample, sample
+from keras_attn.ops.sampling_grids import (
+    affine_grid,
+    attention_grid,
+    projective_grid,
+    similarity_grid,
+    spline_solution,
+    target_points,
+    thin_plate_spline_grid,
+    translation_grid,
+)
+from keras_attn.ops.scan import scan
+from keras_attn.ops.scores import additive_score, dot_score, multiplicative_score, scaled_dot_score
+from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
+from keras_attn.ops.take_by_row import take_by_row
+from keras_attn.ops.top_k import few_greatest
+
+__all__ = [
+    "NextSteps",
+    "Sample",
+    "additive_score",
+    "affine_grid",
+    "as_attention_mask",
+    "as_mask",
+    "as_rows",
+    "attend",
+    "attend_slots",
+    "attention_grid",
+    "attention_rollout",
+    "attention_weights",
+    "band_mask",
+    "batched_product",
+    "bicubic_matrix",
+    "causal_mask",
+    "combine_masks",
+    "counter_uniform",
+    "derived_seed",
+    "dot_score",
+    "few_greatest",
+    "first_row",
+    "gather_hypotheses",
+    "global_mean",
+    "hypotheses_of",
+    "linear",
+    "log_probabilities",
+    "loop_kernel",
+    "merge_heads",
+    "multiplicative_score",
+    "next_steps",
+    "own_caches",
+    "owning_from",
+    "padding_mask",
+    "positions_from",
+    "prefill_by_steps",
+    "projective_grid",
+    "reinforce_objective",
+    "repeat_hypotheses",
+    "resample_grid",
+    "restricted_attention",
+    "rows_as",
+    "sample",
+    "scaled_dot_score",
+    "scan",
+    "select_hypotheses",
+    "similarity_grid",
+    "sinusoids",
+    "smoothed_cross_entropy",
+    "spline_solution",
+    "split_heads",
+    "sum_over_replicas",
+    "take_by_row",
+    "target_points",
+    "thin_plate_spline_grid",
+    "translation_grid",
+    "write_slots",
+]

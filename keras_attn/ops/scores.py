@@ -2,13 +2,14 @@
 
 import math
 
+import keras
 from keras import ops
 
 from keras_attn.ops.batched_product import batched_product
 
 
 def dot_score(query, keys):
-    """score(q, k) = q · k.
+    """score(q, k) = q · k; of float16 in float32, for a score above 65,504 is infinite in float16.
 
     Args:
         query: float (B, T, D).
@@ -19,6 +20,8 @@ def dot_score(query, keys):
 
     Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
     """
+    if keras.backend.standardize_dtype(query.dtype) == "float16":
+        query, keys = ops.cast(query, "float32"), ops.cast(keys, "float32")
     return batched_product(query, keys, "float32", transposed=True)
 
 

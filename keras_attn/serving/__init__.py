@@ -1,0 +1,25 @@
+"""Models as SavedModels that TF Serving answers from, and its clients."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "classifier_service": ["ClassifierService"],
+        "client": [
+            "GrpcClassifierClient",
+            "GrpcClient",
+            "GrpcTextClient",
+            "RestClassifierClient",
+            "RestClient",
+            "RestTextClient",
+        ],
+        "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
+        "parser_service": ["ParserService"],
+        "pictures": ["PictureFormat"],
+        "precision": ["precision_of", "set_precision"],
+        "service": ["CaptionService"],
+        "spatial_transformer_service": ["SpatialTransformerService"],
+        "text_service": ["TextService"],
+    },
+)

@@ -13,9 +13,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_attn import __version__
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
+from keras_attn.version import __version__
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
 METADATA_FILE = Path("assets.extra", "keras_attn.json")

@@ -1,0 +1,17 @@
+"""Text, trees and labels as tokens. Most of it needs tensorflow-text and sentencepiece."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "bracket_text": ["bracket_text", "parse_tree", "parse_trees"],
+        "label_table": ["LabelTable"],
+        "linearization": ["linearize", "tree_from"],
+        "ptb_tokenizer": ["ptb_tokenize"],
+        "symbol_table": ["SymbolTable"],
+        "tokenizer": ["Tokenizer"],
+        "tree_rules": ["normalized", "without_functions", "without_root", "without_traces"],
+        "trees": ["Leaf", "Tree"],
+    },
+)

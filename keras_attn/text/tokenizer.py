@@ -61,15 +61,15 @@ class Tokenizer(tf.Module):
             raise ValueError(f"Expected special ids {expected}. Received: {ids}")
         if not any(processor.is_byte(index) for index in range(processor.vocab_size())):
             raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
-        self._model, self.lowercase = model, lowercase
+        self.model, self.lowercase = model, lowercase
         self.vocabulary_size = processor.vocab_size()
         self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
         _keep_resource(self._sentencepiece, model)
 
     def equals(self, other: "Tokenizer | None") -> bool:
         """Whether the other makes the same pieces of every text."""
-        return other is not None and (self._model, self.lowercase) == (
-            other._model,
+        return other is not None and (self.model, self.lowercase) == (
+            other.model,
             other.lowercase,
         )
 
@@ -140,7 +140,7 @@ class Tokenizer(tf.Module):
         """Writes the model and the settings into a folder."""
         folder = made_folder(folder)
         with whole_file(folder / _MODEL_FILE) as partial:
-            partial.write_bytes(self._model)
+            partial.write_bytes(self.model)
         with whole_file(folder / _SETTINGS_FILE) as partial:
             partial.write_text(json.dumps({"lowercase": self.lowercase}), encoding="utf-8")
 

@@ -1,0 +1,49 @@
+"""Training: losses, optimizers, schedules, callbacks, stages, and where to train."""
+
+from keras_attn.training.averaging import AverageModel, average_models, average_weights
+from keras_attn.training.callbacks import (
+    AttentionImages,
+    BestModel,
+    FiniteLoss,
+    GenerationMetrics,
+    TimeLeft,
+)
+from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShare, LinearShare
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.optimizers import ClippedAdam, paper_adam
+from keras_attn.training.resume import Checkpoint
+from keras_attn.training.scheduled_sampling import ScheduledSampling
+from keras_attn.training.schedules import InverseSquareRoot, paper_schedule, warmup_cosine
+from keras_attn.training.self_critical import SelfCritical
+from keras_attn.training.token_accuracy import TokenAccuracy
+from keras_attn.training.training_stage import TrainingStage, trained_model
+
+__all__ = [
+    "AttentionImages",
+    "AverageModel",
+    "BestModel",
+    "Checkpoint",
+    "ClippedAdam",
+    "ExponentialShare",
+    "FiniteLoss",
+    "GenerationMetrics",
+    "InverseSigmoidShare",
+    "InverseSquareRoot",
+    "LinearShare",
+    "ScheduledSampling",
+    "SelfCritical",
+    "TimeLeft",
+    "TokenAccuracy",
+    "TokenCrossEntropy",
+    "TrainingStage",
+    "average_models",
+    "average_weights",
+    "jit_compile_for",
+    "paper_adam",
+    "paper_schedule",
+    "precision_policy",
+    "strategy_named",
+    "trained_model",
+    "warmup_cosine",
+]

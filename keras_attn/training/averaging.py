@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_attn.training.callbacks import better_direction
+from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import made_folder, whole_file
 
 VALUE = "value"
@@ -73,7 +74,7 @@ class AverageModel(keras.callbacks.Callback):
     def mean(self, model):
         """The mean of what was collected, as `model.set_weights` takes it; None if that is none."""
         paths = [path for _, path in self._snapshots()]
-        shapes = [tuple(variable.shape) for variable in model.weights]
+        shapes = [tuple(variable.shape) for variable in trained_model(model).weights]
         return average_weights(_read(path, shapes) for path in paths) if paths else None
 
     def write(self, model):
@@ -81,6 +82,7 @@ class AverageModel(keras.callbacks.Callback):
         mean = self.mean(model)
         if mean is None:
             return
+        model = trained_model(model)
         with _weights_set(model, mean), whole_file(self.path) as partial:
             model.save(partial)
 
@@ -110,7 +112,7 @@ class AverageModel(keras.callbacks.Callback):
     def _take(self, value):
         """Writes a snapshot; where there are too many, drops the worst, of equals the oldest."""
         made_folder(self.folder)
-        arrays = {f"{n}": one for n, one in enumerate(_arrays(self.model))}
+        arrays = {f"{n}": one for n, one in enumerate(_arrays(trained_model(self.model)))}
         with whole_file(self.folder / f"{self._step():09}.npz") as partial:
             np.savez(partial, **arrays, **{VALUE: value})
         ranked = sorted((_read_value(path), step, path) for step, path in self._snapshots())

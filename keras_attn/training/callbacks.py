@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
+from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import whole_file
 
 
@@ -45,7 +46,9 @@ class GenerationMetrics(keras.callbacks.Callback):
             result = decode(stepper, context, Greedy(), length, with_weights=False)
             return tokenizer.decode(result.tokens[:, 0])
 
-        self.generate = tf.function(generate, autograph=False, reduce_retracing=True)
+        if keras.backend.backend() == "tensorflow":
+            generate = tf.function(generate, autograph=False, reduce_retracing=True)
+        self.generate = generate
 
     def on_epoch_end(self, epoch, logs=None):
         texts = [text.decode() for rows in self.contexts for text in self.generate(rows).numpy()]
@@ -97,7 +100,7 @@ class BestModel(keras.callbacks.Callback):
             return
         self.best, self.best_epoch = self.sign * value, epoch + 1
         with whole_file(self.path) as partial:
-            self.model.save(partial)
+            trained_model(self.model).save(partial)
         with whole_file(self.record) as partial:
             record = {self.monitor: value, "epoch": epoch + 1}
             partial.write_text(json.dumps(record), encoding="utf-8")

@@ -4,13 +4,28 @@ Each is a function of the updates done, int scalar i from 0, to a probability, f
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+import keras
 from keras import ops
 
 
+class GoldShare:
+    """Abstract: a share that a saved stage can hold."""
+
+    def get_config(self):
+        """The constructor's arguments."""
+        return asdict(self)
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of `get_config`."""
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class LinearShare:
+class LinearShare(GoldShare):
     """max(floor, start − slope · i).
 
     Args:
@@ -44,8 +59,9 @@ class LinearShare:
         return ops.maximum(self.floor, self.start - self.slope * ops.cast(step, "float32"))
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class ExponentialShare:
+class ExponentialShare(GoldShare):
     """k^i.
 
     Args:
@@ -67,8 +83,9 @@ class ExponentialShare:
         return ops.exp(ops.cast(step, "float32") * math.log(self.k))
 
 
+@keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class InverseSigmoidShare:
+class InverseSigmoidShare(GoldShare):
     """k / (k + exp(i / k)).
 
     Args:

@@ -2,6 +2,7 @@
 
 import keras
 from keras import ops
+from keras.src import backend  # Keras' masks have no public functions.
 
 from keras_attn.ops.replicas import global_mean
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
@@ -13,7 +14,8 @@ class TokenCrossEntropy(keras.losses.Loss):
 
         loss = Σ w · ((1 − ε) · (−log p(y)) + ε/V · Σ_v −log p(v)) / Σ w
 
-    Where w is 0 (padding), nothing counts, the smoothing term included. Under a distribution
+    Where w is 0 (padding), nothing counts, the smoothing term included; nor where the mask that
+    y_pred carries is False. Under a distribution
     strategy the sum over replicas is the loss; no further scaling.
 
     Args:
@@ -40,8 +42,10 @@ class TokenCrossEntropy(keras.losses.Loss):
         self.label_smoothing = label_smoothing
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        losses = self.call(y_true, y_pred)
+        losses, mask = self.call(y_true, y_pred), backend.get_keras_mask(y_pred)
         weights = ops.ones_like(losses) if sample_weight is None else sample_weight
+        if mask is not None:
+            weights = ops.cast(weights, "float32") * ops.cast(mask, "float32")
         return global_mean(losses, weights)
 
     def call(self, y_true, y_pred):

@@ -66,12 +66,18 @@ class ClippedAdam(keras.optimizers.Adam):
         }
 
     def apply(self, grads, trainable_variables=None):
-        """As in Keras, but a slow layer without gradients is no mistake."""
-        if trainable_variables is None or not self.built:
-            return super().apply(grads, trainable_variables)
-        pairs = list(zip(grads, trainable_variables))
-        pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
-        return super().apply(*map(list, zip(*pairs)))
+        """As in Keras, but a slow layer without gradients is no mistake.
+
+        Off TensorFlow, whose gradients are summed over replicas later, it clips them here.
+        """
+        if trainable_variables is not None and self.built:
+            pairs = list(zip(grads, trainable_variables))
+            pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
+            grads, trainable_variables = map(list, zip(*pairs))
+        if self.clip_norm is not None and keras.backend.backend() != "tensorflow":
+            scale = 1.0 if self.loss_scale_factor is None else self.loss_scale_factor
+            grads = clipped(grads, self.clip_norm * scale)
+        return super().apply(grads, trainable_variables)
 
     def update_step(self, gradient, variable, learning_rate):
         """Adam's update, scaled for the slow layer."""
@@ -119,6 +125,21 @@ class ClippedAdam(keras.optimizers.Adam):
     def get_config(self):
         names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def clipped(gradients, norm):
+    """Gradients scaled so that the norm of all together is at most `norm`; None stays None.
+
+    Example:
+        >>> found = clipped([ops.array([3.0]), None, ops.array([4.0])], 1.0)
+        >>> [None if one is None else round(float(one[0]), 4) for one in found]
+        [0.6, None, 0.8]
+    """
+    squares = [
+        ops.sum(ops.square(ops.cast(one, "float32"))) for one in gradients if one is not None
+    ]
+    scale = norm / ops.maximum(ops.sqrt(sum(squares)), norm)
+    return [None if one is None else one * ops.cast(scale, one.dtype) for one in gradients]
 
 
 def _one_kernel(gradient, variable):

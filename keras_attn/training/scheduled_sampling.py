@@ -1,8 +1,6 @@
 """Scheduled sampling: training on the model's own words, more and more of them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import keras
 from keras import ops
@@ -13,10 +11,11 @@ from keras_attn.ops.counter_random import counter_uniform, derived_seed
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.replicas import first_row
 from keras_attn.ops.scan import scan
+from keras_attn.training.training_stage import TrainingStage, without_gradient
 
 
-@dataclass(frozen=True)
-class ScheduledSampling:
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ScheduledSampling(TrainingStage):
     """Decoder inputs of which a share is gold and the rest are the model's own words.
 
     From left to right, each token after the first is the gold one with probability ε_i, else what
@@ -28,60 +27,53 @@ class ScheduledSampling:
     batch: a resumed training makes the same, and two devices make those of one.
 
     Args:
+        model: see `TrainingStage`.
         share: function of the updates done, i, to ε_i, such as `InverseSigmoidShare(1000)`.
         strategy: how the model chooses: `Sampling(...)`, whose own seed and n do not count, or
-            `Greedy()`.
+            `Greedy()`; None is `Sampling()`.
         seed: int.
 
     Raises:
-        ValueError: another strategy.
+        ValueError: another strategy, or no model of an encoder and a decoder.
 
     Example:
+        >>> from keras_attn.models import Transformer
         >>> from keras_attn.training.gold_shares import LinearShare
-        >>> sampling = ScheduledSampling(LinearShare(slope=1e-4, floor=0.2))
+        >>> from keras_attn.training.losses import TokenCrossEntropy
+        >>> model = Transformer(vocabulary_size=13, num_layers=1, hidden_dim=6)
+        >>> stage = ScheduledSampling(model, LinearShare(slope=1e-4, floor=0.2))
+        >>> stage.compile("adam", TokenCrossEntropy())
 
-    `sampling.attach(model)`, before `model.fit`, is all there is to do.
+    After `stage.fit`, `model` has learned.
 
     Source: Bengio et al. 2015, arXiv:1506.03099.
     """
 
-    share: Callable[[Any], Any]
-    strategy: Greedy | Sampling = field(default_factory=Sampling)
-    seed: int = 0
+    held = ("model", "share", "strategy")
 
-    def __post_init__(self):
-        if not isinstance(self.strategy, Greedy | Sampling):
-            raise ValueError(f"Expected Greedy or Sampling. Received: strategy={self.strategy!r}")
+    def __init__(self, model, share, strategy=None, seed=0, **kwargs):
+        super().__init__(model, **kwargs)
+        strategy = Sampling() if strategy is None else strategy
+        if not isinstance(strategy, Greedy | Sampling):
+            raise ValueError(f"Expected Greedy or Sampling. Received: strategy={strategy!r}")
+        self.share, self.strategy, self.seed = share, strategy, seed
 
-    def attach(self, model):
-        """Lets `model.fit` train on mixed inputs from now on; nothing of it is saved.
+    def trained(self, batch, step):
+        """See `TrainingStage`: what the model answers to mixed inputs."""
+        mixed = without_gradient(self.model, lambda: self.mixed(batch, step))
+        return self.model({**batch, TOKENS: mixed}, training=True)
 
-        Args:
-            model: `keras.Model` that is a `Stepper` whose `start` takes a batch, such as
-                `Captioner` or `Transformer`.
-        """
-        kind = type(model)
-
-        def train_step(data):
-            batch, *rest = keras.utils.unpack_x_y_sample_weight(data)
-            mixed = self.mixed(model, batch, model.optimizer.iterations)
-            return kind.train_step(model, ({**batch, TOKENS: mixed}, *rest))
-
-        model.train_step = train_step
-        model.train_function = None
-
-    def mixed(self, stepper, batch, step):
+    def mixed(self, batch, step):
         """The decoder's inputs for one training step.
 
         Args:
-            stepper: `Stepper` whose `start` takes the batch.
             batch: dict with TOKENS int32 (B, T) or (B, C, T), and what `start` reads.
             step: int scalar. Updates done.
 
         Returns:
             int32, shape of TOKENS.
         """
-        gold = ops.cast(batch[TOKENS], "int32")
+        stepper, gold = self.model, ops.cast(batch[TOKENS], "int32")
         if gold.shape[-1] == 1:
             return gold
         length = ops.shape(gold)[-1]
@@ -131,3 +123,11 @@ class ScheduledSampling:
         """uint32 (N,), one for each row of the global batch."""
         places = first_row(rows) + ops.arange(rows, dtype="int32")
         return derived_seed(derived_seed(self.seed, ops.cast(step, "int32")), places)
+
+    def get_config(self):
+        config = {
+            "share": keras.saving.serialize_keras_object(self.share),
+            "strategy": keras.saving.serialize_keras_object(self.strategy),
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **config}

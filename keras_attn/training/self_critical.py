@@ -1,6 +1,6 @@
 """Self-critical training: sampled captions are made likelier the better they score."""
 
-from dataclasses import dataclass
+import base64
 
 import keras
 import numpy as np
@@ -8,16 +8,20 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_ID, TOKENS
-from keras_attn.decoding import Sampling, decode
+from keras_attn.decoding import Sampling
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.ops.counter_random import derived_seed
 from keras_attn.ops.replicas import first_row, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
-from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.training_stage import TrainingStage, without_gradient
+
+LOSS, REWARD, PICTURES = "self_critical_loss", "reward", "pictures"
+"""Output keys of a training step: this replica's share of the loss, the mean reward of its
+pictures, and how many they are."""
 
 
-@dataclass(frozen=True)
-class SelfCritical:
+@keras.saving.register_keras_serializable(package="keras_attn")
+class SelfCritical(TrainingStage):
     """The second stage of a captioner's training, on the metric itself.
 
     K captions y_k of a picture are sampled; each is compared with the mean of the others:
@@ -29,7 +33,11 @@ class SelfCritical:
     probabilities are those of the model as it answers, without dropout. A sample is a function of
     the seed, the updates done and the picture's place in the global batch.
 
+    The logs of a step have "loss" and "reward", the mean over samples; validation is as it was
+    compiled. Not under XLA on TensorFlow, since rewards are computed in Python.
+
     Args:
+        model: `Captioner`.
         reward: `ConsensusReward` of the training pictures' captions.
         tokenizer: `Tokenizer`.
         samples: int ≥ 2. K.
@@ -37,74 +45,63 @@ class SelfCritical:
         seed: int.
 
     Raises:
-        ValueError: samples < 2.
+        ValueError: samples < 2, or no model of an encoder and a decoder.
 
     Source: Rennie et al. 2017, arXiv:1612.00563. Differs: the baseline is the mean of the other
     samples, as in Luo 2020, arXiv:2003.09971, and not the greedy caption; log-probabilities are
     divided by the tokens of the batch.
     """
 
-    reward: ConsensusReward
-    tokenizer: Tokenizer
-    samples: int = 5
-    max_length: int = 40
-    seed: int = 0
+    def __init__(self, model, reward, tokenizer, samples=5, max_length=40, seed=0, **kwargs):
+        super().__init__(model, **kwargs)
+        if samples < 2:
+            raise ValueError(f"Expected samples >= 2. Received: samples={samples}")
+        self.reward, self.tokenizer, self.samples = reward, tokenizer, samples
+        self.max_length, self.seed = max_length, seed
+        self.mean_reward = keras.metrics.Mean(REWARD)
 
-    def __post_init__(self):
-        if self.samples < 2:
-            raise ValueError(f"Expected samples >= 2. Received: samples={self.samples}")
+    def trained(self, batch, step):
+        """See `TrainingStage`: the loss of samples, and their reward."""
+        if FEATURES not in batch and not self.model.encoder.trainable:
+            features = ops.stop_gradient(self.model.encode(batch[IMAGE], training=False))
+            batch = {TOKENS: batch[TOKENS], FEATURES: features}
+        tokens, rewards, real = self.played(batch, step)
+        mean = ops.sum(ops.mean(rewards, axis=1) * real) / ops.maximum(ops.sum(real), 1.0)
+        loss = self.sampled_loss(batch, tokens, rewards, real)
+        return {LOSS: loss, REWARD: mean, PICTURES: ops.sum(real)}
 
-    def attach(self, model):
-        """Lets `model.fit` train on rewards from now on; nothing of it is saved.
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The loss of samples in training; as it was compiled in validation."""
+        if LOSS in y_pred:
+            return y_pred[LOSS]
+        return super().compute_loss(x, y, y_pred, sample_weight, training)
 
-        The logs of a step have "loss" and "reward", the mean over samples; validation is as it was
-        compiled. Not under XLA, since rewards are computed in Python.
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        """Loss and reward in training; what was compiled in validation."""
+        if LOSS not in y_pred:
+            return super().compute_metrics(x, y, y_pred, sample_weight)
+        pictures = sum_over_replicas(y_pred[PICTURES])
+        total = sum_over_replicas(y_pred[REWARD] * y_pred[PICTURES])
+        self.mean_reward.update_state(total / ops.maximum(pictures, 1.0), pictures)
+        (loss,) = (one for one in self.metrics if one.name == "loss")
+        return {"loss": loss.result(), REWARD: self.mean_reward.result()}
 
-        Args:
-            model: `Captioner`, compiled.
-        """
-        kind = type(model)
-        means = [keras.metrics.Mean(name) for name in ("loss", "reward")]
+    def get_metrics_result(self):
+        """What was compiled; Keras asks before validation has built it."""
+        own, metrics = {REWARD}, self.metrics
+        if not all(getattr(one, "built", True) for one in metrics):
+            return {}
+        return {key: one for key, one in super().get_metrics_result().items() if key not in own}
 
-        def train_step(data):
-            batch, *_ = keras.utils.unpack_x_y_sample_weight(data)
-            if FEATURES not in batch and not model.encoder.trainable:
-                batch = {TOKENS: batch[TOKENS], FEATURES: model.encode(batch[IMAGE])}
-            tokens, rewards, real = self.played(model, batch, model.optimizer.iterations)
-            weights = model.trainable_weights
-            with tf.GradientTape() as tape:
-                loss = self.loss(model, batch, tokens, rewards, real)
-            model.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
-            means[0].update_state(sum_over_replicas(loss))
-            pictures = sum_over_replicas(ops.sum(real))
-            total = sum_over_replicas(ops.sum(ops.mean(rewards, axis=1) * real))
-            means[1].update_state(total / ops.maximum(pictures, 1.0), pictures)
-            return {one.name: one.result() for one in means}
-
-        def reset_metrics():
-            kind.reset_metrics(model)
-            for one in means:
-                one.reset_state()
-
-        def get_metrics_result():
-            # Keras asks at the end of an epoch, before validation has built what was compiled.
-            built = all(getattr(one, "built", True) for one in model.metrics)
-            return kind.get_metrics_result(model) if built else {}
-
-        model.train_step, model.reset_metrics = train_step, reset_metrics
-        model.get_metrics_result = get_metrics_result
-        model.train_function = None
-
-    def played(self, model, batch, step):
+    def played(self, batch, step):
         """Samples captions of a batch and rewards them.
 
         Args:
-            model: `Captioner`.
             batch: dict with TOKENS int32 (B, C, T) and what `model.start` reads.
             step: int scalar. Updates done.
 
         Returns:
-            tokens: int32 (B, K, T), as long as the longest sample.
+            tokens: int32 (B, K, T), as long as the longest sample; on JAX max_length.
             rewards: float32 (B, K).
             real: float32 (B,), 0 for rows that only fill the batch.
         """
@@ -112,33 +109,46 @@ class SelfCritical:
         rows = ops.shape(gold)[0]
         places = first_row(rows) + ops.arange(rows, dtype="int32")
         seeds = derived_seed(derived_seed(self.seed, ops.cast(step, "int32")), places)
-        found = decode(
-            model, batch, Sampling(seed=seeds, n=self.samples), self.max_length, with_weights=False
-        )
-        tokens = found.tokens[..., : ops.max(found.lengths)]
-        inputs = (
-            self.tokenizer.decode(tokens),
-            ops.any(tokens == END_ID, axis=-1),
-            self.tokenizer.decode(gold[..., 1:]),
-        )
-        rewards = tf.numpy_function(self._rewards, inputs, tf.float32, stateful=False)
-        rewards = tf.ensure_shape(rewards, (gold.shape[0], self.samples))
+        strategy = Sampling(seed=seeds, n=self.samples)
+
+        def sampled():
+            return self.model.generate(batch, strategy, self.max_length, with_weights=False)
+
+        found = without_gradient(self.model, sampled)
+        rewards = self._rewarded(found.tokens, gold)
+        tokens = found.tokens
+        if keras.backend.backend() != "jax":
+            tokens = tokens[..., : ops.max(found.lengths)]
         return tokens, rewards, ops.cast(ops.any(gold != PAD_ID, axis=(1, 2)), "float32")
 
-    def loss(self, model, batch, tokens, rewards, real):
+    def sampled_loss(self, batch, tokens, rewards, real):
         """This replica's share of the loss of samples; arguments as `played` returns them."""
         others = ops.sum(rewards, axis=1, keepdims=True) - rewards
         advantage = (rewards - others / (self.samples - 1)) * real[:, None]
         starts = ops.full_like(tokens[..., :1], START_ID)
         inputs = ops.concatenate([starts, tokens[..., :-1]], axis=-1)
-        logits = model({**batch, TOKENS: inputs}, training=False)[LOGITS]
+        logits = self.model({**batch, TOKENS: inputs}, training=False)[LOGITS]
         said = ops.cast(tokens != PAD_ID, "float32") * real[:, None, None]
         losses = smoothed_cross_entropy(tokens, ops.cast(logits, "float32"))
         count = sum_over_replicas(ops.sum(said))
         return ops.sum(advantage[..., None] * losses * said) / ops.maximum(count, 1.0)
 
-    def _rewards(self, captions, ended, references):
-        """bytes (B, K), bool (B, K), bytes (B, C), empty where there is none -> float32 (B, K)."""
+    def _rewarded(self, tokens, gold):
+        """float32 (B, K): rewards of samples (B, K, T) by captions (B, C, T), in Python."""
+        if keras.backend.backend() == "jax":
+            import jax
+
+            shape = jax.ShapeDtypeStruct(tokens.shape[:2], "float32")
+            return jax.pure_callback(self._rewards, shape, tokens, gold)
+        rewards = tf.numpy_function(self._rewards, (tokens, gold), tf.float32, stateful=False)
+        return tf.ensure_shape(rewards, (gold.shape[0], self.samples))
+
+    def _rewards(self, tokens, gold):
+        """int32 (B, K, T) and (B, C, T), PAD_ID where there is nothing -> NumPy float32 (B, K)."""
+        tokens, gold = np.asarray(tokens), np.asarray(gold)
+        captions = self.tokenizer.decode(tokens).numpy()
+        references = self.tokenizer.decode(gold[..., 1:]).numpy()
+        ended = np.any(tokens == END_ID, axis=-1)
         found = [
             self.reward.scores(
                 [one.decode() for one in own], [one.decode() for one in truth if one], stopped
@@ -146,3 +156,28 @@ class SelfCritical:
             for own, stopped, truth in zip(captions, ended, references)
         ]
         return np.array(found, "float32").reshape(captions.shape)
+
+    def get_config(self):
+        config = {
+            "reward": self.reward.get_config(),
+            "tokenizer": {
+                "model": base64.b64encode(self.tokenizer.model).decode(),
+                "lowercase": self.tokenizer.lowercase,
+            },
+            "samples": self.samples,
+            "max_length": self.max_length,
+            "seed": self.seed,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        from keras_attn.text.tokenizer import Tokenizer  # It needs tensorflow-text.
+
+        learned = config["tokenizer"]
+        objects = {
+            "model": keras.saving.deserialize_keras_object(config["model"]),
+            "reward": ConsensusReward.from_config(config["reward"]),
+            "tokenizer": Tokenizer(base64.b64decode(learned["model"]), learned["lowercase"]),
+        }
+        return cls(**{**config, **objects})

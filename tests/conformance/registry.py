@@ -54,14 +54,22 @@ class Case:
         make: builds the layer with no constructor argument at its default.
         inputs: shape of each input, in the order of `call`.
         integers: vocabulary size of integer inputs by position.
-        key_mask: whether the layer takes `key_mask`.
+        arguments: further arguments of the call.
+        scores: whether the layer returns weights on request.
+        memory: whether it attends to a second input under `value_mask`.
+        sequence: whether it takes a masked sequence (B, T, D) alone, and gives its mask on.
+        attends: whether positions of that sequence see each other.
         sampled: parts of the paths of weights that choose without a gradient (by REINFORCE).
     """
 
     make: Callable[..., keras.layers.Layer]
     inputs: tuple[tuple[int, ...], ...]
     integers: tuple[tuple[int, int], ...] = ()
-    key_mask: bool = False
+    arguments: tuple[tuple[str, bool], ...] = ()
+    scores: bool = False
+    memory: bool = False
+    sequence: bool = False
+    attends: bool = False
     sampled: tuple[str, ...] = ()
 
     def arrays(self, seed=0):
@@ -74,6 +82,11 @@ class Case:
             for place, shape in enumerate(self.inputs)
         ]
 
+    def options(self):
+        """Keywords of a call that returns all there is."""
+        scores = {"return_attention_scores": True} if self.scores else {}
+        return {**dict(self.arguments), **scores}
+
     def model(self, **kwargs):
         """The layer as a functional model with a list of outputs."""
         integers = dict(self.integers)
@@ -81,7 +94,8 @@ class Case:
             keras.Input(shape[1:], dtype="int32" if place in integers else "float32")
             for place, shape in enumerate(self.inputs)
         ]
-        return keras.Model(inputs, keras.tree.flatten(self.make(**kwargs)(*inputs)))
+        outputs = self.make(**kwargs)(*inputs, **self.options())
+        return keras.Model(inputs, keras.tree.flatten(outputs))
 
 
 def _decoder(reader, **kwargs):
@@ -103,7 +117,9 @@ def _spatial_transformer_classifier(**kwargs):
     return SpatialTransformerClassifier([transformer], encoder, 7, 0.2, True, **kwargs)
 
 
-TRANSFORMER = TransformerConfig(13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, "pre", "learned", 11, "none")
+TRANSFORMER = TransformerConfig(
+    13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, True, "learned", 11, "none", True, 1e-5
+)
 CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
 VISION = VisionTransformerConfig(
     (6, 10),
@@ -122,53 +138,97 @@ VISION = VisionTransformerConfig(
     (0.4, 0.5, 0.6),
 )
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
+CAUSAL = (("use_causal_mask", True),)
+ITSELF = {"scores": True, "sequence": True, "attends": True}
+MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3)
+BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh")
+
+
+def _restricted(**kwargs):
+    options = {"output_shape": 7, "dropout": 0.2, "kernel_initializer": "he_normal"}
+    return RestrictedSelfAttention(2, 3, 1, 5, **options, **kwargs)
+
+
 CASES = {
-    "dot": Case(DotAttention, (QUERY, KEYS), key_mask=True),
-    "scaled_dot": Case(ScaledDotAttention, (QUERY, KEYS), key_mask=True),
+    "dot": Case(DotAttention, (QUERY, KEYS), scores=True, memory=True),
+    "dot_self": Case(DotAttention, (KEYS,), **ITSELF),
+    "scaled_dot": Case(ScaledDotAttention, (QUERY, KEYS), scores=True, memory=True),
+    "scaled_dot_self": Case(ScaledDotAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
     "multiplicative": Case(
-        lambda **k: MultiplicativeAttention("he_normal", **k), (QUERY, WIDE_KEYS), key_mask=True
+        lambda **k: MultiplicativeAttention("he_normal", **k),
+        (QUERY, WIDE_KEYS),
+        scores=True,
+        memory=True,
     ),
     "additive": Case(
-        lambda **k: AdditiveAttention(13, "he_normal", **k), (QUERY, WIDE_KEYS), key_mask=True
-    ),
-    "general": Case(
-        lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, True, **k),
+        lambda **k: AdditiveAttention(13, "he_normal", **k),
         (QUERY, WIDE_KEYS),
-        key_mask=True,
+        scores=True,
+        memory=True,
+    ),
+    "additive_key": Case(
+        lambda **k: AdditiveAttention(13, "he_normal", **k),
+        (QUERY, WIDE_KEYS, KEYS),
+        scores=True,
+        memory=True,
+    ),
+    "additive_self": Case(lambda **k: AdditiveAttention(13, "he_normal", **k), (KEYS,), **ITSELF),
+    "general": Case(
+        lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, **k),
+        (QUERY, WIDE_KEYS),
+        scores=True,
+        memory=True,
+    ),
+    "general_self": Case(
+        lambda **k: GeneralAttention(MultiplicativeAttention(), 5, 3, 2, True, **k),
+        (KEYS,),
+        arguments=CAUSAL,
+        **ITSELF,
     ),
     "multi_head": Case(
-        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k),
+        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
         (QUERY, WIDE_KEYS),
-        key_mask=True,
+        scores=True,
+        memory=True,
+    ),
+    "multi_head_key": Case(
+        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
+        (QUERY, WIDE_KEYS, KEYS),
+        scores=True,
+        memory=True,
     ),
     "multi_head_self": Case(
-        lambda **k: MultiHeadAttention(2, 3, 5, 7, 0.2, True, "he_normal", True, **k), (KEYS,)
+        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
+        (KEYS,),
+        arguments=CAUSAL,
+        **ITSELF,
     ),
-    "restricted_self": Case(
-        lambda **k: RestrictedSelfAttention(2, 3, 1, 5, 7, 0.2, True, "he_normal", **k), (KEYS,)
+    "restricted_self": Case(_restricted, (KEYS,), **ITSELF),
+    "sinusoidal_positions": Case(
+        lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,), sequence=True
     ),
-    "sinusoidal_positions": Case(lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,)),
     "learned_positions": Case(
-        lambda **k: LearnedPositions(13, "concatenate", 3, "he_normal", **k), ((2, 13, 5),)
+        lambda **k: LearnedPositions(17, "concatenate", 3, "he_normal", **k),
+        ((2, 17, 5),),
+        sequence=True,
     ),
     "patch_encoder": Case(
         lambda **k: PatchEncoder(3, 7, False, "he_normal", **k), ((2, 15, 33, 5),)
     ),
     "grid_positions": Case(lambda **k: GridPositions(3, 5, "he_normal", **k), ((2, 7, 11, 13),)),
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
-    "feed_forward": Case(lambda **k: FeedForward(7, 0.2, "he_normal", "gelu", **k), (KEYS,)),
+    "feed_forward": Case(
+        lambda **k: FeedForward(7, 0.2, "gelu", "he_normal", **k), (KEYS,), sequence=True
+    ),
     "scaled_embedding": Case(
-        lambda **k: ScaledEmbedding(13, 5, **k), ((2, 11),), integers=((0, 13),)
+        lambda **k: ScaledEmbedding(13, 5, True, **k), ((2, 11),), integers=((0, 13),)
     ),
-    "encoder_block": Case(
-        lambda **k: TransformerEncoderBlock(
-            2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, "gelu_tanh", **k
-        ),
-        (KEYS,),
-    ),
+    "encoder_block": Case(lambda **k: TransformerEncoderBlock(*BLOCK, **k), (KEYS,), **ITSELF),
     "decoder_block": Case(
-        lambda **k: TransformerDecoderBlock(2, 3, 7, 13, 0.2, 0.3, "pre", True, 1e-5, **k),
+        lambda **k: TransformerDecoderBlock(*BLOCK, **k),
         (QUERY, WIDE_KEYS),
+        scores=True,
+        memory=True,
     ),
     "caption_decoder": Case(
         lambda **k: _decoder(AttentionReader(5), **k), DECODER_INPUTS, integers=((1, 13),)
@@ -185,9 +245,19 @@ CASES = {
         integers=((1, 13),),
         sampled=("/attention/",),
     ),
-    "transformer_encoder": Case(lambda **k: TransformerEncoder(TRANSFORMER, **k), (KEYS,)),
+    "transformer_encoder": Case(
+        lambda **k: TransformerEncoder(TRANSFORMER, **k), (KEYS,), scores=True
+    ),
+    "sinusoidal_encoder": Case(
+        lambda **k: TransformerEncoder(replace(TRANSFORMER, positions="sinusoidal"), **k),
+        (KEYS,),
+        **ITSELF,
+    ),
     "transformer_decoder": Case(
-        lambda **k: TransformerDecoder(TRANSFORMER, 0, **k), ((2, 11), KEYS), integers=((0, 17),)
+        lambda **k: TransformerDecoder(TRANSFORMER, 0, **k),
+        ((2, 11), KEYS),
+        integers=((0, 17),),
+        scores=True,
     ),
     "transformer_caption_decoder": Case(
         lambda **k: TransformerCaptionDecoder(CAPTION_TRANSFORMER, 1, 0, **k),
@@ -206,3 +276,4 @@ CASES = {
     "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }
+SEQUENCES = {name: case for name, case in CASES.items() if case.sequence}

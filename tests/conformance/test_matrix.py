@@ -1,6 +1,7 @@
 """The matrix: what every layer of the registry must do."""
 
 import inspect
+import shutil
 
 import keras
 import numpy as np
@@ -103,19 +104,69 @@ def test_gradients_reach_every_weight(name):
             continue
         gradient = tf.convert_to_tensor(gradient).numpy()
         assert np.isfinite(gradient).all(), weight.path
-        assert np.abs(gradient).max() > 0, weight.path
+        # A softmax over keys does not see what is added to all of them.
+        assert np.abs(gradient).max() > 0 or weight.name == "key_bias", weight.path
 
 
-@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.key_mask))
-def test_masks(name):
+@pytest.mark.parametrize("name", sorted(name for name, case in CASES.items() if case.memory))
+def test_masked_memory(name):
     case = CASES[name]
-    layer, (query, keys) = case.make(), case.arrays()
-    mask = np.ones(keys.shape[:2], bool)
+    layer, (query, *memory) = case.make(), case.arrays()
+    layer(query, *memory)
+    for weight in layer.weights:
+        if weight.name == "output_bias":
+            weight.assign(np.zeros(weight.shape))
+    mask = np.ones(memory[0].shape[:2], bool)
     mask[0, 2:] = False
     mask[1] = False
-    context, weights = layer(query, keys, key_mask=mask)
-    changed = np.where(mask[..., None], keys, 100.0)
-    check_equal(flat(layer(query, changed, key_mask=mask)[1]), [weights])
+    options = {"value_mask": mask, "return_attention_scores": True}
+    context, *_, weights = layer(query, *memory, **options)
+    changed = [np.where(mask[..., None], one, 100.0) for one in memory]
+    check_equal([layer(query, *changed, **options)[-1]], [weights])
     assert not np.any(weights[0, ..., 2:]) and np.all(weights[0, ..., :1] > 0)
-    assert not np.any(weights[1]) and not np.any(context[1])
+    assert not np.any(weights[1])
+    assert name == "decoder_block" or not np.any(context[1])
     np.testing.assert_allclose(np.sum(weights[0], -1), 1, rtol=1e-6)
+
+
+@each_case
+def test_weights_only_where_asked(name):
+    case, inputs = CASES[name], CASES[name].arrays()
+    if not case.scores:
+        pytest.skip("has no weights to return")
+    layer = case.make()
+    outputs = layer(*inputs, **dict(case.arguments))
+    assert not isinstance(outputs, tuple)
+    np.testing.assert_array_equal(outputs, layer(*inputs, **case.options())[0])
+
+
+@each_case
+def test_shapes_and_types_before_it_runs(name):
+    case, inputs = CASES[name], CASES[name].arrays()
+    layer = case.make(dtype="mixed_bfloat16")
+    outputs = keras.tree.flatten(layer(*inputs, **case.options()))
+    symbols = [keras.KerasTensor(one.shape, str(one.dtype)) for one in inputs]
+    told = keras.tree.flatten(layer.compute_output_spec(*symbols, **case.options()))
+    for one, other in zip(told, outputs, strict=True):
+        assert one.shape == tuple(other.shape) and one.dtype == other.dtype.name
+    shape = layer.compute_output_shape(*(one.shape for one in inputs))
+    first = shape if isinstance(shape[0], int) else shape[0]
+    assert tuple(first) == tuple(outputs[0].shape)
+
+
+@each_case
+def test_summary_clone_and_weights(name, capsys):
+    model, inputs = CASES[name].model(), CASES[name].arrays()
+    model.summary()
+    assert "Total params" in capsys.readouterr().out
+    again = keras.models.clone_model(model)
+    again.set_weights(model.get_weights())
+    check_equal(flat(again(inputs)), flat(model(inputs)))
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz here")
+@each_case
+def test_plot_model(name, tmp_path):
+    pytest.importorskip("pydot")
+    keras.utils.plot_model(CASES[name].model(), tmp_path / "model.png", show_shapes=True)
+    assert (tmp_path / "model.png").stat().st_size > 1000

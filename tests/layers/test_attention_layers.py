@@ -24,22 +24,22 @@ KEYS = RANDOM.normal(size=(2, 11, 5)).astype("float32")
 WIDE = RANDOM.normal(size=(2, 11, 7)).astype("float32")
 VALUES = RANDOM.normal(size=(2, 11, 13)).astype("float32")
 MASK = RANDOM.random((2, 3, 11)) < 0.5
+WEIGHTS = {"return_attention_scores": True}
 
 
 def check(found, expected):
-    for one, other in zip(found, expected):
+    for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("mask", [None, MASK])
 def test_scores_equal_their_formulas(mask):
-    arguments = {"attention_mask": mask}
+    arguments = {"value": VALUES, "attention_mask": mask, **WEIGHTS}
     for layer, score in ((DotAttention(), twin.dot), (ScaledDotAttention(), twin.scaled_dot)):
-        check(
-            layer(QUERY, KEYS, VALUES, **arguments), twin.attend(score, QUERY, KEYS, VALUES, mask)
-        )
+        found = layer(QUERY, key=KEYS, **arguments)
+        check(found, twin.attend(score, QUERY, KEYS, VALUES, mask))
     layer = MultiplicativeAttention()
-    found = layer(QUERY, WIDE, VALUES, **arguments)
+    found = layer(QUERY, key=WIDE, **arguments)
     (kernel,) = layer.get_weights()
 
     def bilinear(query, key):
@@ -47,7 +47,7 @@ def test_scores_equal_their_formulas(mask):
 
     check(found, twin.attend(bilinear, QUERY, WIDE, VALUES, mask))
     layer = AdditiveAttention(3)
-    found = layer(QUERY, WIDE, VALUES, **arguments)
+    found = layer(QUERY, key=WIDE, **arguments)
     query_kernel, key_kernel, vector = layer.get_weights()
 
     def additive(query, key):
@@ -58,23 +58,25 @@ def test_scores_equal_their_formulas(mask):
 
 def test_general_attention_equals_projections_then_score():
     layer = GeneralAttention(ScaledDotAttention(), 3, 3, 2)
-    found = layer(QUERY, WIDE, VALUES)
+    found = layer(QUERY, value=VALUES, key=WIDE, **WEIGHTS)
     query, key, value = layer.get_weights()
     expected = twin.attend(twin.scaled_dot, QUERY @ query, WIDE @ key, VALUES @ value)
     check(found, expected)
 
 
 def test_general_attention_without_projections_is_the_score_alone():
-    check(GeneralAttention(DotAttention())(QUERY, KEYS), DotAttention()(QUERY, KEYS))
+    found = GeneralAttention(DotAttention())(QUERY, KEYS, **WEIGHTS)
+    check(found, DotAttention()(QUERY, KEYS, **WEIGHTS))
 
 
 def test_self_attention_and_causal_mask():
-    layer = GeneralAttention(ScaledDotAttention(), 5, 5, 7, causal=True)
-    context, weights = layer(KEYS)
+    layer = GeneralAttention(ScaledDotAttention(), 5, 5, 7)
+    context, weights = layer(KEYS, use_causal_mask=True, **WEIGHTS)
     assert not np.any(np.triu(weights[0], 1))
     changed = KEYS.copy()
     changed[:, 5:] += 1
-    np.testing.assert_allclose(layer(changed)[0][:, :5], context[:, :5], rtol=1e-6)
+    found = layer(changed, use_causal_mask=True)
+    np.testing.assert_allclose(found[:, :5], context[:, :5], rtol=1e-6)
 
 
 def test_keras_masks_are_taken():
@@ -84,16 +86,16 @@ def test_keras_masks_are_taken():
         GeneralAttention(DotAttention()),
         GeneralAttention(AdditiveAttention(3), 3, 3, 2),
     ):
-        assert not np.any(layer(embedded)[1][0, :, 2:])
-        assert not np.any(layer(QUERY, embedded)[1][0, :, 2:])
+        assert not np.any(layer(embedded, **WEIGHTS)[1][0, :, 2:])
+        assert not np.any(layer(QUERY, embedded, **WEIGHTS)[1][0, :, 2:])
 
 
 @pytest.mark.parametrize(
     "layer", [DotAttention(), GeneralAttention(MultiplicativeAttention(), 3, 7, 2)]
 )
 def test_single_query(layer):
-    context, weights = layer(QUERY[:, 0], KEYS, attention_mask=MASK[:, 0])
-    many = layer(QUERY, KEYS, attention_mask=MASK)
+    context, weights = layer(QUERY[:, 0], KEYS, attention_mask=MASK[:, 0], **WEIGHTS)
+    many = layer(QUERY, KEYS, attention_mask=MASK, **WEIGHTS)
     check((context, weights), (many[0][:, 0], many[1][:, 0]))
 
 
@@ -121,8 +123,12 @@ def test_fully_masked_row_has_finite_gradients():
 def test_a_mask_that_would_be_added_is_refused():
     added = np.where(np.tri(3, dtype=bool), 0.0, -np.inf)
     for ask in (combine_masks, lambda mask: attention_weights(np.zeros((3, 3)), mask)):
-        with pytest.raises(ValueError, match=r"Expected a bool mask.*Received: dtype="):
+        with pytest.raises(ValueError, match=r"Expected mask to be bool, True.*Received: dtype="):
             ask(added)
+    for name in ("mask", "query_mask", "value_mask", "key_mask", "attention_mask"):
+        for layer in (DotAttention(), GeneralAttention(DotAttention())):
+            with pytest.raises(ValueError, match=rf"Expected {name} to be bool.*dtype=float32"):
+                layer(KEYS, KEYS, **{name: np.zeros((2, 11), "float32")})
     np.testing.assert_array_equal(combine_masks(np.array([0, 1])), [False, True])
 
 
@@ -136,7 +142,7 @@ def test_mask_algebra():
 def test_two_with_the_same_score_are_saved(tmp_path):
     query, keys, score = keras.Input((3, 5)), keras.Input((11, 5)), AdditiveAttention(7)
     layers = [GeneralAttention(score, query_dim=5) for _ in range(2)]
-    model = keras.Model([query, keys], [layer(query, keys)[0] for layer in layers])
+    model = keras.Model([query, keys], [layer(query, keys) for layer in layers])
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     assert len(again.weights) == len(model.weights) == 5
@@ -152,3 +158,6 @@ def test_bad_arguments():
         GeneralAttention("dot")
     with pytest.raises(ValueError, match="for self-attention"):
         GeneralAttention(DotAttention())(QUERY[:, 0])
+    for layer in (DotAttention(), GeneralAttention(DotAttention())):
+        with pytest.raises(ValueError, match="with use_causal_mask"):
+            layer(QUERY[:, 0], KEYS, use_causal_mask=True)

@@ -13,6 +13,7 @@ FORMULAS = {
     "gelu_tanh": lambda x: (
         0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     ),
+    "silu": lambda x: x / (1 + math.exp(-x)),
 }
 INPUTS = np.random.default_rng(7).normal(size=(2, 3, 5)).astype("float32")
 
@@ -45,6 +46,9 @@ def test_the_two_of_gelu_differ():
     "make", [FeedForward, lambda n, **k: TransformerEncoderBlock(2, 3, 3, n, **k)]
 )
 def test_other_activations(make):
-    message = r"activation in \('relu', 'gelu', 'gelu_tanh'\)\. Received: activation='swish'"
+    message = (
+        r"activation of \('relu', 'gelu', 'gelu_tanh'\) or one of Keras'\. "
+        r"Received: activation='swash'"
+    )
     with pytest.raises(ValueError, match=message):
-        make(7, activation="swish")
+        make(7, activation="swash")

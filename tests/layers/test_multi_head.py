@@ -22,24 +22,33 @@ QUERY = RANDOM.normal(size=(2, 3, 5)).astype("float32")
 KEYS = RANDOM.normal(size=(2, 11, 7)).astype("float32")
 MASK = RANDOM.random((2, 3, 11)) < 0.5
 HEAD_MASK = RANDOM.random((2, 2, 3, 11)) < 0.5
+VALUES = RANDOM.normal(size=(2, 11, 13)).astype("float32")
 KEYS_MASK = np.arange(11) < np.array([[4], [11]])
+WEIGHTS = {"return_attention_scores": True}
 
 
-def attention(**kwargs):
-    """d_k 3, d_v 5, biases at random."""
-    layer = MultiHeadAttention(2, 3, 5, use_bias=True, **kwargs)
-    layer.build(QUERY.shape, KEYS.shape)
+def attention(shapes=(QUERY.shape, KEYS.shape), value_dim=5, **kwargs):
+    """d_k 3, d_v 5, biases at random; `shapes` of query, value and key."""
+    layer = MultiHeadAttention(2, 3, value_dim, **kwargs)
+    layer.build(*shapes)
     for weight in layer.trainable_weights:
         weight.assign(RANDOM.normal(0, 0.7, weight.shape))
     return layer
 
 
-def check_twin(layer, query, keys, arguments, sees):
-    outputs, weights = layer(query, None if keys is query else keys, **arguments)
+def check(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def check_twin(layer, query, values, arguments, sees, keys=None):
+    given = {"value": None if values is query else values, "key": keys}
+    outputs, weights = layer(query, **given, **arguments, **WEIGHTS)
     named = {one.name: np.array(one.value, "float64") for one in layer.weights}
+    keys = values if keys is None else keys
     for row in range(len(query)):
         expected = twin.multi_head(
-            named, query[row], keys[row], layer.num_heads, lambda t, s, row=row: sees(row, t, s)
+            named, query[row], values[row], lambda t, s, row=row: sees(row, t, s), keys[row]
         )
         np.testing.assert_allclose(outputs[row], expected[0], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(weights[row], expected[1], rtol=1e-5, atol=1e-6)
@@ -49,44 +58,55 @@ def check_twin(layer, query, keys, arguments, sees):
     ("arguments", "sees"),
     [
         ({}, lambda b, t, s: True),
-        ({"key_mask": KEYS_MASK}, lambda b, t, s: KEYS_MASK[b, s]),
+        ({"value_mask": KEYS_MASK}, lambda b, t, s: KEYS_MASK[b, s]),
         ({"attention_mask": MASK}, lambda b, t, s: MASK[b, t, s]),
         ({"attention_mask": MASK[0]}, lambda b, t, s: MASK[0, t, s]),
         (
-            {"attention_mask": MASK, "key_mask": KEYS_MASK},
+            {"attention_mask": MASK, "value_mask": KEYS_MASK},
             lambda b, t, s: MASK[b, t, s] and KEYS_MASK[b, s],
         ),
     ],
 )
 def test_cross_attention_equals_its_twin(arguments, sees):
     check_twin(attention(), QUERY, KEYS, arguments, sees)
-    check_twin(
-        attention(causal=True), QUERY, KEYS, arguments, lambda b, t, s: s <= t and sees(b, t, s)
-    )
+    causal = {**arguments, "use_causal_mask": True}
+    check_twin(attention(), QUERY, KEYS, causal, lambda b, t, s: s <= t and sees(b, t, s))
 
 
-def test_self_attention_equals_its_twin():
-    layer = MultiHeadAttention(2, 3, 7, 13, causal=True)
-    mask = KEYS_MASK[:, :11]
-    check_twin(layer, KEYS, KEYS, {"mask": mask}, lambda b, t, s: s <= t and mask[b, s])
+@pytest.mark.parametrize("values", [VALUES, KEYS + 1, KEYS], ids=["wider", "other", "same"])
+def test_keys_beside_values_equal_the_twin(values):
+    layer = attention((QUERY.shape, values.shape, KEYS.shape))
+    masks = {"value_mask": KEYS_MASK, "key_mask": KEYS_MASK[::-1], "attention_mask": MASK}
+    for arguments, sees in (
+        ({}, lambda b, t, s: True),
+        (masks, lambda b, t, s: KEYS_MASK[b, s] and KEYS_MASK[1 - b, s] and MASK[b, t, s]),
+    ):
+        check_twin(layer, QUERY, values, arguments, sees, KEYS)
+
+
+@pytest.mark.parametrize("value_dim", [None, 7])
+def test_self_attention_equals_its_twin(value_dim):
+    layer = attention((KEYS.shape,), value_dim, output_shape=13)
+    arguments = {"mask": KEYS_MASK, "use_causal_mask": True}
+    check_twin(layer, KEYS, KEYS, arguments, lambda b, t, s: s <= t and KEYS_MASK[b, s])
 
 
 def test_a_mask_by_head():
-    _, weights = attention()(QUERY, KEYS, attention_mask=HEAD_MASK)
+    _, weights = attention()(QUERY, KEYS, attention_mask=HEAD_MASK, **WEIGHTS)
     np.testing.assert_array_equal(weights.numpy() > 0, HEAD_MASK)
 
 
 def test_one_product_equals_three():
-    layer = MultiHeadAttention(2, 3, 5, use_bias=True)
-    found, expected = layer(KEYS), layer(KEYS, KEYS)
-    for one, other in zip(found, expected):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    layer = attention((KEYS.shape,))
+    found = layer(KEYS, **WEIGHTS)
+    check(layer(KEYS, KEYS, **WEIGHTS), found)
+    check(layer(KEYS, KEYS, KEYS.copy(), **WEIGHTS), found)
 
 
 def test_weight_dropout_only_in_training():
     layer = MultiHeadAttention(2, 3, dropout=0.5)
-    outputs, weights = layer(KEYS)
-    dropped, same = layer(KEYS, training=True)
+    outputs, weights = layer(KEYS, **WEIGHTS)
+    dropped, same = layer(KEYS, training=True, **WEIGHTS)
     np.testing.assert_allclose(same, weights, rtol=1e-6)
     assert not np.allclose(dropped, outputs)
 
@@ -95,8 +115,8 @@ def test_fully_masked_rows_have_finite_gradients():
     layer, restricted = MultiHeadAttention(2, 3), RestrictedSelfAttention(2, 3, 1)
     query = tf.Variable(QUERY)
     for call in (
-        lambda: layer(query, KEYS, key_mask=np.zeros((2, 11), bool)),
-        lambda: restricted(query, key_mask=np.zeros((2, 3), bool)),
+        lambda: layer(query, KEYS, value_mask=np.zeros((2, 11), bool), **WEIGHTS),
+        lambda: restricted(query, mask=np.zeros((2, 3), bool), **WEIGHTS),
     ):
         with tf.GradientTape() as tape:
             outputs, weights = call()
@@ -108,11 +128,14 @@ def test_fully_masked_rows_have_finite_gradients():
 def test_keras_masks_are_taken():
     tokens = np.array([[3, 2, 0, 0, 0], [1, 4, 2, 6, 0]])
     embedded = keras.layers.Embedding(7, 5, mask_zero=True)(tokens)
-    assert not np.any(MultiHeadAttention(2, 3)(embedded)[1][0, ..., 2:])
-    assert not np.any(MultiHeadAttention(2, 3)(QUERY, embedded)[1][0, ..., 2:])
-    assert not np.any(TransformerEncoderBlock(2, 3, 3, 7)(embedded)[1][0, ..., 2:])
-    assert not np.any(TransformerDecoderBlock(2, 3, 3, 7)(QUERY, embedded)[2][0, ..., 2:])
-    weights = RestrictedSelfAttention(2, 3, 1)(embedded)[1]
+    for layer, inputs in (
+        (MultiHeadAttention(2, 3), [embedded]),
+        (MultiHeadAttention(2, 3), [QUERY, embedded]),
+        (TransformerEncoderBlock(2, 3, 3, 7), [embedded]),
+        (TransformerDecoderBlock(2, 3, 3, 7), [QUERY, embedded]),
+    ):
+        assert not np.any(layer(*inputs, **WEIGHTS)[-1][0, ..., 2:])
+    weights = RestrictedSelfAttention(2, 3, 1)(embedded, **WEIGHTS)[1]
     assert not np.any(weights[0, :, 1, 2:]) and not np.any(weights[0, :, 3:])
 
 
@@ -134,24 +157,27 @@ def test_restricted_equals_full_under_a_band(length, radius, block):
 
 
 def test_restricted_layer_equals_the_full_layer_under_a_band():
-    restricted, full = RestrictedSelfAttention(2, 3, 2, 5, 7), MultiHeadAttention(2, 3, 5, 7)
-    outputs = restricted(KEYS, key_mask=KEYS_MASK)[0]
-    full.build(KEYS.shape)
-    full.set_weights(restricted.get_weights())
-    expected = full(KEYS, key_mask=KEYS_MASK, attention_mask=band_mask(11, 2))[0]
+    restricted = RestrictedSelfAttention(2, 3, 2, 5, output_shape=13)
+    full = attention((KEYS.shape,), output_shape=13)
+    restricted.build(KEYS.shape)
+    restricted.set_weights(full.get_weights())
+    outputs = restricted(KEYS, mask=KEYS_MASK)
+    expected = full(KEYS, mask=KEYS_MASK, attention_mask=band_mask(11, 2))
     np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_projected_memory_is_read_as_keys_are():
     layer = attention()
-    found = layer.attend(QUERY, layer.project(KEYS), KEYS_MASK)
-    for one, other in zip(found, layer(QUERY, KEYS, key_mask=KEYS_MASK)):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    memory, bias = layer.project(KEYS), layer.key_bias.numpy()[:, None]
+    expected = np.einsum("bse,ehd->bhsd", KEYS, layer.key_kernel) + bias  # No output shows it.
+    np.testing.assert_allclose(memory.keys, expected, rtol=1e-5, atol=1e-5)
+    found = layer.attend(QUERY, memory, KEYS_MASK)
+    check(found, layer(QUERY, KEYS, value_mask=KEYS_MASK, **WEIGHTS))
 
 
 def test_a_cache_extended_in_steps_equals_the_whole_sequence():
-    layer = MultiHeadAttention(2, 3, 5, use_bias=True, causal=True)
-    expected = layer(KEYS)[0]
+    layer = attention((KEYS.shape,))
+    expected = layer(KEYS, use_causal_mask=True)
     cache, begin = layer.empty_cache(2, 13), 0
     for steps in (1, 4, 1, 5):
         time = tf.fill((2,), begin)
@@ -191,13 +217,13 @@ def test_bad_arguments():
         FeedForward(0)
     with pytest.raises(ValueError, match="Received: dropout=-1"):
         FeedForward(3, -1)
-    with pytest.raises(ValueError, match="Received: norm='none'"):
-        TransformerEncoderBlock(2, 3, 3, 7, norm="none")
+    with pytest.raises(ValueError, match=r"Expected normalize_first=True.*normalize_first='none'"):
+        TransformerEncoderBlock(2, 3, 3, 7, normalize_first="none")
     with pytest.raises(ValueError, match="Received: dropout=2"):
         TransformerDecoderBlock(2, 3, 3, 7, dropout=2)
     with pytest.raises(ValueError, match="Received: epsilon=0"):
         TransformerDecoderBlock(2, 3, 3, 7, epsilon=0)
-    with pytest.raises(ValueError, match="Received: units=0"):
+    with pytest.raises(ValueError, match="Received: output_dim=0"):
         ScaledEmbedding(3, 0)
 
 
@@ -207,8 +233,9 @@ def test_sequences_share_the_keys_of_their_example():
     inputs, keys = (
         random.normal(size=shape).astype("float32") for shape in ((6, 5, 7), (2, 11, 7))
     )
-    key_mask = np.arange(11) < np.array([[11], [4]])
-    found = block(inputs, keys, key_mask=key_mask)
-    alone = block(inputs, np.repeat(keys, 3, axis=0), key_mask=np.repeat(key_mask, 3, axis=0))
-    for one, other in zip(found, alone):
+    mask = np.arange(11) < np.array([[11], [4]])
+    found = block(inputs, keys, value_mask=mask, **WEIGHTS)
+    keys, mask = (np.repeat(one, 3, axis=0) for one in (keys, mask))
+    alone = block(inputs, keys, value_mask=mask, **WEIGHTS)
+    for one, other in zip(found, alone, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)

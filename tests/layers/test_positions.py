@@ -21,7 +21,7 @@ def test_sinusoids_equal_the_formula(units):
 
 def test_sinusoids_are_exact_under_bfloat16():
     keras.config.set_dtype_policy("mixed_bfloat16")
-    found = SinusoidalPositions("concatenate", 5)(np.zeros((1, 3, 2)), offset=600)
+    found = SinusoidalPositions("concatenate", 5)(np.zeros((1, 3, 2)), start_index=600)
     assert found.dtype == tf.bfloat16
     expected = [sinusoid(600 + step, 5) for step in range(3)]
     np.testing.assert_allclose(tf.cast(found[0, :, 2:], "float32"), expected, atol=4e-3)
@@ -39,11 +39,11 @@ def test_added_and_concatenated():
 
 
 @pytest.mark.parametrize("layer", [SinusoidalPositions(), LearnedPositions(13)])
-def test_from_an_offset(layer):
+def test_from_a_start_index(layer):
     long = np.concatenate([INPUTS, INPUTS, INPUTS], axis=1)
     expected = layer(long)
-    np.testing.assert_allclose(layer(INPUTS, offset=3), expected[:, 3:6], atol=1e-6)
-    found = layer(INPUTS, offset=tf.constant([6, 3]))
+    np.testing.assert_allclose(layer(INPUTS, start_index=3), expected[:, 3:6], atol=1e-6)
+    found = layer(INPUTS, start_index=tf.constant([6, 3]))
     np.testing.assert_allclose(found[0], expected[0, 6:], atol=1e-6)
     np.testing.assert_allclose(found[1], expected[1, 3:6], atol=1e-6)
 
@@ -63,7 +63,7 @@ def test_bad_arguments():
         SinusoidalPositions("sum")
     with pytest.raises(ValueError, match="Received: units=0"):
         LearnedPositions(3, "concatenate", 0)
-    with pytest.raises(ValueError, match="Received: length=0"):
+    with pytest.raises(ValueError, match="Received: sequence_length=0"):
         LearnedPositions(0)
     for layer in (SinusoidalPositions(units=5), LearnedPositions(3, units=5)):
         with pytest.raises(ValueError, match=r"Expected units=7 .* Received: units=5"):

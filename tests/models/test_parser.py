@@ -18,7 +18,13 @@ TAGS = 5
 
 def parser(**changes):
     """A built model: 13 pieces, 11 symbols of which 4 is a word's, 5 tags."""
-    choices = {**SIZES, "value_dim": 3, "norm": "pre", "tied": "decoder", "counted_token": 4}
+    choices = {
+        **SIZES,
+        "value_dim": 3,
+        "normalize_first": True,
+        "tied": "decoder",
+        "counted_token": 4,
+    }
     keras.utils.set_random_seed(3)
     model = Parser(TransformerConfig(13, 11, **{**choices, "dropout": 0.0, **changes}), TAGS)
     model.build()
@@ -63,9 +69,9 @@ def test_a_word_is_the_sum_of_its_pieces_over_the_root_of_their_number():
         pieces = [one for one in inputs[SOURCE][row, place] if one]
         words[row, place] = sum(table[one] for one in pieces) / np.sqrt(max(len(pieces), 1))
     mask = inputs[SOURCE].any(-1)
-    expected, _ = model.encoder(words, key_mask=mask)
-    found, key_mask, _ = model.encode(inputs[SOURCE])
-    np.testing.assert_array_equal(ops.convert_to_numpy(key_mask), mask)
+    expected = model.encoder(words, mask=mask)
+    found, found_mask, _ = model.encode(inputs[SOURCE])
+    np.testing.assert_array_equal(ops.convert_to_numpy(found_mask), mask)
     np.testing.assert_allclose(*map(ops.convert_to_numpy, (found, expected)), atol=1e-5)
 
 

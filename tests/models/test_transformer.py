@@ -207,7 +207,9 @@ def test_bad_arguments():
     for name in ("vocabulary_size", "target_vocabulary_size", "num_heads", "key_dim"):
         with pytest.raises(ValueError, match=f"Received: {name}=0"):
             TransformerConfig(**{**SIZES, "vocabulary_size": VOCABULARY, name: 0})
-    for name in ("norm", "positions", "tied"):
+    with pytest.raises(ValueError, match=r"Expected normalize_first=True.*normalize_first='no'"):
+        TransformerConfig(VOCABULARY, normalize_first="no")
+    for name in ("positions", "tied"):
         with pytest.raises(ValueError, match=rf"Expected {name} in .*Received: {name}='no'"):
             TransformerConfig(VOCABULARY, **{name: "no"})
     with pytest.raises(ValueError, match=r"one vocabulary for tied='all'\. .*size=17"):

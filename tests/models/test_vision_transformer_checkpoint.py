@@ -102,7 +102,7 @@ def test_timm_without_a_class_token_and_no_square(tmp_path):
 
 def test_timm_without_heads_has_heads_of_64(tmp_path):
     write_folder(tmp_path, "timm")
-    with pytest.raises(ValueError, match=r"width 10, no multiple of 64, and no heads="):
+    with pytest.raises(ValueError, match=r"width 10, no multiple of 64, and no num_heads="):
         load_vision_transformer(tmp_path)
 
 
@@ -163,7 +163,8 @@ def test_models_without_biases_of_queries(tmp_path):
     settings = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps({**settings, "qkv_bias": False}))
     attention = load_vision_transformer(tmp_path).blocks[1].attention
-    assert not np.any(attention.query_bias) and not np.any(attention.value_bias)
+    for bias in (attention.query_bias, attention.key_bias, attention.value_bias):
+        assert not np.any(bias)
     assert np.any(attention.output_bias)
 
 

@@ -20,13 +20,12 @@ def rewarded(name, tokenizer):
     """What was learned in two steps, as arrays by name."""
     strategy = strategy_named(name)
     with strategy.scope():
-        model, stage, batch = make(tokenizer, samples=5)
-        model.compile(keras.optimizers.SGD(1.0), TokenCrossEntropy())
-        stage.attach(model)
-    before = model.get_weights()
+        stage, batch = make(tokenizer, samples=5)
+        stage.compile(keras.optimizers.SGD(1.0), TokenCrossEntropy())
+    before = stage.model.get_weights()
     data = tf.data.Dataset.from_tensors((batch, batch["tokens"])).repeat(2)
-    history = model.fit(data, shuffle=False, verbose=0).history
-    moved = [np.ravel(b - a) for a, b in zip(before, model.get_weights())]
+    history = stage.fit(data, shuffle=False, verbose=0).history
+    moved = [np.ravel(b - a) for a, b in zip(before, stage.model.get_weights())]
     return {"moved": np.concatenate(moved), **{key: np.array(one) for key, one in history.items()}}
 
 

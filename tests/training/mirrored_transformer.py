@@ -46,12 +46,11 @@ def fitted(strategy, optimizer, steps, sampling=None, **options):
     """The history's loss, and how far each weight moved."""
     with strategy.scope():
         model = transformer(num_layers=1)
-        model.compile(optimizer(), TokenCrossEntropy(0.1))
+        trained = ScheduledSampling(model, **sampling) if sampling else model
+        trained.compile(optimizer(), TokenCrossEntropy(0.1))
     before = model.get_weights()
-    if sampling:
-        sampling.attach(model)
     data = batches().take(steps)
-    history = model.fit(data, shuffle=False, verbose=0, **options).history
+    history = trained.fit(data, shuffle=False, verbose=0, **options).history
     moved = [np.ravel(b - a) for a, b in zip(before, model.get_weights())]
     return np.array(history["loss"]), np.concatenate(moved)
 
@@ -70,7 +69,7 @@ def main(name, out):
     _, found["adam"] = fitted(strategy, adam, 2, **options)
     mean = keras.saving.load_model(path, compile=False).get_weights()
     found["average"] = np.concatenate([np.ravel(one) for one in mean])
-    sampling = ScheduledSampling(LinearShare(0.4), seed=3)
+    sampling = {"share": LinearShare(0.4), "seed": 3}
     _, found["sampled"] = fitted(strategy, lambda: keras.optimizers.SGD(0.5), 2, sampling)
     np.savez(out, **found)
 

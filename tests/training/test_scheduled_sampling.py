@@ -62,8 +62,8 @@ def slow_mixed(model, batch, share, seed, step, greedy):
 @pytest.mark.parametrize("strategy", [Greedy(), Sampling()], ids=["greedy", "sampling"])
 def test_equals_its_twin(make, strategy):
     model, (batch, *_) = make()
-    sampling = ScheduledSampling(HALF, strategy, seed=7)
-    mixed = tf.function(lambda batch: sampling.mixed(model, batch, 11), autograph=False)
+    sampling = ScheduledSampling(model, HALF, strategy, seed=7)
+    mixed = tf.function(lambda batch: sampling.mixed(batch, 11), autograph=False)
     found = mixed({key: tf.constant(one) for key, one in batch.items()}).numpy()
     expected = slow_mixed(model, batch, 0.5, 7, 11, strategy == Greedy())
     np.testing.assert_array_equal(found, expected)
@@ -74,15 +74,13 @@ def test_equals_its_twin(make, strategy):
 @CASES
 def test_all_gold_is_teacher_forcing(make):
     model, data = make()
-    sampling = ScheduledSampling(ALWAYS)
-    np.testing.assert_array_equal(sampling.mixed(model, data[0], 3), data[0][TOKENS])
+    sampling = ScheduledSampling(model, ALWAYS)
+    np.testing.assert_array_equal(sampling.mixed(data[0], 3), data[0][TOKENS])
     weights, losses = model.get_weights(), []
-    for attached in (False, True):
+    for trained in (model, sampling):
         model.set_weights(weights)
-        model.compile(keras.optimizers.SGD(0.1), TokenCrossEntropy(0.1))
-        if attached:
-            sampling.attach(model)
-        losses.append([float(model.train_on_batch(*data)) for _ in range(3)])
+        trained.compile(keras.optimizers.SGD(0.1), TokenCrossEntropy(0.1))
+        losses.append([float(trained.train_on_batch(*data)) for _ in range(3)])
     assert losses[0] == losses[1]
 
 
@@ -90,7 +88,7 @@ def test_all_gold_is_teacher_forcing(make):
 def test_no_gold_is_greedy_decoding(make):
     model, (batch, *_) = make()
     tokens = np.where(batch[TOKENS] == PAD_ID, START_ID, batch[TOKENS])
-    found = np.array(ScheduledSampling(NEVER, Greedy()).mixed(model, {**batch, TOKENS: tokens}, 0))
+    found = np.array(ScheduledSampling(model, NEVER, Greedy()).mixed({**batch, TOKENS: tokens}, 0))
     greedy = np.array(decode(model, batch, Greedy(), tokens.shape[-1] - 1).tokens)
     found = found.reshape(len(greedy), -1, tokens.shape[-1])
     assert np.all(found[..., 0] == START_ID)
@@ -106,11 +104,11 @@ def test_the_share_of_gold_is_as_told():
     model = tiny_transformer.transformer()
     source = np.full((211, 2), 5, "int32")
     gold = np.full((211, 5), 12, "int32")
-    sampling = ScheduledSampling(LinearShare(0.3), Greedy(), seed=3)
+    sampling = ScheduledSampling(model, LinearShare(0.3), Greedy(), seed=3)
     batch = {"source": source, TOKENS: gold}
-    free = np.array(ScheduledSampling(NEVER, Greedy()).mixed(model, batch, 0))
+    free = np.array(ScheduledSampling(model, NEVER, Greedy()).mixed(batch, 0))
     assert not np.any(free[:, 1:] == 12)
-    found = [np.array(sampling.mixed(model, batch, step)) for step in (0, 1)]
+    found = [np.array(sampling.mixed(batch, step)) for step in (0, 1)]
     for one in found:
         assert abs(np.mean(one[:, 1:2] == 12) - 0.3) < 0.1
     assert np.any(found[0] != found[1])
@@ -118,13 +116,14 @@ def test_the_share_of_gold_is_as_told():
 
 def train(steps, path):
     model, data = translation(dropout=0.3)
-    model.compile(keras.optimizers.Adam(0.05), TokenCrossEntropy())
+    stage = ScheduledSampling(model, HALF, seed=5)
+    stage.compile(keras.optimizers.Adam(0.05), TokenCrossEntropy())
     checkpoint = Checkpoint(path)
-    done = checkpoint.restore(model)
-    ScheduledSampling(HALF, seed=5).attach(model)
+    done = checkpoint.restore(stage)
     batches = tf.data.Dataset.from_tensors(data).repeat()
     options = {"steps_per_epoch": steps - done, "shuffle": False, "verbose": 0}
-    model.fit(batches, callbacks=[checkpoint], **options)
+    stage.fit(batches, callbacks=[checkpoint], **options)
+    assert int(stage.updates) == steps
     return model.get_weights()
 
 
@@ -148,9 +147,9 @@ def test_compiled_by_xla_it_is_the_same():
     weights, losses = model.get_weights(), []
     for jit in (False, True):
         model.set_weights(weights)
-        model.compile(keras.optimizers.SGD(0.01), TokenCrossEntropy(), jit_compile=jit)
-        ScheduledSampling(HALF, seed=5).attach(model)
-        losses.append([float(model.train_on_batch(*data)) for _ in range(2)])
+        stage = ScheduledSampling(model, HALF, seed=5)
+        stage.compile(keras.optimizers.SGD(0.01), TokenCrossEntropy(), jit_compile=jit)
+        losses.append([float(stage.train_on_batch(*data)) for _ in range(2)])
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
 
 
@@ -166,13 +165,15 @@ def test_shares():
 
 def test_one_token_is_gold():
     tokens = np.full((3, 1), START_ID, "int32")
-    found = ScheduledSampling(NEVER).mixed(None, {TOKENS: tokens}, 0)
+    found = ScheduledSampling(tiny_transformer.transformer(), NEVER).mixed({TOKENS: tokens}, 0)
     np.testing.assert_array_equal(found, tokens)
 
 
 def test_bad_arguments():
     with pytest.raises(ValueError, match=r"Expected Greedy or Sampling\. Received: strategy=Beam"):
-        ScheduledSampling(HALF, Beam(3))
+        ScheduledSampling(tiny_transformer.transformer(), HALF, Beam(3))
+    with pytest.raises(ValueError, match="Expected a model of an encoder and a decoder"):
+        ScheduledSampling(keras.Sequential(), HALF)
     with pytest.raises(ValueError, match=r"floor=0\.5, start=0\.3"):
         LinearShare(0.3, floor=0.5)
     with pytest.raises(ValueError, match="k=1"):

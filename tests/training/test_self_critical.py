@@ -23,9 +23,8 @@ def tokenizer():
 
 
 def make(tokenizer, kind=tiny.captioner, samples=3):
-    """Model, stage and a batch of three pictures and a row of filling."""
+    """Stage and a batch of three pictures and a row of filling."""
     keras.utils.set_random_seed(5)
-    stage = SelfCritical(ConsensusReward(CAPTIONS), tokenizer, samples, max_length=7, seed=3)
     inputs = np.full((4, 2, 9), PAD_ID, "int32")
     for row, own in enumerate(CAPTIONS):
         for place, text in enumerate(own):
@@ -34,13 +33,16 @@ def make(tokenizer, kind=tiny.captioner, samples=3):
             inputs[row, place, : len(ids)] = ids
     images = np.random.default_rng(7).integers(0, 256, (4, *tiny.SIZE, 3)).astype("uint8")
     batch = {IMAGE: tf.constant(images), TOKENS: tf.constant(inputs)}
-    return kind(tokenizer.vocabulary_size, penalty=0.0), stage, batch
+    model = kind(tokenizer.vocabulary_size, penalty=0.0)
+    stage = SelfCritical(model, ConsensusReward(CAPTIONS), tokenizer, samples, max_length=7, seed=3)
+    return stage, batch
 
 
 @pytest.mark.parametrize("kind", [tiny.captioner, tiny.transformer_captioner])
 def test_equals_its_twin(tokenizer, kind):
-    model, stage, batch = make(tokenizer, kind)
-    tokens, rewards, real = stage.played(model, batch, 11)
+    stage, batch = make(tokenizer, kind)
+    model = stage.model
+    tokens, rewards, real = stage.played(batch, 11)
     tokens, rewards = np.array(tokens), np.array(rewards)
     assert tokens.shape[:2] == rewards.shape == (4, 3) and tokens.shape[2] <= 7
     np.testing.assert_array_equal(real, [1, 1, 1, 0])
@@ -59,12 +61,13 @@ def test_equals_its_twin(tokenizer, kind):
             total -= (rewards[row, place] - others) * np.log(chances[time, said[time]])
             count += 1
     np.testing.assert_allclose(rewards, expected, atol=1e-5)
-    found = stage.loss(model, batch, tf.constant(tokens), tf.constant(rewards), real)
+    found = stage.sampled_loss(batch, tf.constant(tokens), tf.constant(rewards), real)
     np.testing.assert_allclose(found, total / count, rtol=1e-4, atol=1e-6)
 
 
 def test_fit_raises_the_reward(tokenizer):
-    model, stage, batch = make(tokenizer, samples=11)
+    stage, batch = make(tokenizer, samples=11)
+    model = stage.model
     accuracy = [TokenAccuracy()]
     model.compile(keras.optimizers.Adam(0.02), TokenCrossEntropy(), weighted_metrics=accuracy)
     targets = np.roll(np.array(batch[TOKENS]), -1, axis=-1)
@@ -79,9 +82,9 @@ def test_fit_raises_the_reward(tokenizer):
         "verbose": 0,
     }
     model.fit(data, **fit)
-    model.compile(keras.optimizers.Adam(0.02), TokenCrossEntropy(), weighted_metrics=accuracy)
-    stage.attach(model)
-    history = model.fit(data, validation_data=data, validation_steps=1, epochs=3, **fit).history
+    accuracy = [TokenAccuracy()]
+    stage.compile(keras.optimizers.Adam(0.02), TokenCrossEntropy(), weighted_metrics=accuracy)
+    history = stage.fit(data, validation_data=data, validation_steps=1, epochs=3, **fit).history
     assert set(history) == {"loss", "reward", "val_loss", "val_token_accuracy"}
     assert history["reward"][-1] > 1.2 * history["reward"][0] > 0
 
@@ -98,4 +101,4 @@ def test_two_devices_equal_one(tmp_path):
 
 def test_bad_arguments(tokenizer):
     with pytest.raises(ValueError, match=r"Expected samples >= 2\. Received: samples=1"):
-        SelfCritical(ConsensusReward(CAPTIONS), tokenizer, 1)
+        SelfCritical(tiny.captioner(), ConsensusReward(CAPTIONS), tokenizer, 1)

@@ -1,0 +1,33 @@
+"""Masks travel and add up, and our attention stands where Keras' stood, on both backends."""
+
+import pytest
+
+from tests.conformance import masks
+from tests.processes import run_module
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_padding_is_never_attended_to(policy, tmp_path):
+    masks.check_sequences(tmp_path, policy)
+
+
+def test_padded_memories_and_queries():
+    masks.check_memories()
+
+
+def test_mask_in_mask_out():
+    masks.check_mask_out()
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+def test_drop_in_for_keras_attention(policy):
+    masks.check_drop_in(policy)
+
+
+def test_keras_layers_of_the_same_mechanism():
+    masks.check_keras_stack()
+    masks.check_keras_scores()
+
+
+def test_all_of_it_on_jax(tmp_path):
+    run_module("tests.conformance.masks", tmp_path, backend="jax")
