@@ -5,10 +5,14 @@ saved models readable: layers, models, losses and optimizers are known to Keras 
 needs more packages than Keras and TensorFlow is imported when it is asked for.
 """
 
+import importlib.util
+
 import lazy_loader
 
-from keras_attn import decoding, evaluation, layers, models, ops, training
 from keras_attn.version import __version__
+
+if importlib.util.find_spec("keras"):  # A REST client needs neither it nor this.
+    from keras_attn import decoding, evaluation, layers, models, ops, training
 
 __getattr__, _, _ = lazy_loader.attach(__name__, submodules=["contracts", "serving", "text", "viz"])
 __all__ = [

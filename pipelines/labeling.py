@@ -51,7 +51,7 @@ class LabelingRecipe(Recipe):
 
     def vocabulary_sizes(self, model):
         """See `Recipe`."""
-        return {LABEL_TABLE: model.classes}
+        return {LABEL_TABLE: model.num_classes}
 
     def scoring(self, model, data):
         """See `Recipe`: `fit` measures all there is."""

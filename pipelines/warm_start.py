@@ -12,6 +12,7 @@ import tensorflow as tf
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
+from keras_attn.serving.stored_shapes import same_numbers
 from pipelines.captioning import CaptioningRecipe
 from pipelines.recipe import Recipe
 from pipelines.recipes import load_recipe, recipe_names
@@ -130,11 +131,12 @@ def _restored(version, config):
     with whole_saved_model(version):
         variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())
     shapes = [tuple(one.shape) for one in model.variables]
-    if shapes != [tuple(one.shape) for one in variables]:
+    stored = [tuple(one.shape) for one in variables]
+    if len(shapes) != len(stored) or not all(map(same_numbers, shapes, stored)):
         raise ValueError(
             f"Expected the {len(shapes)} variables of the model's config in {version}. "
             f"Received: {len(variables)}, or some of other shapes"
         )
     for own, other in zip(model.variables, variables):
-        own.assign(tf.cast(other, own.dtype))
+        own.assign(tf.reshape(tf.cast(other, own.dtype), own.shape))
     return model

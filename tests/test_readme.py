@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import numpy as np
+
 from pipelines.scenes import write_scenes
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -27,6 +29,22 @@ def test_one_layer_in_five_lines():
     exec(source, names)
     context, weights = names["model"].output
     assert tuple(context.shape) == (None, 2) and len(weights.shape) == 2
+
+
+def test_masks_travel_through_keras_sequential():
+    source = next(block for block in blocks() if "TransformerEncoderBlock" in block)
+    names = {}
+    exec(source, names)
+    tokens = np.array([[5, 7, 0, 0], [11, 13, 17, 0]])
+    padded = np.pad(tokens, [(0, 0), (0, 3)])
+    np.testing.assert_allclose(names["model"](tokens), names["model"](padded), atol=1e-5)
+
+
+def test_a_model_that_generates():
+    source = next(block for block in blocks() if "model.generate" in block)
+    names = {}
+    exec(source, names)
+    assert tuple(names["found"].tokens.shape) == (1, 1, 9)
 
 
 def test_a_decoded_transformer():

@@ -51,6 +51,8 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
                 "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
                 f"Received: {strategy!r}"
             )
+        if not self.built:
+            self.build()
         return strategy.run(self, inputs, max_length, **options)
 
     def added_loss(self, x, y, y_pred):

@@ -145,7 +145,8 @@ def test_weights_of_the_translation_task_are_the_models():
     model.build()
     shapes = {one.path.split("/", 1)[1]: tuple(one.shape) for one in model.weights}
     weights = TASK.weights()
-    assert {name: one.shape for name, one in weights.items()} == shapes
+    assert set(weights) == set(shapes)
+    assert all(same_numbers(shape, weights[name].shape) for name, shape in shapes.items())
     assert not weights["decoder/embedding/table"][:4].any()
     expected = model.encoder.positions(np.zeros((1, 13, 6), "float32"))[0]
     np.testing.assert_allclose(translation_task.sinusoids(13, 6), expected, atol=1e-6)

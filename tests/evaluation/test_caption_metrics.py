@@ -1,4 +1,5 @@
 import builtins
+import importlib
 import shutil
 
 import numpy as np
@@ -139,7 +140,8 @@ def test_java_that_fails_is_told(monkeypatch, tmp_path, script):
     java.write_text(f"#!/bin/sh\necho no memory >&2\n{script}\n")
     java.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    monkeypatch.setattr("keras_attn.evaluation.caption_metrics.METEOR_SECONDS", 0.3)
+    module = importlib.import_module("keras_attn.evaluation.caption_metrics")
+    monkeypatch.setattr(module, "METEOR_SECONDS", 0.3)
     with pytest.raises(ValueError, match=r"Expected METEOR to run\. Received: no memory"):
         caption_metrics(["a dog"], [["a dog"]], meteor=True)
 

@@ -11,9 +11,12 @@ from keras_attn.layers import (
     AdditiveAttention,
     DotAttention,
     GeneralAttention,
+    MultiHeadAttention,
     MultiplicativeAttention,
     ScaledDotAttention,
+    ScaledEmbedding,
 )
+from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.masks import causal_mask, combine_masks, padding_mask
 from tests.reference import attention as twin
@@ -161,3 +164,85 @@ def test_bad_arguments():
     for layer in (DotAttention(), GeneralAttention(DotAttention())):
         with pytest.raises(ValueError, match="with use_causal_mask"):
             layer(QUERY[:, 0], KEYS, use_causal_mask=True)
+
+
+@pytest.mark.parametrize("length", [1, 3, 5, 11])
+def test_scores_above_the_greatest_of_float16(length):
+    query = np.full((1, length, 7), 120.0, "float16")
+    keys = np.stack([np.full(7, 120.0), np.full(7, 119.0)])[None].astype("float16")
+    for layer in (
+        DotAttention(dtype="float16"),
+        MultiplicativeAttention("identity", dtype="float16"),
+    ):
+        _, weights = layer(query, keys, return_attention_scores=True)
+        np.testing.assert_array_equal(weights, np.broadcast_to([1.0, 0.0], weights.shape))
+
+
+WRONG_CALLS = {
+    "a list": (lambda layer: layer([QUERY, KEYS]), r"Expected tensors, as in layer\(query, value="),
+    "a key alone": (lambda layer: layer(QUERY, key=KEYS), "Expected a value with the key"),
+    "keys": (lambda layer: layer(QUERY, keys=KEYS), "Expected value .*Received: keys"),
+    "values": (lambda layer: layer(QUERY, values=KEYS), "Expected value .*Received: values"),
+    "keys_mask": (lambda layer: layer(QUERY, KEYS, keys_mask=MASK), "Expected value_mask"),
+    "pairs as mask": (
+        lambda layer: layer(QUERY, mask=np.ones((2, 3, 3), bool)),
+        r"Expected mask of shape \(2, 3\); give a mask of pairs of positions as attention_mask",
+    ),
+    "another length": (
+        lambda layer: layer(QUERY, KEYS, value_mask=np.ones((2, 3), bool)),
+        r"Expected value_mask of shape \(2, 11\)\. Received: shape=\(2, 3\)",
+    ),
+    "another batch": (
+        lambda layer: layer(QUERY, KEYS, query_mask=np.ones((3, 3), bool)),
+        r"Expected query_mask of shape \(2, 3\)",
+    ),
+    "other pairs": (
+        lambda layer: layer(QUERY, KEYS, attention_mask=np.ones((2, 11, 3), bool)),
+        r"Expected attention_mask broadcastable to \(B, T, S\).*\(3, 11\)\. Received",
+    ),
+    "an added mask": (
+        lambda layer: layer(QUERY, KEYS, attention_mask=np.where(MASK, 0.0, -1e9)),
+        "Expected attention_mask to be bool, True = attend. Received: dtype=float",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+@pytest.mark.parametrize(
+    "make",
+    [DotAttention, lambda: GeneralAttention(DotAttention()), lambda: MultiHeadAttention(2, 3)],
+)
+def test_wrong_calls_are_told_what_to_write(name, make):
+    call, message = WRONG_CALLS[name]
+    with pytest.raises(ValueError, match=message):
+        call(make())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: MultiHeadAttention(heads=2, key_dim=3),
+            "Expected num_heads in MultiHeadAttention",
+        ),
+        (lambda: MultiHeadAttention(2, key_units=3), "Expected key_dim .*Received: key_units"),
+        (lambda: MultiHeadAttention(2, 3, output_units=3), "Expected output_shape"),
+        (
+            lambda: MultiHeadAttention(2, 3, causal=True),
+            "Expected use_causal_mask=True in the call",
+        ),
+        (lambda: GeneralAttention(DotAttention(), query_units=3), "Expected query_dim"),
+        (lambda: TransformerConfig(13, layers=2), "Expected num_layers in TransformerConfig"),
+        (lambda: Transformer(vocabulary_size=13, model_units=6), "Expected hidden_dim"),
+        (lambda: Transformer(vocabulary_size=13, hidden_units=6), "Expected intermediate_dim"),
+        (lambda: Transformer(13), "Expected a TransformerConfig or its fields. Received: 13"),
+        (
+            lambda: Transformer(TransformerConfig(13), num_layers=2),
+            "Received: both, and of the fields num_layers",
+        ),
+        (lambda: ScaledEmbedding(vocabulary_size=13, units=3), "Expected input_dim"),
+    ],
+)
+def test_former_names_are_told_the_new_ones(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

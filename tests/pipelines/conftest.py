@@ -1,12 +1,15 @@
 """Tests of pipelines keep to a cache of their own, load a SavedModel once, and leave METEOR out."""
 
+import importlib
 import shutil
 from types import SimpleNamespace
 
 import pytest
 
-from keras_attn.evaluation import caption_metrics
 from pipelines import predict
+
+# The package has the function of this name.
+METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -35,12 +38,12 @@ def _loaded_once():
 def _no_meteor():
     """METEOR takes five seconds to start; a test that wants it asks for `meteor`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(caption_metrics, "shutil", SimpleNamespace(which=lambda name: None))
+        patch.setattr(METRICS, "shutil", SimpleNamespace(which=lambda name: None))
         yield
 
 
 @pytest.fixture
 def meteor(monkeypatch):
     """METEOR where Java is present, and whether it is."""
-    monkeypatch.setattr(caption_metrics, "shutil", shutil)
+    monkeypatch.setattr(METRICS, "shutil", shutil)
     return shutil.which("java") is not None

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.training.losses import TokenCrossEntropy
 
@@ -33,6 +34,15 @@ def test_padding_counts_nothing():
     loss = TokenCrossEntropy(0.1)
     np.testing.assert_allclose(loss(TARGETS, spoiled, WEIGHTS), loss(TARGETS, LOGITS, WEIGHTS))
     assert float(loss(TARGETS, LOGITS, 0 * WEIGHTS)) == 0
+
+
+def test_a_mask_on_the_logits_counts_as_weights_do():
+    loss, mask = TokenCrossEntropy(0.1), WEIGHTS > 0
+    logits = tf.constant(LOGITS)
+    logits._keras_mask = tf.constant(mask)
+    expected = loss(TARGETS, LOGITS, WEIGHTS)
+    np.testing.assert_allclose(loss(TARGETS, logits), expected, rtol=1e-6)
+    np.testing.assert_allclose(loss(TARGETS, logits, WEIGHTS), expected, rtol=1e-6)
 
 
 def test_configs():

@@ -1,0 +1,26 @@
+"""Weights of a SavedModel beside those of the model that its metadata describe."""
+
+import math
+
+
+def same_numbers(shape, stored) -> bool:
+    """Whether a weight of `shape` holds the numbers of a stored one in their order.
+
+    So it does where shapes are equal, and where one has several axes for an axis of the other: the
+    attentions of SavedModels exported before 0.1.0 was out have (D, H·d) for (D, H, d).
+
+    Args:
+        shape: tuple of int.
+        stored: tuple of int.
+
+    Example:
+        >>> same_numbers((7, 2, 3), (7, 6)), same_numbers((2, 3, 7), (6, 7))
+        (True, True)
+        >>> same_numbers((7, 6), (6, 7)), same_numbers((3, 2, 7), (3, 14, 1))
+        (False, False)
+    """
+    fine, coarse = sorted((tuple(shape), tuple(stored)), key=len, reverse=True)
+    if len(fine) == len(coarse):
+        return fine == coarse
+    places, ends = ([math.prod(one[: n + 1]) for n in range(len(one))] for one in (fine, coarse))
+    return places[-1:] == ends[-1:] and set(ends) <= set(places)

@@ -1,0 +1,144 @@
+"""Every model, trained for a step, saved and loaded, on either backend.
+
+Run as `python -m tests.conformance.models FOLDER NAME`, under any Keras backend: of each model that
+`write` left in FOLDER it writes FOLDER/NAME/<model>.npz, its weights after a step.
+"""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
+from keras_attn.layers import Affine, SpatialTransformer
+from keras_attn.models import (
+    AttentionReader,
+    BottleneckReader,
+    CaptionDecoder,
+    Captioner,
+    HardAttentionReader,
+    ImageClassifier,
+    MeanReader,
+    Parser,
+    SmallConvEncoder,
+    SpatialTransformerClassifier,
+    Transformer,
+    TransformerCaptionDecoder,
+    TransformerConfig,
+    VisionTransformer,
+    VisionTransformerConfig,
+)
+from keras_attn.training import ClippedAdam, LinearShare, ScheduledSampling, TokenCrossEntropy
+
+SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
+VISION = VisionTransformerConfig((6, 10), 2, 1, 6, 7, 2)
+SAMPLED = ("hard",)
+"""Models whose training draws from the backend's own random numbers."""
+
+
+def reader_captioner(reader):
+    """A captioner with the recurrent decoder."""
+    sizes = {"vocabulary_size": 13, "embedding_dim": 3, "hidden_dim": 7, "dropout": 0.0}
+    decoder = CaptionDecoder(reader=reader, **sizes)
+    return Captioner(SmallConvEncoder((3,), (3,)), decoder, (6, 10))
+
+
+def vision_captioner():
+    """A captioner that is only Transformers."""
+    decoder = TransformerCaptionDecoder(replace(SIZES, tied="decoder"), 1)
+    return Captioner(VisionTransformer(VISION), decoder, (6, 10))
+
+
+def parser():
+    """A parser whose sources have words of three pieces."""
+    return Parser(replace(SIZES, target_vocabulary_size=11, tied="decoder"), 5)
+
+
+def classifier_behind_transformers():
+    """A classifier behind one spatial transformer."""
+    localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
+    options = {"kernel_initializer": "he_normal", "return_grid": True}
+    first = SpatialTransformer(localization, Affine(), (3, 5), **options)
+    return SpatialTransformerClassifier([first], keras.layers.Conv2D(2, 3), 7)
+
+
+MODELS = {
+    "transformer": lambda: Transformer(SIZES),
+    "parser": parser,
+    "soft": lambda: reader_captioner(AttentionReader(5)),
+    "hard": lambda: reader_captioner(HardAttentionReader(5, seed=3)),
+    "mean": lambda: reader_captioner(MeanReader()),
+    "bottleneck": lambda: reader_captioner(BottleneckReader()),
+    "vision_captioner": vision_captioner,
+    "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
+    "grid_classifier": lambda: ImageClassifier(SmallConvEncoder((3,), (3,)), 7, "he_normal"),
+    "spatial_transformer_classifier": classifier_behind_transformers,
+    "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),
+}
+
+
+def batch(model):
+    """Inputs and targets; rows of uneven length."""
+    random = np.random.default_rng(5)
+    signature = model.input_signature()
+    if not isinstance(signature, dict):
+        images = random.integers(0, 256, (4, *signature.shape[1:])).astype("uint8")
+        return images, random.integers(0, 7, 4).astype("int32")
+    rank = len(signature[TOKENS].shape)
+    tokens = random.integers(4, 11, (4, 5) if rank == 2 else (4, 3, 5)).astype("int32")
+    tokens[1, ..., 3:] = 0
+    targets = np.pad(tokens[..., 1:], [(0, 0)] * (rank - 1) + [(0, 1)])
+    inputs = {TOKENS: tokens}
+    if IMAGE in signature:
+        inputs[IMAGE] = random.integers(0, 256, (4, 6, 10, 3)).astype("uint8")
+    else:
+        words = len(signature[SOURCE].shape) == 3
+        inputs[SOURCE] = random.integers(4, 13, (4, 7, 3) if words else (4, 7)).astype("int32")
+        inputs[SOURCE][2, 4:] = 0
+        if words:
+            return inputs, {LOGITS: targets, TAG_LOGITS: random.integers(1, 5, (4, 7))}
+    return inputs, targets
+
+
+def write(folder):
+    """Every model, compiled and not yet trained, as a .keras file."""
+    for name, make in MODELS.items():
+        keras.utils.set_random_seed(3)
+        model = make()
+        model.build((None, 6, 10, 3) if "classifier" in name else None)
+        loss = TokenCrossEntropy(0.1)
+        loss = {LOGITS: loss, TAG_LOGITS: TokenCrossEntropy()} if name == "parser" else loss
+        model.compile(ClippedAdam(1.0, clip_norm=0.1, epsilon=1.0), loss)
+        model.save(folder / f"{name}.keras")
+
+
+def numpy(model, inputs):
+    """Outputs as arrays."""
+    flat = keras.tree.flatten(model(inputs, training=False))
+    return [keras.ops.convert_to_numpy(one) for one in flat]
+
+
+def main(folder, name):
+    folder = Path(folder)
+    (folder / name).mkdir()
+    for path in sorted(folder.glob("*.keras")):
+        model = keras.saving.load_model(path)
+        inputs, targets = batch(model)
+        before = [one.copy() for one in model.get_weights()]
+        history = model.fit(inputs, targets, batch_size=4, epochs=1, verbose=0).history
+        assert np.isfinite(history["loss"]).all() and history["loss"][0] > 0, path.stem
+        moved = [np.abs(a - b).max() for a, b in zip(before, model.get_weights())]
+        assert max(moved) > 1e-4, f"{path.stem} learned nothing"
+        again = folder / name / f"{path.stem}.keras"
+        model.save(again)
+        loaded = keras.saving.load_model(again)
+        pairs = zip(loaded.get_weights(), model.get_weights(), strict=True)
+        assert all(np.array_equal(one, other) for one, other in pairs), path.stem
+        assert int(loaded.optimizer.iterations) == 1 and loaded.get_config() == model.get_config()
+        np.savez(folder / name / f"{path.stem}.npz", *model.get_weights())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,88 @@
+"""Every model is fitted, saved and loaded on both backends, which learn the same."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE, TOKENS
+from keras_attn.decoding import Beam, decode
+from tests.conformance import models
+from tests.processes import run_module
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Weights after one step, by backend and model."""
+    folder = tmp_path_factory.mktemp("models")
+    models.write(folder)
+    for name in ("tensorflow", "jax"):
+        run_module("tests.conformance.models", folder, name, backend=name)
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted(set(models.MODELS) - set(models.SAMPLED)))
+def test_a_step_is_the_same_on_both_backends(name, learned):
+    with (
+        np.load(learned / "tensorflow" / f"{name}.npz") as ours,
+        np.load(learned / "jax" / f"{name}.npz") as theirs,
+    ):
+        assert len(ours.files) == len(theirs.files) > 3
+        for key in ours.files:
+            np.testing.assert_allclose(ours[key], theirs[key], atol=2e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("name", ["transformer", "soft", "vision_classifier", "scheduled_sampling"])
+def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
+    model = models.MODELS[name]()
+    model.build((None, 6, 10, 3) if "classifier" in name else None)
+    inputs, _ = models.batch(model)
+    expected = models.numpy(model, inputs)
+    model.export(tmp_path, verbose=False)
+    loaded = tf.saved_model.load(tmp_path)
+    found = loaded.serve(
+        {key: tf.constant(one) for key, one in inputs.items()}
+        if isinstance(inputs, dict)
+        else tf.constant(inputs)
+    )
+    for one, other in zip(tf.nest.flatten(found), expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    _, named = loaded.signatures["serve"].structured_input_signature
+    types = {one.dtype for one in named.values()}
+    assert types == (
+        {tf.int32, tf.uint8}
+        if isinstance(inputs, dict) and IMAGE in inputs
+        else ({tf.int32} if isinstance(inputs, dict) else {tf.uint8})
+    )
+
+
+@pytest.mark.parametrize("name", ["transformer", "parser", "soft", "scheduled_sampling"])
+def test_generate_is_decode(name):
+    model = models.MODELS[name]()
+    model.build()
+    inputs, _ = models.batch(model)
+    found = model.generate(inputs, Beam(3), max_length=5)
+    for one, other in zip(found, decode(model, inputs, Beam(3), 5)):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding.*'greedy'"):
+        model.generate(inputs, "greedy")
+
+
+@pytest.mark.parametrize("name", sorted(models.MODELS))
+def test_shapes_before_it_runs(name):
+    model = models.MODELS[name]()
+    model.build((None, 6, 10, 3) if "classifier" in name else None)
+    inputs, _ = models.batch(model)
+    outputs = model(inputs)
+    if isinstance(inputs, dict):
+        shapes = model.compute_output_shape({key: one.shape for key, one in inputs.items()})
+        assert {key: tuple(one.shape) for key, one in outputs.items()} == shapes
+        spec = model.compute_output_spec(
+            {key: tf.keras.KerasTensor(one.shape, str(one.dtype)) for key, one in inputs.items()}
+        )
+        assert {key: one.dtype for key, one in spec.items()} == {
+            key: one.dtype.name for key, one in outputs.items()
+        }
+        mask = outputs["logits"]._keras_mask
+        np.testing.assert_array_equal(mask, inputs[TOKENS] != 0)
+    else:
+        assert model.compute_output_shape(inputs.shape) == tuple(outputs.shape)

@@ -1,0 +1,42 @@
+"""`import keras_attn` alone reaches every public name and makes compiled models readable."""
+
+import subprocess
+import sys
+
+from keras_attn.models import Transformer
+from keras_attn.training import ClippedAdam, InverseSquareRoot, TokenAccuracy, TokenCrossEntropy
+from tests.models import tiny_transformer
+from tests.processes import ROOT
+
+PROGRAM = """
+import sys
+for name in ("tensorflow_text", "sentencepiece"):
+    sys.modules[name] = None  # As where they are not installed.
+import keras, keras_attn
+for package in ("layers", "models", "decoding", "training", "ops", "evaluation"):
+    names = getattr(keras_attn, package).__all__
+    assert len(names) > 5 and all(getattr(getattr(keras_attn, package), one) for one in names)
+model = keras.saving.load_model(sys.argv[1])
+print(type(model).__name__, type(model.optimizer).__name__, model.optimizer.clip_norm)
+"""
+
+
+def test_a_compiled_model_after_one_import_without_tensorflow_text(tmp_path):
+    model = tiny_transformer.transformer()
+    optimizer = ClippedAdam(InverseSquareRoot(0.1, 3), clip_norm=0.5)
+    model.compile(optimizer, TokenCrossEntropy(), weighted_metrics=[TokenAccuracy()])
+    path = tmp_path / "model.keras"
+    model.save(path)
+    command = [sys.executable, "-c", PROGRAM, str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "Transformer ClippedAdam 0.5\n", done.stderr[-2000:]
+
+
+def test_lazy_packages_have_their_names():
+    import keras_attn
+
+    for package in (keras_attn.serving, keras_attn.text, keras_attn.viz):
+        for name in package.__all__:
+            assert callable(getattr(package, name)), name
+    assert keras_attn.models.Transformer is Transformer
+    assert {"layers", "text"} <= set(dir(keras_attn))

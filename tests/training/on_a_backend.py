@@ -1,0 +1,113 @@
+"""What training does on either backend: clipping, rewards, callbacks, hard attention.
+
+Run as `python -m tests.training.on_a_backend FOLDER`, under any Keras backend.
+"""
+
+import sys
+from pathlib import Path
+
+import keras
+import numpy as np
+from keras import ops
+
+from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.models import CaptionDecoder, Captioner, HardAttentionReader, SmallConvEncoder
+from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training import (
+    AverageModel,
+    BestModel,
+    Checkpoint,
+    ClippedAdam,
+    GenerationMetrics,
+    SelfCritical,
+    TokenCrossEntropy,
+)
+from tests.training import tiny
+
+CAPTIONS = [["a red dog"], ["a blue cat"], ["two green birds"], ["a dog"]]
+
+
+def check_clip():
+    """The norm of the whole gradient is clipped, and Adam's numbers are those of a clipped one."""
+    gradients = [np.float32([3.0, 0.0]), np.float32([0.0, 4.0, 0.0])]
+    found = []
+    for clip_norm, scale in ((1.0, 1.0), (None, 0.2)):
+        variables = [keras.Variable(np.zeros(one.shape, "float32")) for one in gradients]
+        optimizer = ClippedAdam(1.0, clip_norm, slow_layer="none", epsilon=1.0)
+        optimizer.build(variables)
+        own = [ops.convert_to_tensor(scale * one) for one in gradients]
+        optimizer.apply(own, variables)
+        found.append([ops.convert_to_numpy(one) for one in variables])
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+    assert abs(found[0][0][0]) > 0.01
+
+
+def check_hard_attention():
+    """Sampled attention trains, and its baseline moves."""
+    reader = HardAttentionReader(5, expectation_share=0.0, seed=3)
+    sizes = {"vocabulary_size": tiny.VOCABULARY, "embedding_dim": 3, "hidden_dim": 7}
+    decoder = CaptionDecoder(reader=reader, **sizes)
+    model = Captioner(SmallConvEncoder((3,), (3,)), decoder, tiny.SIZE)
+    model.build()
+    inputs, targets, weights = tiny.batch()
+    model.compile(ClippedAdam(0.01, 1.0), TokenCrossEntropy())
+    model.fit(inputs, targets, sample_weight=weights, batch_size=4, verbose=0)
+    assert float(reader.baseline) < 0
+
+
+def check_rewards(folder):
+    """Self-critical training: the reward is logged, and the stage goes on from its files."""
+    tokenizer = Tokenizer.learn([one for own in CAPTIONS for one in own], 300, True)
+    inputs = tokenizer.encode([own[0] for own in CAPTIONS]).to_tensor(0, (4, 8)).numpy()
+    tokens = np.pad(inputs, [(0, 0), (1, 0)], constant_values=2)[:, None, :8].astype("int32")
+    model = tiny.captioner(tokenizer.vocabulary_size, penalty=0.0)
+    images = tiny.batch()[0]["image"]
+    stage = SelfCritical(model, ConsensusReward(CAPTIONS), tokenizer, 3, max_length=5, seed=3)
+    stage.compile(ClippedAdam(0.01), TokenCrossEntropy())
+    data = {"image": images, "tokens": tokens}
+    history = stage.fit(data, tokens, batch_size=4, epochs=2, shuffle=False, verbose=0).history
+    assert set(history) == {"loss", "reward"} and int(stage.updates) == 2
+    stage.save(folder / "stage.keras")
+    again = keras.saving.load_model(folder / "stage.keras")
+    for trained in (stage, again):
+        trained.fit(data, tokens, batch_size=4, shuffle=False, verbose=0)
+    for one, other in zip(stage.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+    assert int(again.updates) == 3
+
+
+def check_callbacks(folder):
+    """Callbacks see what was learned: scores, best model, mean and checkpoint."""
+    model = tiny.captioner()
+    inputs, targets, weights = tiny.batch()
+    model.compile(ClippedAdam(0.01), TokenCrossEntropy())
+    tokenizer = Tokenizer.learn(["a dog"], 300, True)
+    contexts = [inputs["image"]]
+    callbacks = [
+        GenerationMetrics(
+            model, contexts, tokenizer, [["a dog"]] * 4, 5, metrics=lambda *_: {"seen": 1.0}
+        ),
+        BestModel(folder / "best.keras", "loss"),
+        AverageModel(folder / "mean.keras", 2),
+        Checkpoint(folder / "checkpoint.npz"),
+    ]
+    options = {"batch_size": 4, "verbose": 0, "callbacks": callbacks}
+    history = model.fit(inputs, targets, sample_weight=weights, epochs=2, **options).history
+    assert history["val_seen"] == [1.0, 1.0]
+    best = keras.saving.load_model(folder / "best.keras")
+    for one, other in zip(best.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+    with np.load(folder / "checkpoint.npz") as saved:
+        np.testing.assert_allclose(saved["model 0"], model.variables[0], atol=1e-7)
+
+
+def main(folder):
+    check_clip()
+    check_hard_attention()
+    check_rewards(Path(folder))
+    check_callbacks(Path(folder))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

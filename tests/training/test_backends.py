@@ -1,0 +1,10 @@
+"""What one backend does in training, the other does too."""
+
+import pytest
+
+from tests.processes import run_module
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_training_on_a_backend(backend, tmp_path):
+    run_module("tests.training.on_a_backend", tmp_path, backend=backend)
