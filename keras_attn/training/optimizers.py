@@ -119,8 +119,7 @@ class ClippedAdam(keras.optimizers.Adam):
         if self.clip_norm is None:
             return pairs
         gradients, variables = zip(*pairs)
-        clipped, _ = tf.clip_by_global_norm(gradients, self.clip_norm)
-        return list(zip(clipped, variables))
+        return list(zip(clipped(gradients, self.clip_norm), variables))
 
     def get_config(self):
         names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")
@@ -130,16 +129,33 @@ class ClippedAdam(keras.optimizers.Adam):
 def clipped(gradients, norm):
     """Gradients scaled so that the norm of all together is at most `norm`; None stays None.
 
+    Rows of TensorFlow's `IndexedSlices` that are there more than once, as of a word that an
+    embedding has read twice, are added before their norm is taken.
+
     Example:
         >>> found = clipped([ops.array([3.0]), None, ops.array([4.0])], 1.0)
         >>> [None if one is None else round(float(one[0]), 4) for one in found]
         [0.6, None, 0.8]
     """
-    squares = [
-        ops.sum(ops.square(ops.cast(one, "float32"))) for one in gradients if one is not None
-    ]
-    scale = norm / ops.maximum(ops.sqrt(sum(squares)), norm)
-    return [None if one is None else one * ops.cast(scale, one.dtype) for one in gradients]
+    whole = [_added(one) for one in gradients if one is not None]
+    total = sum(ops.sum(ops.square(ops.cast(one, "float32"))) for one in whole)
+    scale = norm / ops.maximum(ops.sqrt(total), norm)
+    return [None if one is None else _scaled(one, scale) for one in gradients]
+
+
+def _added(gradient):
+    """A gradient as one tensor."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient
+    values, places = gradient.values, gradient.indices
+    return tf.math.unsorted_segment_sum(values, places, gradient.dense_shape[0])
+
+
+def _scaled(gradient, scale):
+    if not isinstance(gradient, tf.IndexedSlices):
+        return gradient * ops.cast(scale, gradient.dtype)
+    values = gradient.values * ops.cast(scale, gradient.dtype)
+    return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
 
 
 def _one_kernel(gradient, variable):

@@ -27,6 +27,7 @@ from benchmarks.warm_start import set_apart
 from keras_attn.models import transformer
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 
 

@@ -15,12 +15,10 @@ from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
 from keras_attn.layers import Affine, SpatialTransformer
 from keras_attn.models import (
     AttentionReader,
-    BottleneckReader,
     CaptionDecoder,
     Captioner,
     HardAttentionReader,
     ImageClassifier,
-    MeanReader,
     Parser,
     SmallConvEncoder,
     SpatialTransformerClassifier,
@@ -69,11 +67,8 @@ MODELS = {
     "parser": parser,
     "soft": lambda: reader_captioner(AttentionReader(5)),
     "hard": lambda: reader_captioner(HardAttentionReader(5, seed=3)),
-    "mean": lambda: reader_captioner(MeanReader()),
-    "bottleneck": lambda: reader_captioner(BottleneckReader()),
     "vision_captioner": vision_captioner,
     "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
-    "grid_classifier": lambda: ImageClassifier(SmallConvEncoder((3,), (3,)), 7, "he_normal"),
     "spatial_transformer_classifier": classifier_behind_transformers,
     "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),
 }
@@ -110,7 +105,7 @@ def write(folder):
         model.build((None, 6, 10, 3) if "classifier" in name else None)
         loss = TokenCrossEntropy(0.1)
         loss = {LOGITS: loss, TAG_LOGITS: TokenCrossEntropy()} if name == "parser" else loss
-        model.compile(ClippedAdam(1.0, clip_norm=0.1, epsilon=1.0), loss)
+        model.compile(ClippedAdam(10.0, clip_norm=0.1, epsilon=1.0), loss)
         model.save(folder / f"{name}.keras")
 
 
@@ -127,10 +122,10 @@ def main(folder, name):
         model = keras.saving.load_model(path)
         inputs, targets = batch(model)
         before = [one.copy() for one in model.get_weights()]
-        history = model.fit(inputs, targets, batch_size=4, epochs=1, verbose=0).history
+        history = model.fit(inputs, targets, batch_size=4, shuffle=False, verbose=0).history
         assert np.isfinite(history["loss"]).all() and history["loss"][0] > 0, path.stem
         moved = [np.abs(a - b).max() for a, b in zip(before, model.get_weights())]
-        assert max(moved) > 1e-4, f"{path.stem} learned nothing"
+        assert max(moved) > 1e-3, f"{path.stem} learned nothing"
         again = folder / name / f"{path.stem}.keras"
         model.save(again)
         loaded = keras.saving.load_model(again)

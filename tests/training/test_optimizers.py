@@ -18,6 +18,15 @@ def test_clip_scales_the_whole_gradient():
     np.testing.assert_allclose(pairs[1][0], [0, 0.8], rtol=1e-6)
 
 
+def test_clip_adds_rows_of_an_embedding_that_was_read_twice():
+    table = keras.Variable(np.zeros((3, 1)))
+    optimizer = ClippedAdam(1.0, clip_norm=1.0)
+    optimizer.build([table])
+    rows = tf.IndexedSlices(tf.constant([[1.5], [4.0], [1.5]]), tf.constant([2, 0, 2]), [3, 1])
+    ((found, _),) = optimizer._all_reduce_sum_gradients([(rows, table)])
+    np.testing.assert_allclose(found.values[:, 0], [0.3, 0.8, 0.3], rtol=1e-6)
+
+
 def adam(start, gradients, rates, decay=0.999):
     """Where Adam takes a vector, in float64; a rate of 0 stands for a step before its first."""
     value, first, second, count = np.array(start, "float64"), 0.0, 0.0, 0
