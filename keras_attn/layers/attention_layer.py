@@ -141,6 +141,6 @@ def call_masks(
     if attention_mask is not None:
         if single:
             attention_mask = ops.expand_dims(attention_mask, -2)
-        attention_mask = as_attention_mask(attention_mask, length, size, heads)
+        attention_mask = as_attention_mask(attention_mask, query.shape[0], length, size, heads)
     causal = causal_mask(ops.shape(query)[1], ops.shape(key)[1]) if use_causal_mask else None
     return Masks(own, memory, combine_masks(attention_mask, causal))

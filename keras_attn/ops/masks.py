@@ -74,12 +74,13 @@ def _check_shape(mask, name, shape):
         )
 
 
-def as_attention_mask(mask, query_length, key_length, heads=None):
+def as_attention_mask(mask, batch, query_length, key_length, heads=None):
     """A mask of pairs of positions, bool and broadcastable to (B, T, S).
 
     Args:
         mask: bool (T, S) or (B, T, S), sizes of 1 included; with `heads` also (B, H, T, S).
-        query_length: int or None. T, where it is known.
+        batch: int or None. B, where it is known.
+        query_length: int or None. T.
         key_length: int or None. S.
         heads: int or None. H, where weights have an axis of heads.
 
@@ -92,12 +93,12 @@ def as_attention_mask(mask, query_length, key_length, heads=None):
     mask = as_mask(mask, "attention_mask")
     own, last = tuple(mask.shape), (query_length, key_length)
     allowed = {2, 3} if heads is None else {2, 3, 4}
-    wrong = len(own) not in allowed or not all(map(_fits, own[-2:], last))
-    if wrong or (len(own) == 4 and not _fits(own[1], heads)):
+    wanted = {2: last, 3: (batch, *last), 4: (batch, heads, *last)}.get(len(own))
+    if len(own) not in allowed or not all(map(_fits, own, wanted)):
         by_head = "" if heads is None else f" or (B, {heads}, T, S)"
         raise ValueError(
-            f"Expected attention_mask broadcastable to (B, T, S){by_head} with T, S = "
-            f"{_readable(last)}. Received: shape={own}"
+            f"Expected attention_mask broadcastable to (B, T, S){by_head} with B, T, S = "
+            f"{_readable((batch, *last))}. Received: shape={own}"
         )
     return ops.expand_dims(mask, 1) if heads is not None and len(own) == 3 else mask
 

@@ -34,7 +34,7 @@ class SelfCritical(TrainingStage):
     the seed, the updates done and the picture's place in the global batch.
 
     The logs of a step have "loss" and "reward", the mean over samples; validation is as it was
-    compiled. Not under XLA on TensorFlow, since rewards are computed in Python.
+    compiled. On TensorFlow steps never run under XLA, since rewards are computed in Python.
 
     Args:
         model: `Captioner`.
@@ -59,6 +59,15 @@ class SelfCritical(TrainingStage):
         self.reward, self.tokenizer, self.samples = reward, tokenizer, samples
         self.max_length, self.seed = max_length, seed
         self.mean_reward = keras.metrics.Mean(REWARD)
+
+    @property
+    def jit_compile(self):
+        """Whether steps are compiled; on TensorFlow never, whatever `compile` was told."""
+        return keras.backend.backend() != "tensorflow" and super().jit_compile
+
+    @jit_compile.setter
+    def jit_compile(self, value):
+        keras.Model.jit_compile.fset(self, value)
 
     def trained(self, batch, step):
         """See `TrainingStage`: the loss of samples, and their reward."""

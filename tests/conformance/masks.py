@@ -89,13 +89,15 @@ def check_same(model, tokens, tolerance):
         assert np.abs(one).max() < 50, "the padding's 100 is in what came out"
 
 
-def check_sequences(folder, policy="float32", makes=(sequential, functional, subclassed)):
+def check_sequences(
+    folder, policy="float32", makes=(sequential, functional, subclassed), names=tuple(SEQUENCES)
+):
     """Padding is not attended to in any way to write a model, nor after it was saved."""
     keras.config.set_dtype_policy(policy)
     tolerance = 1e-5 if policy == "float32" else 0.1
-    for name, case in SEQUENCES.items():
+    for name in names:
         for make in makes:
-            model = make(case)
+            model = make(SEQUENCES[name])
             check_same(model, TOKENS, tolerance)
             if make is subclassed or policy != "float32":
                 continue
@@ -304,7 +306,8 @@ def check_keras_scores():
 
 
 def main(folder):
-    check_sequences(folder, makes=(functional,))
+    quick = ("additive_self", "multi_head_self", "restricted_self", "encoder_block")
+    check_sequences(folder, makes=(functional,), names=quick)
     check_drop_in()
     check_memories()
     check_mask_out()

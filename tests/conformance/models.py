@@ -17,7 +17,6 @@ from keras_attn.models import (
     AttentionReader,
     CaptionDecoder,
     Captioner,
-    HardAttentionReader,
     ImageClassifier,
     Parser,
     SmallConvEncoder,
@@ -32,20 +31,18 @@ from keras_attn.training import ClippedAdam, LinearShare, ScheduledSampling, Tok
 
 SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
 VISION = VisionTransformerConfig((6, 10), 2, 1, 6, 7, 2)
-SAMPLED = ("hard",)
-"""Models whose training draws from the backend's own random numbers."""
 
 
-def reader_captioner(reader):
+def recurrent_captioner():
     """A captioner with the recurrent decoder."""
     sizes = {"vocabulary_size": 13, "embedding_dim": 3, "hidden_dim": 7, "dropout": 0.0}
-    decoder = CaptionDecoder(reader=reader, **sizes)
+    decoder = CaptionDecoder(reader=AttentionReader(5), **sizes)
     return Captioner(SmallConvEncoder((3,), (3,)), decoder, (6, 10))
 
 
 def vision_captioner():
     """A captioner that is only Transformers."""
-    decoder = TransformerCaptionDecoder(replace(SIZES, tied="decoder"), 1)
+    decoder = TransformerCaptionDecoder(replace(SIZES, tied="decoder"))
     return Captioner(VisionTransformer(VISION), decoder, (6, 10))
 
 
@@ -65,8 +62,7 @@ def classifier_behind_transformers():
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
     "parser": parser,
-    "soft": lambda: reader_captioner(AttentionReader(5)),
-    "hard": lambda: reader_captioner(HardAttentionReader(5, seed=3)),
+    "captioner": recurrent_captioner,
     "vision_captioner": vision_captioner,
     "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
     "spatial_transformer_classifier": classifier_behind_transformers,
@@ -106,6 +102,7 @@ def write(folder):
         loss = TokenCrossEntropy(0.1)
         loss = {LOGITS: loss, TAG_LOGITS: TokenCrossEntropy()} if name == "parser" else loss
         model.compile(ClippedAdam(10.0, clip_norm=0.1, epsilon=1.0), loss)
+        model.optimizer.build(model.trainable_variables)
         model.save(folder / f"{name}.keras")
 
 

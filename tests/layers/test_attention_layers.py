@@ -198,7 +198,11 @@ WRONG_CALLS = {
     ),
     "other pairs": (
         lambda layer: layer(QUERY, KEYS, attention_mask=np.ones((2, 11, 3), bool)),
-        r"Expected attention_mask broadcastable to \(B, T, S\).*\(3, 11\)\. Received",
+        r"Expected attention_mask broadcastable to \(B, T, S\).*\(2, 3, 11\)\. Received",
+    ),
+    "pairs of another batch": (
+        lambda layer: layer(QUERY, KEYS, attention_mask=np.ones((5, 3, 11), bool)),
+        r"Expected attention_mask broadcastable .*\(2, 3, 11\)\. Received: shape=\(5, 3, 11\)",
     ),
     "an added mask": (
         lambda layer: layer(QUERY, KEYS, attention_mask=np.where(MASK, 0.0, -1e9)),

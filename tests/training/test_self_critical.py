@@ -83,7 +83,8 @@ def test_fit_raises_the_reward(tokenizer):
     }
     model.fit(data, **fit)
     accuracy = [TokenAccuracy()]
-    stage.compile(keras.optimizers.Adam(0.02), TokenCrossEntropy(), weighted_metrics=accuracy)
+    options = {"weighted_metrics": accuracy, "jit_compile": True}  # Which rewards do not take.
+    stage.compile(keras.optimizers.Adam(0.02), TokenCrossEntropy(), **options)
     history = stage.fit(data, validation_data=data, validation_steps=1, epochs=3, **fit).history
     assert set(history) == {"loss", "reward", "val_loss", "val_token_accuracy"}
     assert history["reward"][-1] > 1.2 * history["reward"][0] > 0
