@@ -1,0 +1,35 @@
+"""The captioner in the box: the model that its metadata describe answers as its graph does."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import ANSWER_TOKENS, IMAGE, SCORE
+from keras_attn.serving.stored_shapes import same_numbers
+from pipelines.recipes.own_pictures_transformer import OwnPicturesTransformer
+from pipelines.warm_start import WarmStart
+
+FOLDER = Path(__file__).resolve().parents[2] / "saved_models" / "flickr8k_captioner"
+PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "pipelines" / "recipes"
+
+
+def test_the_rebuilt_model_answers_as_the_graph():
+    warm = WarmStart.read(FOLDER)
+    recipe = warm.recipe(OwnPicturesTransformer, {})
+    photograph = (PHOTOGRAPHS / "photograph.jpg").read_bytes()
+    random = np.random.default_rng(3).integers(0, 256, (37, 41, 3)).astype("uint8")
+    asked = tf.constant([photograph, tf.io.encode_png(random).numpy()])
+    saved = tf.saved_model.load(str(warm.path)).signatures["explain"](**{IMAGE: asked})
+    function, signature = recipe.service(warm.model, warm.tokenizers).signatures()["explain"]
+    rebuilt = tf.function(function, input_signature=signature, autograph=False)(asked)
+    np.testing.assert_array_equal(rebuilt[ANSWER_TOKENS], saved[ANSWER_TOKENS])
+    np.testing.assert_allclose(rebuilt[SCORE], saved[SCORE], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "stored"), [((2, 3), (3, 2)), ((2, 3, 5), (10, 3)), ((7,), (8,))]
+)
+def test_weights_in_another_order_are_others(shape, stored):
+    assert not same_numbers(shape, stored) and not same_numbers(stored, shape)
