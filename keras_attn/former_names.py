@@ -20,6 +20,8 @@ CONSTRUCTOR: Mapping[str, tuple[str, ...]] = {
     "output_units": ("output_shape",),
     "embedding_units": ("embedding_dim",),
     "feature_units": ("feature_dim",),
+    "attention_units": ("attention_dim",),
+    "vision_layers": ("num_vision_layers",),
     "representation_units": ("representation_dim",),
     "weight_dropout": ("attention_dropout",),
     "attention_bias": ("use_bias",),
@@ -74,7 +76,7 @@ def check_former_names(cls: type, given: Iterable[str]) -> None:
     for name in given:
         if name in taken:
             continue
-        if name == "causal" and hasattr(cls, "call"):
+        if name == "causal" and "use_causal_mask" in _parameters(getattr(cls, "call", len)):
             raise ValueError(
                 f"Expected use_causal_mask=True in the call of {cls.__name__}. "
                 f"Received: causal in its constructor"

@@ -12,6 +12,7 @@ from typing import Any
 # matrix products are slower then as well.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
+from keras_attn.former_names import CONSTRUCTOR
 from pipelines import commands
 from pipelines.recipes import load_recipe, recipe_names
 
@@ -31,7 +32,7 @@ def main(arguments=None) -> int:
             inputs = [one for one in rest if one == "-" or not one.startswith("-")]
             known.inputs, rest = known.inputs + inputs, [one for one in rest if one not in inputs]
         if rest:
-            known.parser.error(f"unknown arguments: {' '.join(rest)}")
+            known.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed(rest)}")
         known.run_command(known)
     except BrokenPipeError:  # Who read has read enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,6 +58,14 @@ def _said(error):
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return error
+
+
+def _renamed(arguments) -> str:
+    """What flags among the arguments are called now, if they have been renamed."""
+    names = {one.split("=")[0].removeprefix("--").replace("-", "_") for one in arguments}
+    found = {name: CONSTRUCTOR[name] for name in sorted(names & set(CONSTRUCTOR))}
+    now = ("--" + " or --".join(new).replace("_", "-") for new in found.values())
+    return "".join(f"; --{old.replace('_', '-')} is {new} now" for old, new in zip(found, now))
 
 
 def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
@@ -85,11 +94,15 @@ def _shown(default):
 
 
 def _parser():
-    parser = argparse.ArgumentParser(prog="keras-attn", description="Attention models in Keras.")
+    parser = argparse.ArgumentParser(
+        prog="keras-attn", description="Attention models in Keras.", allow_abbrev=False
+    )
     subcommands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, run, text):
-        one = subcommands.add_parser(name, help=text, description=text, add_help=name != "train")
+        one = subcommands.add_parser(
+            name, help=text, description=text, add_help=name != "train", allow_abbrev=False
+        )
         one.set_defaults(run_command=run, parser=one)
         return one
 

@@ -1,6 +1,8 @@
 """What all attention layers share: Keras' call, its masks, and what they refuse."""
 
-from typing import Any, NamedTuple
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 from keras import ops
@@ -44,6 +46,16 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
     combined.
     """
 
+    ranks: ClassVar[Mapping[str, tuple[int, ...]]] = {
+        "query": (3,),
+        "inputs": (3,),
+        "value": (3,),
+        "key": (3,),
+    }
+    """How many axes arguments of the call may have."""
+    sequences: ClassVar[bool] = False
+    """Whether each example of the value may have several sequences of queries."""
+
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
@@ -54,11 +66,53 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
                 f"Expected tensors, as in {CALL}. Received: a {type(args[0]).__name__} of "
                 f"{len(args[0])}"
             )
+        named = dict(zip(inspect.signature(self.call).parameters, args))
+        self._check_tensors({**named, **kwargs})
         return super().__call__(*args, **kwargs)
+
+    def _check_tensors(self, arguments):
+        """Raises ValueError for tensors of other shapes, before weights are made for them."""
+        shapes = {}
+        for name, ranks in self.ranks.items():
+            tensor = arguments.get(name)
+            if tensor is None:
+                continue
+            shapes[name] = shape = tuple(tensor.shape)
+            masked = keras.backend.standardize_dtype(tensor.dtype) == "bool"
+            if masked or len(shape) not in ranks:
+                kind = "a mask, which has to be named (mask=…)" if masked else f"shape={shape}"
+                raise ValueError(
+                    f"Expected {name} of {' or '.join(map(str, ranks))} axes. Received: {kind}"
+                )
+        _check_batches(shapes, self.sequences)
 
     def compute_output_spec(self, *args, **kwargs):
         """Shapes and dtypes of what the call returns; weights are there only where asked for."""
         return traced_spec(self, *args, **kwargs)
+
+
+def _check_batches(shapes, sequences):
+    """Raises ValueError unless the static batches, and lengths of value and key, agree."""
+    value, key = shapes.get("value"), shapes.get("key")
+    query = shapes.get("query") or shapes.get("tokens")
+    if value and key and not _agree(value[:2], key[:2]):
+        raise ValueError(
+            f"Expected value and key of one batch and length. Received: shapes {value} and {key}"
+        )
+    if not (query and value) or None in (query[0], value[0]):
+        return
+    if sequences and value[0] and query[0] % value[0] == 0:
+        return
+    if query[0] != value[0]:
+        several = ", or several times as many," if sequences else ""
+        raise ValueError(
+            f"Expected as many queries{several} as values in a batch. "
+            f"Received: {query[0]} and {value[0]}"
+        )
+
+
+def _agree(one, other):
+    return all(None in pair or len({*pair}) == 1 for pair in zip(one, other))
 
 
 def memory_of(query, value, key):
@@ -98,6 +152,22 @@ def carry_mask(outputs, mask):
     return outputs
 
 
+def query_mask_of(query, query_mask, mask):
+    """The mask of queries (B, T), or None; a single query (B, D) has none.
+
+    Raises:
+        ValueError: a mask of floats, or of another shape; a mask of a single query.
+    """
+    if len(query.shape) == 3:
+        return sequence_mask(query, query_mask=query_mask, mask=mask)
+    if query_mask is not None or mask is not None:
+        raise ValueError(
+            "Expected value_mask with a single query (B, D). "
+            f"Received: {'mask' if query_mask is None else 'query_mask'}"
+        )
+    return None
+
+
 def call_masks(
     query,
     value=None,
@@ -130,7 +200,7 @@ def call_masks(
             "Expected a query of shape (B, T, D) with use_causal_mask. "
             f"Received: query of shape {tuple(query.shape)}"
         )
-    own = None if single else sequence_mask(query, query_mask=query_mask, mask=mask)
+    own = query_mask_of(query, query_mask, mask)
     value, key = memory_of(query, value, key)
     memory = combine_masks(
         sequence_mask(value, value_mask=value_mask),

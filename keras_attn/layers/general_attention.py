@@ -2,9 +2,16 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, memory_of, sequence_mask
+from keras_attn.layers.attention_layer import (
+    AttentionLayer,
+    carry_mask,
+    memory_of,
+    query_mask_of,
+    sequence_mask,
+)
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.ops.check_choice import check_flag
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -47,6 +54,8 @@ class GeneralAttention(AttentionLayer):
     Source: the usual lecture form of attention; self-attention as in arXiv:1706.03762, 3.2.
     """
 
+    ranks = {**AttentionLayer.ranks, "query": (2, 3)}
+
     def __init__(
         self,
         attention,
@@ -65,7 +74,7 @@ class GeneralAttention(AttentionLayer):
                 check_width(name, units)
         self.attention = attention
         self.query_dim, self.key_dim, self.value_dim = widths.values()
-        self.use_bias = bool(use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
         self.query_projection = self._projection(query_dim, "query")
         self.key_projection = self._projection(key_dim, "key")
         self.value_projection = self._projection(value_dim, "value")
@@ -106,7 +115,7 @@ class GeneralAttention(AttentionLayer):
         use_causal_mask=False,
     ):
         single, itself = len(query.shape) == 2, value is None
-        own = None if single else sequence_mask(query, query_mask=query_mask, mask=mask)
+        own = query_mask_of(query, query_mask, mask)
         value, key = memory_of(query, value, key)
         if single and itself:
             raise ValueError(

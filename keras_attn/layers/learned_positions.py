@@ -56,7 +56,7 @@ class LearnedPositions(FormerCallNames, keras.layers.Layer):
         self.initializer = keras.initializers.get(initializer)
 
     def build(self, inputs_shape):
-        check_added(self.join, self.units, inputs_shape[-1])
+        check_added(self.join, self.units, inputs_shape)
         shape = (self.sequence_length, self.units or inputs_shape[-1])
         self.table = self.add_weight(shape=shape, initializer=self.initializer, name="table")
 

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attn.layers.attention_layer import AttentionLayer
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_flag, check_probability
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
 
@@ -84,11 +85,11 @@ class MultiHead(AttentionLayer):
         check_width("key_dim", key_dim)
         if value_dim is not None:
             check_width("value_dim", value_dim)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
+        check_probability("dropout", dropout)
         self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
         self.output_dim = _output_dim(output_shape)
-        self.dropout, self.use_bias, self.seed = dropout, bool(use_bias), seed
+        self.use_bias = check_flag("use_bias", use_bias)
+        self.dropout, self.seed = dropout, seed
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.dropout_layer = None

@@ -68,10 +68,6 @@ class MultiHeadAttention(MultiHead):
     """
 
     def build(self, query_shape, value_shape=None, key_shape=None):
-        if len(query_shape) != 3:
-            raise ValueError(
-                f"Expected a query of shape (B, T, D). Received: shape={tuple(query_shape)}"
-            )
         value_shape = value_shape or query_shape
         self.make_kernels(query_shape[-1], value_shape[-1], (key_shape or value_shape)[-1])
 

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_flag
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -44,10 +45,16 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
         super().__init__(**kwargs)
         check_width("patch_size", patch_size)
         check_width("hidden_dim", hidden_dim)
-        self.patch_size, self.hidden_dim, self.use_bias = patch_size, hidden_dim, bool(use_bias)
+        self.use_bias = check_flag("use_bias", use_bias)
+        self.patch_size, self.hidden_dim = patch_size, hidden_dim
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     def build(self, images_shape):
+        if len(images_shape) != 4:
+            raise ValueError(
+                "Expected images of shape (B, height, width, C). "
+                f"Received: shape={tuple(images_shape)}"
+            )
         shape = (self.patch_size, self.patch_size, images_shape[-1], self.hidden_dim)
         self.kernel = self.add_weight(
             shape=shape, initializer=self.kernel_initializer, name="kernel"

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_flag
 from keras_attn.ops.linear import linear
 
 
@@ -41,7 +42,8 @@ class ScaledEmbedding(FormerNames, keras.layers.Layer):
         super().__init__(**kwargs)
         check_width("input_dim", input_dim)
         check_width("output_dim", output_dim)
-        self.input_dim, self.output_dim, self.mask_zero = input_dim, output_dim, bool(mask_zero)
+        self.mask_zero = check_flag("mask_zero", mask_zero)
+        self.input_dim, self.output_dim = input_dim, output_dim
         self.supports_masking = True
 
     def build(self, inputs_shape=None):

@@ -32,6 +32,8 @@ class ScoredAttention(AttentionLayer):
             a single query; a mask of floats or of another shape.
     """
 
+    ranks = {**AttentionLayer.ranks, "query": (2, 3)}
+
     def build(self, query_shape, value_shape=None, key_shape=None):
         """No weights, unless a subclass has some."""
 

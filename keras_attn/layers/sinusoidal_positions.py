@@ -44,7 +44,7 @@ class SinusoidalPositions(FormerCallNames, keras.layers.Layer):
         self.join, self.units = join, units
 
     def build(self, inputs_shape):
-        check_added(self.join, self.units, inputs_shape[-1])
+        check_added(self.join, self.units, inputs_shape)
 
     def call(self, inputs, start_index=0):
         positions = positions_from(start_index, ops.shape(inputs)[1])
@@ -67,8 +67,13 @@ def check_join(join, units):
         check_width("units", units)
 
 
-def check_added(join, units, width):
-    """Raises ValueError where positions of another width would be added."""
+def check_added(join, units, inputs_shape):
+    """Raises ValueError for inputs that are no (B, T, D), or where another width would be added."""
+    if len(inputs_shape) != 3:
+        raise ValueError(
+            f"Expected inputs of shape (B, T, D). Received: shape={tuple(inputs_shape)}"
+        )
+    width = inputs_shape[-1]
     if join == ADD and units not in (None, width):
         raise ValueError(f"Expected units={width} to add to the inputs. Received: units={units}")
 

@@ -10,6 +10,7 @@ from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
 from keras_attn.ops.cached_attention import hypotheses_of
+from keras_attn.ops.check_choice import check_flag, check_probability
 
 
 class BlockMemory(NamedTuple):
@@ -75,6 +76,8 @@ class TransformerDecoderBlock(AttentionLayer):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
     """
 
+    sequences = True
+
     def __init__(
         self,
         num_heads,
@@ -93,7 +96,9 @@ class TransformerDecoderBlock(AttentionLayer):
         self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
         self.attention_dropout = attention_dropout
-        self.normalize_first, self.use_bias, self.epsilon = normalize_first, bool(use_bias), epsilon
+        check_probability("attention_dropout", attention_dropout)
+        self.use_bias = check_flag("use_bias", use_bias)
+        self.normalize_first, self.epsilon = normalize_first, epsilon
         self.attention = self._attention("attention")
         self.cross_attention = self._attention("cross_attention")
         policy = self.dtype_policy

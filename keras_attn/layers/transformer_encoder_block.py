@@ -6,6 +6,7 @@ from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequen
 from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
+from keras_attn.ops.check_choice import check_flag, check_probability
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -66,7 +67,9 @@ class TransformerEncoderBlock(AttentionLayer):
         self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
         self.attention_dropout = attention_dropout
-        self.normalize_first, self.use_bias, self.epsilon = normalize_first, bool(use_bias), epsilon
+        check_probability("attention_dropout", attention_dropout)
+        self.use_bias = check_flag("use_bias", use_bias)
+        self.normalize_first, self.epsilon = normalize_first, epsilon
         policy = self.dtype_policy
         self.attention = MultiHeadAttention(
             num_heads,

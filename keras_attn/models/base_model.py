@@ -30,6 +30,8 @@ class BaseModel(FormerNames, keras.Model):
             **kwargs: as in Keras.
         """
         signature = [self.input_signature()] if input_signature is None else input_signature
+        if not self.built:
+            self.build()
         return super().export(
             filepath, format=format, verbose=verbose, input_signature=signature, **kwargs
         )

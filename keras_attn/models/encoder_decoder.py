@@ -1,6 +1,8 @@
 """What models of an encoder and a step-by-step decoder have in common."""
 
-from keras_attn.contracts import LOGITS
+from collections.abc import Mapping
+
+from keras_attn.contracts import LOGITS, TOKENS
 from keras_attn.models.base_model import BaseModel
 
 
@@ -31,6 +33,14 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
     compiled for LOGITS gets them alone; a dict of targets gets the outputs of the same keys.
     """
 
+    def __call__(self, batch, *args, **kwargs):
+        expected = f"Expected a dict with {' and '.join(map(repr, self.input_signature()))}"
+        if not isinstance(batch, Mapping):  # TensorFlow tries a tensor when it saves a model.
+            raise TypeError(f"{expected}. Received: {type(batch).__name__}")
+        if TOKENS not in batch:
+            raise ValueError(f"{expected}. Received: keys {list(batch)}")
+        return super().__call__(batch, *args, **kwargs)
+
     def generate(self, inputs, strategy, max_length=64, **options):
         """Answers of the model by itself, token by token.
 
@@ -46,7 +56,7 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
         Raises:
             ValueError: no strategy; what `decode` refuses.
         """
-        if not hasattr(strategy, "run"):
+        if isinstance(strategy, type) or not hasattr(strategy, "run"):
             raise ValueError(
                 "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
                 f"Received: {strategy!r}"

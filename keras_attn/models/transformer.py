@@ -93,6 +93,10 @@ class Transformer(EncoderDecoder):
     def encode(self, source, training=None):
         """int32 (B, S) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
+        if len(source.shape) != 2:
+            raise ValueError(
+                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
+            )
         mask = ops.not_equal(source, PAD_ID)
         embedding = self.source_embedding or self.decoder.embedding
         keys, weights = self.encoder(
@@ -106,6 +110,11 @@ class Transformer(EncoderDecoder):
         return self.decoder.start(self.encode(source, training=False)[:2], length)
 
     def _run(self, batch, training):
+        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
+        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
+            raise ValueError(
+                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
+            )
         value, mask, encoder = self.encode(batch[SOURCE], training)
         logits, decoder, cross = self.decoder(
             batch[TOKENS],

@@ -6,7 +6,7 @@ from typing import Any
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.residual import check_normalize_first
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
 
 SINUSOIDAL, LEARNED = "sinusoidal", "learned"
 NOTHING, DECODER, ALL = "none", "decoder", "all"
@@ -71,6 +71,11 @@ class TransformerConfig(FormerNames):
             "tied": (NOTHING, DECODER, ALL),
         }
         check_normalize_first(self.normalize_first)
+        check_flag("use_bias", self.use_bias)
+        for name in ("dropout", "attention_dropout"):
+            check_probability(name, getattr(self, name))
+        if not self.epsilon > 0:
+            raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
         for name, known in choices.items():
             check_choice(name, getattr(self, name), known)
         if self.tied == ALL and self.target_size != self.vocabulary_size:

@@ -85,6 +85,9 @@ class TransformerDecoder(AttentionLayer):
     that makes the logits is taken in the compute dtype.
     """
 
+    ranks = {"tokens": (2,), "value": (3,)}
+    sequences = True
+
     def __init__(self, config=None, weights_layer=-1, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)

@@ -1,4 +1,8 @@
-"""Choices by name."""
+"""Choices by name, flags and probabilities."""
+
+import numbers
+
+import numpy as np
 
 
 def check_choice(name, value, known):
@@ -12,3 +16,30 @@ def check_choice(name, value, known):
     """
     if value not in known:
         raise ValueError(f"Expected {name} in {known}. Received: {name}={value!r}")
+
+
+def check_flag(name, value):
+    """A flag as bool; ValueError unless it is one, for `bool("no")` is True.
+
+    Example:
+        >>> check_flag("use_bias", "no")
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected use_bias to be True or False. Received: use_bias='no'
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"Expected {name} to be True or False. Received: {name}={value!r}")
+    return bool(value)
+
+
+def check_probability(name, value):
+    """Raises ValueError unless 0 ≤ value < 1.
+
+    Example:
+        >>> check_probability("dropout", 2)
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected 0 <= dropout < 1. Received: dropout=2
+    """
+    if not isinstance(value, numbers.Real) or not 0 <= value < 1:
+        raise ValueError(f"Expected 0 <= {name} < 1. Received: {name}={value!r}")

@@ -1,7 +1,10 @@
 """Boolean masks with one polarity: True = attend."""
 
 import keras
+import numpy as np
 from keras import ops
+
+from keras_attn.ops.known_values import known_values
 
 
 def padding_mask(lengths, size):
@@ -56,6 +59,12 @@ def as_mask(mask, name="mask", shape=None):
     dtype = keras.backend.standardize_dtype(mask.dtype)
     if dtype != "bool" and "int" not in dtype:
         raise ValueError(f"Expected {name} to be bool, True = attend. Received: dtype={dtype}")
+    values = None if dtype == "bool" else known_values(mask)
+    if values is not None and not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            f"Expected {name} to be bool, True = attend, or 0 and 1. "
+            f"Received: integers from {values.min()} to {values.max()}"
+        )
     if shape is not None:
         _check_shape(mask, name, shape)
     return ops.cast(mask, "bool")

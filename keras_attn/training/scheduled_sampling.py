@@ -34,7 +34,8 @@ class ScheduledSampling(TrainingStage):
         seed: int.
 
     Raises:
-        ValueError: another strategy, or no model of an encoder and a decoder.
+        ValueError: another strategy, a share that is no function, or no model of an encoder and a
+            decoder.
 
     Example:
         >>> from keras_attn.models import Transformer
@@ -56,6 +57,11 @@ class ScheduledSampling(TrainingStage):
         strategy = Sampling() if strategy is None else strategy
         if not isinstance(strategy, Greedy | Sampling):
             raise ValueError(f"Expected Greedy or Sampling. Received: strategy={strategy!r}")
+        if not callable(share):
+            raise ValueError(
+                "Expected a function of the updates done, such as LinearShare(0.9, 1e-4). "
+                f"Received: share={share!r}"
+            )
         self.share, self.strategy, self.seed = share, strategy, seed
 
     def trained(self, batch, step):

@@ -45,7 +45,8 @@ class SelfCritical(TrainingStage):
         seed: int.
 
     Raises:
-        ValueError: samples < 2, or no model of an encoder and a decoder.
+        ValueError: samples < 2, max_length < 1, no reward or tokenizer, or no model of an encoder
+            and a decoder.
 
     Source: Rennie et al. 2017, arXiv:1612.00563. Differs: the baseline is the mean of the other
     samples, as in Luo 2020, arXiv:2003.09971, and not the greedy caption; log-probabilities are
@@ -56,6 +57,12 @@ class SelfCritical(TrainingStage):
         super().__init__(model, **kwargs)
         if samples < 2:
             raise ValueError(f"Expected samples >= 2. Received: samples={samples}")
+        if max_length < 1:
+            raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
+        if not isinstance(reward, ConsensusReward):
+            raise ValueError(f"Expected a ConsensusReward. Received: reward={reward!r}")
+        if not hasattr(tokenizer, "decode"):
+            raise ValueError(f"Expected a Tokenizer. Received: tokenizer={tokenizer!r}")
         self.reward, self.tokenizer, self.samples = reward, tokenizer, samples
         self.max_length, self.seed = max_length, seed
         self.mean_reward = keras.metrics.Mean(REWARD)

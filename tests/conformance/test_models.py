@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import IMAGE, TOKENS
-from keras_attn.decoding import Beam, decode
+from keras_attn.decoding import Beam, Greedy, decode
 from tests.conformance import models
 from tests.processes import run_module
 
@@ -67,6 +67,21 @@ def test_generate_is_decode(name):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding.*'greedy'"):
         model.generate(inputs, "greedy")
+
+
+def test_wrong_batches_are_told_what_to_give():
+    model = models.MODELS["transformer"]()
+    inputs, _ = models.batch(model)
+    with pytest.raises(TypeError, match="Expected a dict with 'source' and 'tokens'"):
+        model(inputs[TOKENS])
+    with pytest.raises(ValueError, match=r"Expected a dict with .*Received: keys \['source'\]"):
+        model({"source": inputs["source"]})
+    with pytest.raises(ValueError, match=r"Expected source of shape \(B, S\)"):
+        model.generate(inputs["source"][0], Greedy())
+    with pytest.raises(ValueError, match="Expected as many sources as targets"):
+        model({**inputs, "source": inputs["source"][:2]})
+    with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding"):
+        model.generate(inputs, Greedy)
 
 
 @pytest.mark.parametrize("name", sorted(models.MODELS))

@@ -200,6 +200,27 @@ WRONG_CALLS = {
         lambda layer: layer(QUERY, KEYS, attention_mask=np.ones((2, 11, 3), bool)),
         r"Expected attention_mask broadcastable to \(B, T, S\).*\(2, 3, 11\)\. Received",
     ),
+    "a mask in the place of a value": (
+        lambda layer: layer(QUERY, MASK[..., 0]),
+        r"Expected value of 3 axes\. Received: a mask, which has to be named",
+    ),
+    "a value without a batch": (
+        lambda layer: layer(QUERY, KEYS[0]),
+        r"Expected value of 3 axes\. Received: shape=\(11, 5\)",
+    ),
+    "four axes": (lambda layer: layer(QUERY[None]), "Expected query of .*3 axes. Received: shape="),
+    "another number of examples": (
+        lambda layer: layer(QUERY, KEYS[:1]),
+        r"Expected as many queries as values in a batch\. Received: 2 and 1",
+    ),
+    "keys of another length": (
+        lambda layer: layer(QUERY, KEYS, KEYS[:, :7]),
+        r"Expected value and key of one batch and length\. Received: .*11, 5.*7, 5",
+    ),
+    "added integers": (
+        lambda layer: layer(QUERY, mask=np.array([[0, 0, -10000]] * 2)),
+        r"Expected mask to be bool.* Received: integers from -10000 to 0",
+    ),
     "pairs of another batch": (
         lambda layer: layer(QUERY, KEYS, attention_mask=np.ones((5, 3, 11), bool)),
         r"Expected attention_mask broadcastable .*\(2, 3, 11\)\. Received: shape=\(5, 3, 11\)",

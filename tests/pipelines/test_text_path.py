@@ -167,6 +167,10 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit):
         main(["predict", str(model), "one two", "--none", "seven"])
     assert "unknown arguments: --none" in capsys.readouterr().err
+    for flag, new in (("--heads=2", "--num-heads"), ("--norm=pre", "--normalize-first")):
+        with pytest.raises(SystemExit):
+            main(["train", "translator_transformer", "--data", "x", "--out", "y", flag])
+        assert f"{flag.split('=')[0]} is {new} now" in capsys.readouterr().err
     path = tmp_path / "sentences.txt"
     path.write_bytes(b"\xef\xbb\xbfone two\r\nseven\n")
     assert main(["predict", str(model), "--file", str(path)]) == 0

@@ -174,6 +174,8 @@ def test_bad_arguments():
         ScheduledSampling(tiny_transformer.transformer(), HALF, Beam(3))
     with pytest.raises(ValueError, match="Expected a model of an encoder and a decoder"):
         ScheduledSampling(keras.Sequential(), HALF)
+    with pytest.raises(ValueError, match=r"such as LinearShare.*Received: share=0\.5"):
+        ScheduledSampling(tiny_transformer.transformer(), 0.5)
     with pytest.raises(ValueError, match=r"floor=0\.5, start=0\.3"):
         LinearShare(0.3, floor=0.5)
     with pytest.raises(ValueError, match="k=1"):

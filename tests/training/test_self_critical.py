@@ -103,3 +103,9 @@ def test_two_devices_equal_one(tmp_path):
 def test_bad_arguments(tokenizer):
     with pytest.raises(ValueError, match=r"Expected samples >= 2\. Received: samples=1"):
         SelfCritical(tiny.captioner(), ConsensusReward(CAPTIONS), tokenizer, 1)
+    with pytest.raises(ValueError, match=r"Expected max_length >= 1\. Received: max_length=0"):
+        SelfCritical(tiny.captioner(), ConsensusReward(CAPTIONS), tokenizer, max_length=0)
+    with pytest.raises(ValueError, match=r"Expected a ConsensusReward\. Received: reward=None"):
+        SelfCritical(tiny.captioner(), None, tokenizer)
+    with pytest.raises(ValueError, match=r"Expected a Tokenizer\. Received: tokenizer=None"):
+        SelfCritical(tiny.captioner(), ConsensusReward(CAPTIONS), None)
