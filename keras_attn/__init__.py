@@ -14,12 +14,15 @@ from keras_attn.version import __version__
 if importlib.util.find_spec("keras"):  # A REST client needs neither it nor this.
     from keras_attn import decoding, evaluation, layers, models, ops, training
 
-__getattr__, _, _ = lazy_loader.attach(__name__, submodules=["contracts", "serving", "text", "viz"])
+__getattr__, _, _ = lazy_loader.attach(
+    __name__, submodules=["contracts", "images", "serving", "text", "viz"]
+)
 __all__ = [
     "__version__",
     "contracts",
     "decoding",
     "evaluation",
+    "images",
     "layers",
     "models",
     "ops",

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.ahead import ahead
 from pipelines.augmentation import Augmentation, augmented

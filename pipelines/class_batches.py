@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
 from pipelines.ahead import ahead
 from pipelines.augmentation import Augmentation, augmented

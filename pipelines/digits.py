@@ -7,8 +7,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.layers.spatial_softmax import SpatialSoftmax
-from keras_attn.serving.pictures import PictureFormat
 from pipelines.digit_data import DigitBatches, DigitData, DigitPicture, read_digits
 from pipelines.digit_distortions import DIGIT, Bent, Cluttered, Projected, Turned
 from pipelines.labeling import in_words

@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.whole_file import made_folder
 from pipelines.records import CaptionedPicture
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import tensorflow as tf
 from tqdm import tqdm
 
-from keras_attn.serving.formats.reasons import MOST_PIXELS
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.formats.reasons import MOST_PIXELS
+from keras_attn.images.picture_format import PictureFormat
 from pipelines.user_cache import user_cache
 
 MOST_BYTES = 2**28

@@ -3,7 +3,7 @@
 import abc
 from dataclasses import dataclass
 
-from keras_attn.serving.pictures import FITS, PictureFormat
+from keras_attn.images.picture_format import FITS, PictureFormat
 from pipelines.augmentation import Augmentation
 from pipelines.picture_folder import PictureFolder
 from pipelines.readers.record import AUTO

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 
 
 def picture_rows(steps: tf.data.Dataset, paths: Sequence[str], picture_format: PictureFormat, size):

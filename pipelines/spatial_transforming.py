@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import keras
 import numpy as np
 
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.layers.spatial_transformer import SpatialTransformer
 from keras_attn.layers.transforms import (
     Affine,
@@ -20,7 +21,6 @@ from keras_attn.layers.transforms import (
     Translation,
 )
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
 from keras_attn.training.optimizers import ClippedAdam
 from pipelines.labeling import LabelingRecipe, check_no_beam, in_words

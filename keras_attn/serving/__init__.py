@@ -16,7 +16,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
         "parser_service": ["ParserService"],
-        "pictures": ["PictureFormat"],
         "precision": ["precision_of", "set_precision"],
         "service": ["CaptionService"],
         "spatial_transformer_service": ["SpatialTransformerService"],

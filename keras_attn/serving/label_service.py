@@ -5,7 +5,7 @@ import abc
 import tensorflow as tf
 
 from keras_attn.contracts import ERROR, IMAGE, LABEL_SCORES, LABELS
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.warm_up import warm_up_picture
 
 

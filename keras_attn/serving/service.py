@@ -17,6 +17,7 @@ from keras_attn.contracts import (
     TOKENS,
 )
 from keras_attn.decoding import NoRepeatedNgrams, decode
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.answers import (
     answer_of,
     at_least_one,
@@ -28,7 +29,6 @@ from keras_attn.serving.answers import (
     targets_of,
     too_long,
 )
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.precision import cast_once
 from keras_attn.serving.warm_up import warm_up_picture
 

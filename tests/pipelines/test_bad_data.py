@@ -8,8 +8,8 @@ import tensorflow as tf
 from pipelines.captioning import CaptioningRecipe
 from pipelines.picture_check import FORMAT, check_pictures, naming_pictures
 from pipelines.records import read_captions
+from tests.images.encoded_pictures import KINDS
 from tests.pipelines.picture_folder import pictures
-from tests.serving.encoded_pictures import KINDS
 
 
 def skipped_of(folder, file, data):

@@ -9,8 +9,8 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
 from pipelines.augmentation import Augmentation
 from pipelines.batches import CaptionBatches

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.serving.pictures import PictureFormat
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
 from pipelines.augmentation import Augmentation
 from pipelines.class_batches import ClassBatches

@@ -13,7 +13,7 @@ from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
 from pipelines.recipes.flickr8k_vit import Flickr8kVit
 from pipelines.run import Run
 from pipelines.scenes import write_scenes
-from tests.serving.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
+from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
 
 SIZES = {
     "image_size": 64,

@@ -13,14 +13,14 @@ from keras_attn.contracts import (
     LABEL_SCORES,
     LABELS,
 )
+from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models import ImageClassifier, SmallConvEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 from keras_attn.serving.classifier_service import ClassifierService
 from keras_attn.serving.client import RestClassifierClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
-from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable

@@ -17,7 +17,7 @@ from keras_attn.contracts import (
     TOKENS,
 )
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.serving.service import CaptionService
 from pipelines.predict import SavedCaptioner
 from tests.serving.tiny_service import LENGTH, PICTURES, picture

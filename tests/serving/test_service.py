@@ -13,14 +13,14 @@ from PIL import Image
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
+from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.export import (
     export_service,
     graph_ops,
     next_version,
     unservable_ops,
 )
-from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.service import CaptionService
 from pipelines.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture

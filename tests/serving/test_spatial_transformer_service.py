@@ -6,13 +6,13 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import CROP, ERROR, GRID, LABEL_SCORES, LABELS, PICTURE
+from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.images.picture_format import PictureFormat
 from keras_attn.layers import Affine, Projective, SpatialTransformer
 from keras_attn.models import SpatialTransformerClassifier
 from keras_attn.ops.sample import sample
 from keras_attn.serving.client import RestClassifierClient
 from keras_attn.serving.export import export_service, unservable_ops
-from keras_attn.serving.formats.reasons import EMPTY, UNKNOWN
-from keras_attn.serving.pictures import PictureFormat
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
 from keras_attn.text.label_table import LabelTable

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.octets import (
+from keras_attn.images.formats.octets import (
     MOST_BLOCKS,
     Header,
     Octets,

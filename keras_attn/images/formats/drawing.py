@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_attn.serving.formats import bmp, gif, jpeg, png, webp
-from keras_attn.serving.formats.canvas import on_white, placed
-from keras_attn.serving.formats.exif import orientation, upright
-from keras_attn.serving.formats.octets import Header, Octets, header_of
-from keras_attn.serving.formats.reasons import DAMAGED, EMPTY, MOST_PIXELS, TOO_LARGE, UNKNOWN
+from keras_attn.images.formats import bmp, gif, jpeg, png, webp
+from keras_attn.images.formats.canvas import on_white, placed
+from keras_attn.images.formats.exif import orientation, upright
+from keras_attn.images.formats.octets import Header, Octets, header_of
+from keras_attn.images.formats.reasons import DAMAGED, EMPTY, MOST_PIXELS, TOO_LARGE, UNKNOWN
 
 FORMATS = (jpeg, png, gif, bmp, webp)
 APART = {"_noinline": True}

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
 
 
 def header(octets: Octets) -> Header:

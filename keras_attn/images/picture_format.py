@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.drawing import Plan, draw, drawn, plan_of
-from keras_attn.serving.formats.plain import is_plain, looks_plain, read_plain
-from keras_attn.serving.formats.reasons import DAMAGED
+from keras_attn.images.formats.drawing import Plan, draw, drawn, plan_of
+from keras_attn.images.formats.plain import is_plain, looks_plain, read_plain
+from keras_attn.images.formats.reasons import DAMAGED
 
 FITS = ("squash", "crop")
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
 
 MOST_PIXEL_BLOCKS = 16384
 """Blocks that are not full, of one frame's pixels or of one extension, at most."""

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
-from keras_attn.serving.formats.plain import is_plain, looks_plain
-from keras_attn.serving.formats.reasons import DAMAGED, EMPTY, UNKNOWN
-from keras_attn.serving.pictures import PictureFormat
-from tests.serving.encoded_pictures import (
+from keras_attn.images.formats.plain import is_plain, looks_plain
+from keras_attn.images.formats.reasons import DAMAGED, EMPTY, UNKNOWN
+from keras_attn.images.picture_format import PictureFormat
+from tests.images.encoded_pictures import (
     CLAIMING,
     JPEG,
     KINDS,

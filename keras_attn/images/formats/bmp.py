@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.octets import Header, Octets, header_of, whole
+from keras_attn.images.formats.octets import Header, Octets, header_of, whole
 
 RGB_MASKS = b"\0\0\xff\0\0\xff\0\0\xff\0\0\0"
 ALPHA_MASK = b"\0\0\0\xff"

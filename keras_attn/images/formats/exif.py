@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.serving.formats.octets import Header, Octets, whole
+from keras_attn.images.formats.octets import Header, Octets, whole
 
 ORIENTATION = 0x0112
 MOST_ENTRIES = 512
