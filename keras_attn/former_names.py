@@ -1,7 +1,7 @@
 """Names of arguments that have changed, and the error that names the new one.
 
-Arguments are named as in Keras and keras-hub. A call by a former name raises at once, rather than
-with Python's list of what is missing.
+Arguments are named as in Keras and keras-hub. A former name raises at once, instead of Python's
+message about missing arguments.
 """
 
 import inspect

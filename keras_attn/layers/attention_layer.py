@@ -61,21 +61,35 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
         self.supports_masking = True
 
     def __call__(self, *args, **kwargs):
-        if args and isinstance(args[0], list | tuple):
+        names = list(inspect.signature(self.call).parameters)
+        arguments = {**dict(zip(names, args)), **kwargs}
+        first = arguments.get(names[0])
+        if isinstance(first, list | tuple):
+            expected = CALL if names[1] == "value" else f"layer({names[0]})"
             raise ValueError(
-                f"Expected tensors, as in {CALL}. Received: a {type(args[0]).__name__} of "
-                f"{len(args[0])}"
+                f"Expected tensors, as in {expected}. Received: a {type(first).__name__} of "
+                f"{len(first)}"
             )
-        named = dict(zip(inspect.signature(self.call).parameters, args))
-        self._check_tensors({**named, **kwargs})
+        self._check_tensors(arguments)
+        if self._is_self_attention(arguments):  # The same as without the value.
+            arguments |= {"value": None, "key": None}
+            return super().__call__(
+                first, **{k: one for k, one in arguments.items() if k != "query"}
+            )
         return super().__call__(*args, **kwargs)
+
+    def _is_self_attention(self, arguments):
+        """Whether the query stands in the place of the value too, where it may be left out."""
+        query, value, key = (arguments.get(name) for name in ("query", "value", "key"))
+        optional = "key" in inspect.signature(self.call).parameters
+        return optional and query is not None and value is query and (key is None or key is query)
 
     def _check_tensors(self, arguments):
         """Raises ValueError for tensors of other shapes, before weights are made for them."""
         shapes = {}
         for name, ranks in self.ranks.items():
             tensor = arguments.get(name)
-            if tensor is None:
+            if not hasattr(tensor, "shape"):
                 continue
             shapes[name] = shape = tuple(tensor.shape)
             masked = keras.backend.standardize_dtype(tensor.dtype) == "bool"
@@ -103,7 +117,7 @@ def _check_batches(shapes, sequences):
         return
     if sequences and value[0] and query[0] % value[0] == 0:
         return
-    if query[0] != value[0]:
+    if query[0] not in (1, value[0]):
         several = ", or several times as many," if sequences else ""
         raise ValueError(
             f"Expected as many queries{several} as values in a batch. "
@@ -153,14 +167,15 @@ def carry_mask(outputs, mask):
 
 
 def query_mask_of(query, query_mask, mask):
-    """The mask of queries (B, T), or None; a single query (B, D) has none.
+    """The mask of queries (B, T), or None; of single queries (B, D) it says which are real.
 
     Raises:
-        ValueError: a mask of floats, or of another shape; a mask of a single query.
+        ValueError: a mask of floats, or of another shape; one of keys for a single query.
     """
     if len(query.shape) == 3:
         return sequence_mask(query, query_mask=query_mask, mask=mask)
-    if query_mask is not None or mask is not None:
+    given = [one for one in (query_mask, mask) if one is not None]
+    if any(len(ops.shape(one)) != 1 for one in given):
         raise ValueError(
             "Expected value_mask with a single query (B, D). "
             f"Received: {'mask' if query_mask is None else 'query_mask'}"

@@ -10,6 +10,23 @@ from keras_attn.ops.cached_attention import attend_slots, write_slots
 from keras_attn.ops.linear import linear
 from keras_attn.ops.scores import scaled_dot_score
 
+NOT_OFFERED = {
+    "attention_axes": (None, (1,), [1]),
+    "use_gate": (False, None),
+    **dict.fromkeys(("sliding_window", "flash_attention"), (None, False)),
+    **dict.fromkeys(
+        (
+            "kernel_regularizer",
+            "bias_regularizer",
+            "activity_regularizer",
+            "kernel_constraint",
+            "bias_constraint",
+        ),
+        (None,),
+    ),
+}
+"""Arguments of Keras' layer that this one does not have, with the values that mean nothing."""
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class MultiHeadAttention(MultiHead):
@@ -38,7 +55,8 @@ class MultiHeadAttention(MultiHead):
         key: float (B, S, E). Default: value.
         query_mask, value_mask, key_mask: bool (B, T), (B, S), (B, S); True = attend. Filled in by
             Keras.
-        mask: bool (B, T), the same as query_mask; in self-attention filled in by Keras.
+        mask: bool (B, T), the same as query_mask; in self-attention it masks the keys too, and is
+            filled in by Keras.
         attention_mask: bool, broadcastable to (B, T, S) or, with four axes, to (B, H, T, S). All
             masks must allow a position.
         return_attention_scores: bool.
@@ -66,6 +84,17 @@ class MultiHeadAttention(MultiHead):
     Differs from Keras' layer: fully masked rows are 0; a query's mask does not empty the rows of
     padded queries; kernels begin as matrices (D, H·d_k), whose deviation does not shrink with H.
     """
+
+    @classmethod
+    def from_config(cls, config):
+        """The inverse of `get_config`; also takes the config of Keras' layer."""
+        absent = {key: one for key, one in config.items() if key in NOT_OFFERED}
+        if chosen := [key for key, one in absent.items() if one not in NOT_OFFERED[key]]:
+            raise ValueError(
+                f"Expected a config without {', '.join(chosen)}, which MultiHeadAttention does not "
+                f"have. Received: {', '.join(f'{key}={absent[key]!r}' for key in chosen)}"
+            )
+        return cls(**{key: one for key, one in config.items() if key not in absent})
 
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape

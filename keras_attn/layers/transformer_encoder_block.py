@@ -21,7 +21,8 @@ class TransformerEncoderBlock(AttentionLayer):
         dropout: probability. On the outputs of both sublayers.
         attention_dropout: probability. On the attention weights.
         normalize_first: bool. x + f(LN(x)) instead of LN(x + f(x)), which is the paper's.
-        use_bias: bool. Whether the attention's projections have a bias.
+        use_bias: bool. Whether the attention's projections have a bias; by default not, as in the
+            paper.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
         activation: as in `FeedForward`.
 
@@ -53,8 +54,8 @@ class TransformerEncoderBlock(AttentionLayer):
         self,
         num_heads,
         key_dim,
-        value_dim,
-        intermediate_dim,
+        value_dim=None,
+        intermediate_dim=None,
         dropout=0.1,
         attention_dropout=0.0,
         normalize_first=False,

@@ -1,4 +1,4 @@
-"""What all models share: inputs with types of their own, in exports and in shapes."""
+"""What all models share: typed inputs, for export and shape inference."""
 
 from dataclasses import fields
 from typing import Any
@@ -36,16 +36,16 @@ class BaseModel(FormerNames, keras.Model):
             filepath, format=format, verbose=verbose, input_signature=signature, **kwargs
         )
 
-    def compute_output_shape(self, inputs_shape):
+    def compute_output_shape(self, input_shape):
         """Shapes of what a call returns, from the shapes of what it takes."""
         signature = self.input_signature()
         if isinstance(signature, dict):
             tensors: Any = {
                 key: keras.KerasTensor(shape, dtype=signature[key].dtype)
-                for key, shape in inputs_shape.items()
+                for key, shape in input_shape.items()
             }
         else:
-            tensors = keras.KerasTensor(inputs_shape, dtype=signature.dtype)
+            tensors = keras.KerasTensor(input_shape, dtype=signature.dtype)
         found = traced_spec(self, tensors)
         return tree.map_structure(lambda one: tuple(one.shape), found)
 
@@ -92,7 +92,7 @@ def config_of(kind, config, keywords):
         raise ValueError(f"Expected a {kind.__name__} or its fields. Received: {config!r}")
     if given:
         raise ValueError(
-            f"Expected a {kind.__name__}, or its fields as keywords. Received: both, and of the "
-            f"fields {', '.join(given)}"
+            f"Expected a {kind.__name__}, or its fields as keywords. Received: both "
+            f"(fields: {', '.join(given)})"
         )
     return config

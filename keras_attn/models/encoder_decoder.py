@@ -29,8 +29,8 @@ class StepsOfDecoder:
 class EncoderDecoder(StepsOfDecoder, BaseModel):
     """Abstract: a `Stepper` that hands its steps to its `decoder`, which is one.
 
-    Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`. What is
-    compiled for LOGITS gets them alone; a dict of targets gets the outputs of the same keys.
+    Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`. A single
+    target is compared with LOGITS; a dict of targets with the outputs of the same keys.
     """
 
     def __call__(self, batch, *args, **kwargs):
@@ -42,12 +42,12 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
         return super().__call__(batch, *args, **kwargs)
 
     def generate(self, inputs, strategy, max_length=64, **options):
-        """Answers of the model by itself, token by token.
+        """The model's own answers, generated token by token.
 
         Args:
             inputs: what `start` takes, B examples.
             strategy: of `keras_attn.decoding`, such as `Greedy()` or `Beam(4)`.
-            max_length: int ≥ 1. Most tokens of an answer, its end included.
+            max_length: int ≥ 1. Longest answer in tokens, END_ID included.
             **options: of `keras_attn.decoding.decode`.
 
         Returns:

@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
+from keras_attn.layers.attention_layer import carry_mask
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import config_of
@@ -73,9 +74,10 @@ class Parser(EncoderDecoder):
             self.decoder.build((None, None), shape)
 
     def call(self, batch, training=None):
-        keys, logits, weights = self._run(batch, training)
+        keys, mask, logits, weights = self._run(batch, training)
+        tag_logits = carry_mask(self.tag_logits(keys), mask)
         weights = self.decoder.average(weights.cross)
-        return {LOGITS: logits, TAG_LOGITS: self.tag_logits(keys), WEIGHTS: weights}
+        return {LOGITS: logits, TAG_LOGITS: tag_logits, WEIGHTS: weights}
 
     def input_signature(self):
         """See `BaseModel`."""
@@ -84,7 +86,7 @@ class Parser(EncoderDecoder):
 
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
-        return self._run(batch, training=False)[2]
+        return self._run(batch, training=False)[3]
 
     def encode(self, source, training=None):
         """int32 (B, S, P) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
@@ -117,7 +119,7 @@ class Parser(EncoderDecoder):
             return_attention_scores=True,
             training=training,
         )
-        return keys, logits, TransformerWeights(encoder, decoder, cross)
+        return keys, mask, logits, TransformerWeights(encoder, decoder, cross)
 
     def get_config(self):
         return {**super().get_config(), "config": asdict(self.config), "tags": self.tags}

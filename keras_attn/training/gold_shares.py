@@ -1,6 +1,6 @@
 """How the share of gold tokens among a decoder's inputs falls; for `ScheduledSampling`.
 
-Each is a function of the updates done, int scalar i from 0, to a probability, float32 scalar.
+Each is a function of the batches trained on, int scalar i from 0, to a probability, float32 scalar.
 """
 
 import math
@@ -30,7 +30,7 @@ class LinearShare(GoldShare):
 
     Args:
         start: probability.
-        slope: float ≥ 0, by which it falls an optimizer step.
+        slope: float ≥ 0, by which it falls a batch.
         floor: probability, at most `start`.
 
     Raises:

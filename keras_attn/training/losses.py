@@ -25,7 +25,7 @@ class TokenCrossEntropy(keras.losses.Loss):
     Call arguments:
         y_true: int (..., T).
         y_pred: float logits (..., T, V).
-        sample_weight: float (..., T); 1 everywhere if left out.
+        sample_weight: float (..., T), or fewer axes, of whole examples; 1 everywhere if left out.
 
     Raises:
         ValueError: label_smoothing outside [0, 1).
@@ -43,7 +43,9 @@ class TokenCrossEntropy(keras.losses.Loss):
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         losses, mask = self.call(y_true, y_pred), backend.get_keras_mask(y_pred)
-        weights = ops.ones_like(losses) if sample_weight is None else sample_weight
+        weights = ops.ones_like(losses)
+        if sample_weight is not None:
+            weights = weights * _as_wide(sample_weight, losses)
         if mask is not None:
             weights = ops.cast(weights, "float32") * ops.cast(mask, "float32")
         return global_mean(losses, weights)
@@ -54,3 +56,11 @@ class TokenCrossEntropy(keras.losses.Loss):
 
     def get_config(self):
         return {**super().get_config(), "label_smoothing": self.label_smoothing}
+
+
+def _as_wide(weights, losses):
+    """Weights with as many axes as losses; those of whole examples get axes behind."""
+    weights = ops.cast(weights, "float32")
+    for _ in range(len(losses.shape) - len(weights.shape)):
+        weights = ops.expand_dims(weights, -1)
+    return weights

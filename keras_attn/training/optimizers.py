@@ -66,18 +66,18 @@ class ClippedAdam(keras.optimizers.Adam):
         }
 
     def apply(self, grads, trainable_variables=None):
-        """As in Keras, but a slow layer without gradients is no mistake.
+        """As in Keras, but a slow layer without gradients is no mistake."""
+        if trainable_variables is None or not self.built:
+            return super().apply(grads, trainable_variables)
+        pairs = list(zip(grads, trainable_variables))
+        pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
+        return super().apply(*map(list, zip(*pairs)))
 
-        Off TensorFlow, whose gradients are summed over replicas later, it clips them here.
-        """
-        if trainable_variables is not None and self.built:
-            pairs = list(zip(grads, trainable_variables))
-            pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
-            grads, trainable_variables = map(list, zip(*pairs))
-        if self.clip_norm is not None and keras.backend.backend() != "tensorflow":
-            scale = 1.0 if self.loss_scale_factor is None else self.loss_scale_factor
-            grads = clipped(grads, self.clip_norm * scale)
-        return super().apply(grads, trainable_variables)
+    def _clip_gradients(self, grads):
+        """The clip off TensorFlow, whose gradients are summed over replicas later."""
+        if self.clip_norm is None or keras.backend.backend() == "tensorflow":
+            return super()._clip_gradients(grads)
+        return clipped(grads, self.clip_norm)
 
     def update_step(self, gradient, variable, learning_rate):
         """Adam's update, scaled for the slow layer."""

@@ -11,7 +11,7 @@ from keras_attn.ops.counter_random import counter_uniform, derived_seed
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.ops.replicas import first_row
 from keras_attn.ops.scan import scan
-from keras_attn.training.training_stage import TrainingStage, without_gradient
+from keras_attn.training.training_stage import TrainingStage, as_it_answers
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -28,7 +28,7 @@ class ScheduledSampling(TrainingStage):
 
     Args:
         model: see `TrainingStage`.
-        share: function of the updates done, i, to ε_i, such as `InverseSigmoidShare(1000)`.
+        share: function of the batches trained on, i, to ε_i, such as `InverseSigmoidShare(1000)`.
         strategy: how the model chooses: `Sampling(...)`, whose own seed and n do not count, or
             `Greedy()`; None is `Sampling()`.
         seed: int.
@@ -45,7 +45,7 @@ class ScheduledSampling(TrainingStage):
         >>> stage = ScheduledSampling(model, LinearShare(slope=1e-4, floor=0.2))
         >>> stage.compile("adam", TokenCrossEntropy())
 
-    After `stage.fit`, `model` has learned.
+    `stage.fit` trains `model` itself.
 
     Source: Bengio et al. 2015, arXiv:1506.03099.
     """
@@ -66,7 +66,7 @@ class ScheduledSampling(TrainingStage):
 
     def trained(self, batch, step):
         """See `TrainingStage`: what the model answers to mixed inputs."""
-        mixed = without_gradient(self.model, lambda: self.mixed(batch, step))
+        mixed = as_it_answers(self.model, lambda: self.mixed(batch, step))
         return self.model({**batch, TOKENS: mixed}, training=True)
 
     def mixed(self, batch, step):

@@ -13,7 +13,7 @@ from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.ops.counter_random import derived_seed
 from keras_attn.ops.replicas import first_row, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
-from keras_attn.training.training_stage import TrainingStage, without_gradient
+from keras_attn.training.training_stage import TrainingStage, as_it_answers
 
 LOSS, REWARD, PICTURES = "self_critical_loss", "reward", "pictures"
 """Output keys of a training step: this replica's share of the loss, the mean reward of its
@@ -33,8 +33,9 @@ class SelfCritical(TrainingStage):
     probabilities are those of the model as it answers, without dropout. A sample is a function of
     the seed, the updates done and the picture's place in the global batch.
 
-    The logs of a step have "loss" and "reward", the mean over samples; validation is as it was
-    compiled. On TensorFlow steps never run under XLA, since rewards are computed in Python.
+    The logs of a step have "loss" and "reward", the mean over samples; validation uses the compiled
+    loss and metrics. On TensorFlow, steps are never compiled with XLA, because rewards are computed
+    in Python.
 
     Args:
         model: `Captioner`.
@@ -89,7 +90,8 @@ class SelfCritical(TrainingStage):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of samples in training; as it was compiled in validation."""
         if LOSS in y_pred:
-            return y_pred[LOSS]
+            added = [self._aggregate_additional_loss(one) for one in self.losses]
+            return y_pred[LOSS] + sum(added) if added else y_pred[LOSS]
         return super().compute_loss(x, y, y_pred, sample_weight, training)
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
@@ -119,7 +121,7 @@ class SelfCritical(TrainingStage):
         Returns:
             tokens: int32 (B, K, T), as long as the longest sample; on JAX max_length.
             rewards: float32 (B, K).
-            real: float32 (B,), 0 for rows that only fill the batch.
+            real: float32 (B,), 0 for padding rows.
         """
         gold = ops.cast(batch[TOKENS], "int32")
         rows = ops.shape(gold)[0]
@@ -130,7 +132,7 @@ class SelfCritical(TrainingStage):
         def sampled():
             return self.model.generate(batch, strategy, self.max_length, with_weights=False)
 
-        found = without_gradient(self.model, sampled)
+        found = as_it_answers(self.model, sampled)
         rewards = self._rewarded(found.tokens, gold)
         tokens = found.tokens
         if keras.backend.backend() != "jax":

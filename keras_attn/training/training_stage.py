@@ -1,27 +1,31 @@
 """A stage of training: a model that trains another one on what that one makes itself."""
 
+import contextlib
+
 import keras
 from keras import ops
+from keras.src.backend.common import global_state  # The call context has no public name.
 
 from keras_attn.models.base_model import BaseModel
 from keras_attn.models.encoder_decoder import EncoderDecoder
 
 
 class TrainingStage(EncoderDecoder):
-    """Abstract: a Keras model around the one that learns.
+    """Abstract: a Keras model that wraps the one being trained.
 
-    `compile`, `fit`, checkpoints and `.keras` files take the stage, whose variables are those of
-    the model and the number of training steps. Evaluation, answers and exports are the model's,
-    which is `stage.model` and can be saved alone.
+    Compile, fit, checkpoint and save the stage: its variables are the model's and a counter of the
+    batches that it was trained on. Evaluation, generation and export use `stage.model`, which can
+    also be saved on its own.
 
     Args:
         model: `EncoderDecoder` whose `start` takes a batch, such as `Captioner` or `Transformer`.
 
     Raises:
-        ValueError: another model, or a stage.
+        ValueError: a model without an encoder and a decoder, or another stage.
     """
 
     def __init__(self, model, **kwargs):
+        kwargs.setdefault("dtype", getattr(model, "dtype_policy", None))
         super().__init__(**kwargs)
         if not isinstance(model, EncoderDecoder) or isinstance(model, TrainingStage):
             raise ValueError(
@@ -92,14 +96,31 @@ def trained_model(model: BaseModel) -> BaseModel:
     return model.model if isinstance(model, TrainingStage) else model
 
 
-def without_gradient(model, function):
-    """What a function returns whose steps no gradient flows through.
+def as_it_answers(model, function):
+    """What a function returns while the model answers: no layer trains, and no gradient flows.
 
-    JAX differentiates all of a step, loops of unknown length included, unless it is told not to;
-    TensorFlow's integers, which such a function returns, end a gradient.
+    Layers that are called without `training` take it from the call around them, which is the
+    stage's. JAX differentiates all of a step, loops of unknown length included, unless it is told
+    not to; on TensorFlow nothing is needed, for such a function returns integers.
     """
-    if keras.backend.backend() != "jax":
-        return function()
-    frozen = [(one, ops.stop_gradient(one.value)) for one in model.variables]
-    with keras.StatelessScope(state_mapping=frozen):
-        return function()
+    with _not_training():
+        if keras.backend.backend() != "jax":
+            return function()
+        frozen = [(one, ops.stop_gradient(one.value)) for one in model.variables]
+        with keras.StatelessScope(state_mapping=frozen):
+            return function()
+
+
+@contextlib.contextmanager
+def _not_training():
+    """Keras' call context with training=False, where there is one."""
+    context = global_state.get_global_attribute("current_call_ctx")
+    if context is None:
+        yield
+        return
+    before = context.get_value("training")
+    context.set_value("training", False)
+    try:
+        yield
+    finally:
+        context.set_value("training", before)

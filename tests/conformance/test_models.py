@@ -1,5 +1,6 @@
 """Every model is fitted, saved and loaded on both backends, which learn the same."""
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -67,6 +68,36 @@ def test_generate_is_decode(name):
         np.testing.assert_array_equal(one, other)
     with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding.*'greedy'"):
         model.generate(inputs, "greedy")
+
+
+@keras.saving.register_keras_serializable(package="tests")
+class Holder(keras.Model):
+    """A model that holds another."""
+
+    def __init__(self, held):
+        super().__init__()
+        self.held = held
+
+    def call(self, inputs):
+        return self.held(inputs)
+
+
+@pytest.mark.parametrize("name", sorted(models.MODELS))
+def test_summary_of_a_model_that_holds_it(name, capsys):
+    model = models.MODELS[name]()
+    inputs, _ = models.batch(model) if "classifier" not in name else (np.zeros((2, 6, 10, 3)), 0)
+    holder = Holder(model)
+    holder(inputs)
+    holder.summary(expand_nested=True)
+    assert "Total params" in capsys.readouterr().out
+
+
+def test_tags_keep_their_mask_in_mixed_precision():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    model = models.MODELS["parser"]()
+    inputs, _ = models.batch(model)
+    mask = model(inputs)["tag_logits"]._keras_mask
+    np.testing.assert_array_equal(mask, inputs["source"].any(-1))
 
 
 def test_wrong_batches_are_told_what_to_give():

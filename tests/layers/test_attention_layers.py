@@ -263,7 +263,7 @@ def test_wrong_calls_are_told_what_to_write(name, make):
         (lambda: Transformer(13), "Expected a TransformerConfig or its fields. Received: 13"),
         (
             lambda: Transformer(TransformerConfig(13), num_layers=2),
-            "Received: both, and of the fields num_layers",
+            r"Received: both \(fields: num_layers\)",
         ),
         (lambda: ScaledEmbedding(vocabulary_size=13, units=3), "Expected input_dim"),
     ],

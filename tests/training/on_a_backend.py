@@ -43,6 +43,20 @@ def check_clip():
     assert abs(found[0][0][0]) > 0.01
 
 
+def check_accumulated_clip():
+    """What is clipped is the mean of the gradients of several batches."""
+    variable = keras.Variable(np.zeros(2, "float32"))
+    optimizer = ClippedAdam(1.0, 1.0, epsilon=1.0, gradient_accumulation_steps=2)
+    optimizer.build([variable])
+    for gradient in ([4.0, 0.0], [-3.0, 0.0]):
+        optimizer.apply([ops.convert_to_tensor(gradient)], [variable])
+    expected = keras.Variable(np.zeros(2, "float32"))
+    plain = ClippedAdam(1.0, epsilon=1.0)
+    plain.build([expected])
+    plain.apply([ops.convert_to_tensor([0.5, 0.0])], [expected])
+    np.testing.assert_allclose(variable, expected, atol=1e-6)
+
+
 def check_hard_attention():
     """Sampled attention trains, and its baseline moves."""
     reader = HardAttentionReader(5, expectation_share=0.0, seed=3)
@@ -104,6 +118,7 @@ def check_callbacks(folder):
 
 def main(folder):
     check_clip()
+    check_accumulated_clip()
     check_hard_attention()
     check_rewards(Path(folder))
     check_callbacks(Path(folder))

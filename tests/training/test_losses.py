@@ -36,6 +36,13 @@ def test_padding_counts_nothing():
     assert float(loss(TARGETS, LOGITS, 0 * WEIGHTS)) == 0
 
 
+def test_weights_of_examples_count_for_all_their_tokens():
+    loss, logits, targets = TokenCrossEntropy(), LOGITS[:, 0, :2], TARGETS[:, 0, :2]
+    expected = loss(targets, logits, np.float32([[1, 1], [0, 0]]))
+    for weights in ([1.0, 0.0], [[1.0], [0.0]]):
+        np.testing.assert_allclose(loss(targets, logits, np.float32(weights)), expected, rtol=1e-6)
+
+
 def test_a_mask_on_the_logits_counts_as_weights_do():
     loss, mask = TokenCrossEntropy(0.1), WEIGHTS > 0
     logits = tf.constant(LOGITS)

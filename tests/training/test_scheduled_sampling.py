@@ -153,6 +153,40 @@ def test_compiled_by_xla_it_is_the_same():
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
 
 
+class Spy(keras.layers.Layer):
+    """Notes whether it was called in training."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def call(self, inputs, training=None):
+        self.seen.append(bool(training))
+        return inputs
+
+
+def test_no_layer_trains_while_the_model_chooses():
+    model, (batch, *_) = translation()
+    spy, step = Spy(), model.decoder.step
+
+    def spied(tokens, memory, state):
+        spy(np.zeros((1, 1), "float32"))
+        return step(tokens, memory, state)
+
+    model.decoder.step = spied
+    ScheduledSampling(model, HALF)(batch, training=True)
+    assert spy.seen and not any(spy.seen)
+
+
+def test_a_stage_has_the_precision_of_its_model():
+    keras.config.set_dtype_policy("mixed_float16")
+    model = tiny_transformer.transformer()
+    keras.config.set_dtype_policy("float32")
+    stage = ScheduledSampling(model, HALF)
+    stage.compile("adam", TokenCrossEntropy())
+    assert type(stage.optimizer).__name__ == "LossScaleOptimizer"
+
+
 def test_shares():
     for step in (0, 1, 7, 90, 10**6):
         expected = max(0.2, 0.9 - 0.01 * step)
