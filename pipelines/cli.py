@@ -12,7 +12,6 @@ from typing import Any
 # matrix products are slower then as well.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from keras_attn.former_names import CONSTRUCTOR
 from pipelines import commands
 from pipelines.recipes import load_recipe, recipe_names
 
@@ -62,6 +61,8 @@ def _said(error):
 
 def _renamed(arguments) -> str:
     """What flags among the arguments are called now, if they have been renamed."""
+    from keras_attn.former_names import CONSTRUCTOR  # It imports Keras, which takes seconds.
+
     names = {one.split("=")[0].removeprefix("--").replace("-", "_") for one in arguments}
     found = {name: CONSTRUCTOR[name] for name in sorted(names & set(CONSTRUCTOR))}
     now = ("--" + " or --".join(new).replace("_", "-") for new in found.values())

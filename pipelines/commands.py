@@ -4,7 +4,6 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from keras_attn.whole_file import whole_file
 from pipelines.recipes import recipe_name, recipe_names, recipe_summary
 
 
@@ -43,6 +42,7 @@ def train(arguments) -> None:
 
 def evaluate(arguments) -> None:
     """Prints and writes how good a run or a SavedModel is."""
+    from keras_attn.whole_file import whole_file
     from pipelines.evaluate import evaluate, evaluate_saved
     from pipelines.run import DESCRIPTION_FILE, Run
 

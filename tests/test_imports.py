@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from keras_attn.models import Transformer
 from keras_attn.training import ClippedAdam, InverseSquareRoot, TokenAccuracy, TokenCrossEntropy
 from tests.models import tiny_transformer
@@ -40,3 +42,18 @@ def test_lazy_packages_have_their_names():
             assert callable(getattr(package, name)), name
     assert keras_attn.models.Transformer is Transformer
     assert {"layers", "text"} <= set(dir(keras_attn))
+
+
+@pytest.mark.parametrize("asked", [["--help"], ["recipes"]])
+def test_the_command_line_answers_at_once(asked):
+    program = f"""
+import sys
+from pipelines.cli import main
+try:
+    main({asked!r})
+except SystemExit:
+    pass
+sys.exit(str([name for name in ("keras", "tensorflow") if name in sys.modules]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.strip() == "[]"

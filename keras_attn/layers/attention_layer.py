@@ -71,18 +71,12 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
                 f"{len(first)}"
             )
         self._check_tensors(arguments)
-        if self._is_self_attention(arguments):  # The same as without the value.
+        if "key" in names and _is_self_attention(arguments):  # The same as without the value.
             arguments |= {"value": None, "key": None}
             return super().__call__(
                 first, **{k: one for k, one in arguments.items() if k != "query"}
             )
         return super().__call__(*args, **kwargs)
-
-    def _is_self_attention(self, arguments):
-        """Whether the query stands in the place of the value too, where it may be left out."""
-        query, value, key = (arguments.get(name) for name in ("query", "value", "key"))
-        optional = "key" in inspect.signature(self.call).parameters
-        return optional and query is not None and value is query and (key is None or key is query)
 
     def _check_tensors(self, arguments):
         """Raises ValueError for tensors of other shapes, before weights are made for them."""
@@ -103,6 +97,12 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
     def compute_output_spec(self, *args, **kwargs):
         """Shapes and dtypes of what the call returns; weights are there only where asked for."""
         return traced_spec(self, *args, **kwargs)
+
+
+def _is_self_attention(arguments):
+    """Whether the query stands in the place of the value too."""
+    query, value, key = (arguments.get(name) for name in ("query", "value", "key"))
+    return query is not None and value is query and (key is None or key is query)
 
 
 def _check_batches(shapes, sequences):

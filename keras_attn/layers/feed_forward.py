@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_probability
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
@@ -62,8 +63,7 @@ class FeedForward(FormerNames, keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_width("intermediate_dim", intermediate_dim)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
+        check_probability("dropout", dropout)
         self.supports_masking = True
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
         self.activation = activation

@@ -2,6 +2,8 @@
 
 import keras
 
+from keras_attn.ops.check_choice import check_probability
+
 
 class Residual(keras.layers.Layer):
     """Around a sublayer f, in two halves: LN(x + dropout(f(x))), or x + dropout(f(LN(x))).
@@ -23,8 +25,7 @@ class Residual(keras.layers.Layer):
     def __init__(self, normalize_first=False, dropout=0.0, epsilon=1e-6, **kwargs):
         super().__init__(**kwargs)
         check_normalize_first(normalize_first)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={dropout}")
+        check_probability("dropout", dropout)
         if not epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={epsilon}")
         self.normalize_first = normalize_first

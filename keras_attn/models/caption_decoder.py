@@ -11,6 +11,7 @@ from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
+from keras_attn.ops.check_choice import check_probability
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 
@@ -39,8 +40,7 @@ class CaptionDecoderConfig(FormerNames):
             check_width(name, getattr(self, name))
         if self.feature_dim is not None:
             check_width("feature_dim", self.feature_dim)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
+        check_probability("dropout", self.dropout)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice
+from keras_attn.ops.check_choice import check_choice, check_probability
 
 TOKEN, MEAN = "token", "mean"
 
@@ -84,8 +84,7 @@ class VisionTransformerConfig(FormerNames):
     def _check_choices(self):
         check_choice("pooling", self.pooling, (TOKEN, MEAN))
         check_choice("activation", self.activation, ACTIVATIONS)
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"Expected 0 <= dropout < 1. Received: dropout={self.dropout}")
+        check_probability("dropout", self.dropout)
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
         for name, low in (("pixel_mean", float("-inf")), ("pixel_deviation", 0)):
