@@ -22,7 +22,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text pipelines
+	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text keras_attn_pipelines
 
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -c "import sys; assert (3, 10) <= sys.version_info < (3, 14), 'Python 3.10 to 3.13 wanted, set PYTHON=...'"

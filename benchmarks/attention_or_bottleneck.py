@@ -8,10 +8,10 @@ import argparse
 import time
 from pathlib import Path
 
-from pipelines.evaluate import evaluate
-from pipelines.recipes.scenes import Scenes
-from pipelines.scenes import write_scenes
-from pipelines.train import train
+from keras_attn_pipelines.runs.evaluate import evaluate
+from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.runs.train import train
 
 
 def compare(out) -> str:

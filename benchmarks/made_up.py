@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-from pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.recipes.flickr8k import Flickr8k
 
 WORDS = 4000
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))

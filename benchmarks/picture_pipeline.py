@@ -26,7 +26,7 @@ from PIL import Image
 
 from benchmarks.made_up import write_caption_folder
 from benchmarks.timing import cores, in_turns, ratio, table
-from pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.recipes.flickr8k import Flickr8k
 
 HEAD = ("pictures", "what", "pictures/s", "of libjpeg-turbo")
 OURS, RESIZED, TENSORFLOW = "keras-attn, file to batch", "{} + resizing", "tf.io.decode_jpeg"

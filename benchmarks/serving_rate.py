@@ -28,7 +28,7 @@ from keras_attn.decoding import Beam, Greedy, decode
 from keras_attn.serving.export import export_service
 from keras_attn.serving.service import CaptionService
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.run import Run
+from keras_attn_pipelines.runs.run import Run
 
 PARTS = ("decoding", "encoder", "search")
 HEAD = ("strategy", "batch", "captions/s", "ms a batch", "steps", *PARTS)

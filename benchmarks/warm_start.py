@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.evaluate import evaluate
-from pipelines.recipes.flickr8k import Flickr8k
-from pipelines.recipes.own_pictures import OwnPictures
-from pipelines.run import Run
-from pipelines.train import train
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.runs.evaluate import evaluate
+from keras_attn_pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.recipes.own_pictures import OwnPictures
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.runs.warm_start import WarmStart
 
 SHOWN = ("bleu_1", "bleu_4", "cider_d")
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from pipelines.cli import main
+from keras_attn_pipelines.cli import main
 
 sys.exit(main())

@@ -3,17 +3,14 @@
 import argparse
 import os
 import sys
-import types
-import typing
-from dataclasses import fields
-from typing import Any
 
 # Read by TensorFlow when it is imported, and off by default on processors without AVX-512, whose
 # matrix products are slower then as well.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from pipelines import commands
-from pipelines.recipes import load_recipe, recipe_names
+from keras_attn_pipelines import commands
+from keras_attn_pipelines.experiment.flags import add_flags
+from keras_attn_pipelines.recipes import load_recipe, recipe_names
 
 
 def main(arguments=None) -> int:
@@ -26,7 +23,7 @@ def main(arguments=None) -> int:
             recipe = load_recipe(known.recipe)
             add_flags(known.parser, recipe)
             known, rest = parser.parse_known_args(arguments)
-            known.recipe_class = recipe
+            known.experiment = recipe
         if known.command == "predict":  # Its inputs may stand on both sides of a flag.
             inputs = [one for one in rest if one == "-" or not one.startswith("-")]
             known.inputs, rest = known.inputs + inputs, [one for one in rest if one not in inputs]
@@ -42,7 +39,7 @@ def main(arguments=None) -> int:
     except Exception as error:
         if type(error).__name__ != "ResourceExhaustedError":  # Of TensorFlow, not imported here.
             raise
-        smaller = "smaller batches (batch_size, batch_tokens), a smaller model or beam may help"
+        smaller = "smaller batches (--batch-size, --batch-tokens), a smaller model or beam may help"
         print(f"keras-attn: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -67,31 +64,6 @@ def _renamed(arguments) -> str:
     found = {name: CONSTRUCTOR[name] for name in sorted(names & set(CONSTRUCTOR))}
     now = ("--" + " or --".join(new).replace("_", "-") for new in found.values())
     return "".join(f"; --{old.replace('_', '-')} is {new} now" for old, new in zip(found, now))
-
-
-def add_flags(parser: argparse.ArgumentParser, recipe: type) -> None:
-    """Makes a flag of every field of a recipe dataclass."""
-    group = parser.add_argument_group(f"choices of {recipe.__name__}")
-    for one in fields(recipe):
-        help_text = f"{one.metadata.get('help', '')} (default: {_shown(one.default)})"
-        options: dict[str, Any] = {
-            "dest": f"choice_{one.name}",
-            "default": argparse.SUPPRESS,  # Only what was given is there.
-            "help": help_text,
-        }
-        if one.type is bool:
-            options["action"] = argparse.BooleanOptionalAction
-        elif isinstance(one.type, types.GenericAlias):
-            options |= {"nargs": "+", "type": typing.get_args(one.type)[0]}
-            options["metavar"] = "N" if options["type"] is int else options["type"].__name__.upper()
-        else:  # Of `float | None`, float.
-            kind: Any = typing.get_args(one.type)[0] if typing.get_args(one.type) else one.type
-            options |= {"type": kind, "metavar": kind.__name__.upper()}
-        group.add_argument(f"--{one.name.replace('_', '-')}", **options)
-
-
-def _shown(default):
-    return " ".join(map(str, default)) if isinstance(default, tuple) else default
 
 
 def _parser():
@@ -129,6 +101,7 @@ def _parser():
     one.add_argument("--split", default="dev", help="train, dev, test or another of the data")
     one.add_argument("--beam-width", type=int, help="of a run (default: the recipe's)")
     one.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
+    one.add_argument("--recipe", help="of a SavedModel with parts of its own: their .py file")
     one.add_argument("--json", help="also write everything, answers included, to this file")
 
     one = command("average", commands.average, "a run with the mean of the weights of others")

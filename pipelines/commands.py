@@ -1,10 +1,10 @@
 """What the commands of the command line do with what was given."""
 
 import sys
-from dataclasses import fields
 from pathlib import Path
 
-from pipelines.recipes import recipe_name, recipe_names, recipe_summary
+from keras_attn_pipelines.experiment.flags import given_values
+from keras_attn_pipelines.recipes import load_recipe, recipe_name, recipe_names, recipe_summary
 
 
 def recipes(arguments) -> None:
@@ -15,20 +15,16 @@ def recipes(arguments) -> None:
 
 def train(arguments) -> None:
     """Trains a recipe."""
-    from pipelines.train import train
-    from pipelines.warm_start import WarmStart
+    experiment, values = arguments.experiment, given_values(arguments)
+    if arguments.source is None:  # Values out of range are refused before TensorFlow is imported.
+        experiment, values = experiment.replaced(values), {}
 
-    recipe = arguments.recipe_class
-    given = vars(arguments)
-    choices = {
-        one.name: given[f"choice_{one.name}"]
-        for one in fields(recipe)
-        if f"choice_{one.name}" in given
-    }
-    choices = {key: tuple(v) if isinstance(v, list) else v for key, v in choices.items()}
-    source = WarmStart.read(arguments.source) if arguments.source else None
+    from keras_attn_pipelines.runs.train import train
+    from keras_attn_pipelines.runs.warm_start import WarmStart
+
+    source = WarmStart.read(arguments.source, experiment) if arguments.source else None
     run = train(
-        source.recipe(recipe, choices) if source else recipe(**choices),
+        source.adapted(experiment, values) if source else experiment,
         data=arguments.data,
         out=arguments.out,
         name=recipe_name(arguments.recipe),
@@ -43,8 +39,8 @@ def train(arguments) -> None:
 def evaluate(arguments) -> None:
     """Prints and writes how good a run or a SavedModel is."""
     from keras_attn.whole_file import whole_file
-    from pipelines.evaluate import evaluate, evaluate_saved
-    from pipelines.run import DESCRIPTION_FILE, Run
+    from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
+    from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 
     if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
@@ -62,7 +58,8 @@ def evaluate(arguments) -> None:
             f"Received: {', '.join(f'{key}={value}' for key, value in given.items())}"
         )
     else:
-        found = evaluate_saved(path, arguments.data, arguments.split)
+        recipe = load_recipe(arguments.recipe) if arguments.recipe else None
+        found = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe)
     print(found.table())
     for error in found.errors:
         print(f"skipped: {error}", file=sys.stderr)
@@ -73,8 +70,8 @@ def evaluate(arguments) -> None:
 
 def average(arguments) -> None:
     """Writes a run with the mean of the weights of others."""
-    from pipelines.average import average
-    from pipelines.run import Run
+    from keras_attn_pipelines.runs.average import average
+    from keras_attn_pipelines.runs.run import Run
 
     run = average([Run(one) for one in arguments.runs], arguments.out)
     print(f"averaged: {run.folder}")
@@ -84,9 +81,9 @@ def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
     from keras_attn.serving.export import check_model_folder
     from keras_attn.serving.precision import check_storage
-    from pipelines.evaluate import evaluate
-    from pipelines.export import export, limits_in
-    from pipelines.run import Run
+    from keras_attn_pipelines.runs.evaluate import evaluate
+    from keras_attn_pipelines.runs.export import export, limits_in
+    from keras_attn_pipelines.runs.run import Run
 
     run, width, precision = Run(arguments.run), arguments.beam_width, arguments.precision
     measured, storage = [], arguments.storage
@@ -103,7 +100,7 @@ def export(arguments) -> None:
 
 def predict(arguments) -> None:
     """Prints the answers of a SavedModel."""
-    from pipelines.answers import print_answers
+    from keras_attn_pipelines.saved.answers import print_answers
 
     print_answers(arguments)
 
@@ -111,7 +108,7 @@ def predict(arguments) -> None:
 def score(arguments) -> None:
     """Prints how probable a text is."""
     from keras_attn.contracts import ERROR, SCORE
-    from pipelines.predict import saved_model
+    from keras_attn_pipelines.saved.predict import saved_model
 
     saved = saved_model(arguments.folder)
     given = {key: getattr(arguments, key) for key in ("image", "caption", "source", "target")}
@@ -128,7 +125,7 @@ def score(arguments) -> None:
 
 def explain(arguments) -> None:
     """Writes a picture of where each word of an answer looked; prints the answer."""
-    from pipelines.predict import saved_model
+    from keras_attn_pipelines.saved.predict import saved_model
 
     wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
     text = saved_model(arguments.folder).explained(arguments.asked, arguments.out, **wanted)

@@ -48,7 +48,7 @@ def test_lazy_packages_have_their_names():
 def test_the_command_line_answers_at_once(asked):
     program = f"""
 import sys
-from pipelines.cli import main
+from keras_attn_pipelines.cli import main
 try:
     main({asked!r})
 except SystemExit:

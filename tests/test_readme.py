@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.scenes import write_scenes
+from keras_attn_pipelines.demo.scenes import write_scenes
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 

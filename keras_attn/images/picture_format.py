@@ -48,12 +48,7 @@ class PictureFormat:
         Raises:
             InvalidArgumentError: it cannot be decoded; nothing is decoded whose header shows it.
         """
-        picture = tf.cond(
-            is_plain(data),
-            lambda: read_plain(data),
-            lambda: tf.py_function(_drawn, [data], tf.uint8),
-        )
-        return self.resize(picture)
+        return self.resize(_read(data))
 
     def resize(self, picture):
         """uint8 (any, any, 3) to uint8 (height, width, 3)."""
@@ -122,6 +117,24 @@ class PictureFormat:
             return tf.cond(found.has_value(), found.get_value, none)
 
         return tf.cond(tf.size(index) > 0, some, none)
+
+
+def read_picture(data: bytes):
+    """An encoded picture as people look at it: uint8 (height, width, 3), RGB, of its own size.
+
+    Raises:
+        InvalidArgumentError: it cannot be decoded.
+    """
+    return _read(tf.constant(data, tf.string)).numpy()
+
+
+def _read(data):
+    """An encoded picture, a string scalar, to uint8 (any, any, 3)."""
+    return tf.cond(
+        is_plain(data),
+        lambda: read_plain(data),
+        lambda: tf.py_function(_drawn, [data], tf.uint8),
+    )
 
 
 def _drawn(data):

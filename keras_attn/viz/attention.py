@@ -76,13 +76,13 @@ def fold_pieces(pieces, weights):
     return [words[place] for place in kept], folded
 
 
-def explanation_figure(picture: bytes, explanation: Explanation, columns: int = 4) -> Figure:
+def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> Figure:
     """The picture, then once for each word with that word's attention over it.
 
     Attention is upsampled smoothly; within each map, bright is most looked at.
 
     Args:
-        picture: encoded image bytes.
+        picture: uint8 (height, width, 3), such as `read_picture` returns.
         explanation: `Explanation`.
         columns: int. Pictures in a row.
 

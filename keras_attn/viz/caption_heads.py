@@ -39,7 +39,7 @@ class CaptionHeads:
         """The picture once for each word and head, a row a word, layers side by side.
 
         Args:
-            picture: encoded image bytes, or uint8 (height, width, 3).
+            picture: uint8 (height, width, 3).
 
         Returns:
             matplotlib Figure.

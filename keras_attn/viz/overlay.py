@@ -1,29 +1,11 @@
 """Pictures lit up where attention went."""
 
-import io
-
 import numpy as np
 
 try:
-    from PIL import Image, ImageOps
+    from PIL import Image
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError("Expected pillow. Install it: pip install 'keras-attn[pictures]'") from error
-
-
-def as_the_model_sees_it(picture):
-    """RGB, turned upright as EXIF says, transparency over white.
-
-    Args:
-        picture: encoded image bytes, or uint8 (height, width, 3).
-
-    Returns:
-        PIL Image.
-    """
-    if isinstance(picture, np.ndarray):
-        return Image.fromarray(picture)
-    image = ImageOps.exif_transpose(Image.open(io.BytesIO(picture))).convert("RGBA")
-    sheet = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(sheet, image).convert("RGB")
 
 
 def overlay(image, weights):

@@ -1,13 +1,12 @@
 """Figures of many small pictures."""
 
-from keras_attn.viz.overlay import as_the_model_sees_it
-
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from PIL import Image
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
+        "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
     ) from error
 
 
@@ -15,15 +14,15 @@ MOST_ASPECT = 4
 
 
 def small(picture, pixels: int):
-    """The picture as the model sees it, a PIL Image of at most `pixels` a side.
+    """The picture as a PIL Image of at most `pixels` a side.
 
     Very wide and very tall ones are squashed to an aspect ratio of MOST_ASPECT.
 
     Args:
-        picture: encoded image bytes, or uint8 (height, width, 3).
+        picture: uint8 (height, width, 3).
         pixels: int.
     """
-    image = as_the_model_sees_it(picture)
+    image = Image.fromarray(picture)
     image.thumbnail((pixels, pixels))
     least = -(-max(image.size) // MOST_ASPECT)
     return image.resize([max(side, least) for side in image.size])

@@ -83,7 +83,7 @@ class PictureHeads:
         """The picture once for each block and head, lit up by `maps`; bright is each one's largest.
 
         Args:
-            picture: encoded image bytes, or uint8 (height, width, 3).
+            picture: uint8 (height, width, 3).
 
         Returns:
             matplotlib Figure.
@@ -106,7 +106,7 @@ def rollout_figure(picture, shares):
     bright, for half of every block's step is the patch's own and makes all shares alike.
 
     Args:
-        picture: encoded image bytes, or uint8 (height, width, 3).
+        picture: uint8 (height, width, 3).
         shares: float array (grid height, grid width), see `PictureHeads.rollout`.
 
     Returns:

@@ -15,19 +15,17 @@ projected, 1.2 when bent, 2.2 in clutter; the CNN alone has 2.1, 2.3, 1.3, 1.7 a
 learns to read.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.classification import (
+    DigitFile,
+    DigitSpatialTransformer,
+    DistortedDigits,
+)
 
-from pipelines.digits import DigitsRecipe, option
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigitsSpatialTransformer(DigitsRecipe):
-    """The digits and the networks of the paper, trained for less long."""
-
-    epochs: int = option(12, "passes over the training digits")
-    learning_rate: float = option(3e-3, "peak learning rate")
-    clip_norm: float = option(5.0, "largest norm of the global gradient")
-    patience: int = option(12, "epochs without a better metric before training stops")
-
-
-RECIPE = DigitsSpatialTransformer
+RECIPE = Experiment(
+    source=DigitFile(),
+    task=DistortedDigits(),
+    model=DigitSpatialTransformer(),
+    optimizer=Adam(learning_rate=3e-3),
+    fit=Fit(epochs=12, batch_size=128, monitor="val_accuracy", patience=12),
+)

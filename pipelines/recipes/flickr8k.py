@@ -8,23 +8,13 @@ Expected on dev, beam 4: BLEU-4 20.3, CIDEr-D 0.471, METEOR 19.5; with `--contex
 and 19.5, `bottleneck` 19.9, 0.473 and 19.2, `hard` 16.3, 0.334 and 17.0.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.captioning import CaptionedPictures, Captioning, ShowAttendTell
 
-from pipelines.captioning import CaptioningRecipe
-from pipelines.recipe import option
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flickr8k(CaptioningRecipe):
-    """Soft attention over the 7×7 grid of a frozen EfficientNet-Lite0."""
-
-    vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
-    lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
-    hidden_dim: int = option(384, "width of the LSTM")
-    feature_dim: int = option(512, "width to which features are projected first; 0: as they are")
-    epochs: int = option(8, "passes over the training pictures")
-    dropout: float = option(0.4, "dropout probability")
-    encoder_rate: float = option(0.1, "learning rate of the encoder, as a share of the rest's")
-
-
-RECIPE = Flickr8k
+RECIPE = Experiment(
+    source=CaptionedPictures(),
+    task=Captioning(vocabulary_size=3000, lengths=(14, 17, 20, 24, 30, 40)),
+    model=ShowAttendTell(hidden_dim=384, feature_dim=512, dropout=0.4),
+    optimizer=Adam(slow_rate=0.1),
+    fit=Fit(epochs=8, batch_size=16, monitor="val_cider_d"),
+)

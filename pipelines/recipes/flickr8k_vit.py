@@ -8,50 +8,23 @@ Time: 31 minutes on two shared CPU cores with AVX-512. Expected on dev, beam 4: 
 checkpoint's; from scratch 6,000 pictures are few.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.captioning import (
+    CaptionedPictures,
+    Captioning,
+    CaptionTransformer,
+    EncoderTuning,
+    PatchTransformer,
+)
 
-from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_checkpoint import load_vision_transformer
-from keras_attn.models.vision_transformer_config import VisionTransformerConfig
-from pipelines.recipe import option
-from pipelines.transformer_captioning import TransformerCaptioningRecipe
-
-
-@dataclass(frozen=True, kw_only=True)
-class Flickr8kVit(TransformerCaptioningRecipe):
-    """A Vision Transformer, from scratch or pretrained, and a Transformer's decoder."""
-
-    settled = (*TransformerCaptioningRecipe.settled, "patch_size", "num_vision_layers")
-
-    pretrained: str = option("", "weights: file, folder or hub name of a ViT; none: from scratch")
-    patch_size: int = option(32, "height and width of a patch in pixels; from scratch")
-    num_vision_layers: int = option(6, "layers over the patches; from scratch")
-    num_encoder_layers: int = option(
-        0, "layers over the Vision Transformer's output; 0: read as it is"
-    )
-    vocabulary_size: int = option(3000, "most pieces that the tokenizer learns")
-    lengths: tuple[int, ...] = option((14, 17, 20, 24, 30, 40), "bucket lengths in pieces")
-    fine_tune: bool = option(True, "train the encoder too, without a feature cache")
-    epochs: int = option(8, "passes over the training pictures")
-    learning_rate: float = option(5e-4, "peak learning rate")
-    warmup_steps: int = option(400, "optimizer steps of warm-up")
-    average: int = option(3, "last epochs whose mean weights are tried at the end; 1: none")
-
-    def encoder(self):
-        """See `PictureRecipe`: of the Transformer's own width and heads, where it is new."""
-        if self.pretrained:
-            return load_vision_transformer(self.pretrained)
-        config = VisionTransformerConfig(
-            image_size=(self.image_size, self.image_size),
-            patch_size=self.patch_size,
-            num_layers=self.num_vision_layers,
-            hidden_dim=self.hidden_dim,
-            intermediate_dim=self.intermediate_dim,
-            num_heads=self.num_heads,
-            dropout=0.1,
-            pooling="mean",
-        )
-        return VisionTransformer(config)
-
-
-RECIPE = Flickr8kVit
+RECIPE = Experiment(
+    source=CaptionedPictures(),
+    task=Captioning(vocabulary_size=3000, lengths=(14, 17, 20, 24, 30, 40)),
+    model=CaptionTransformer(
+        encoder=PatchTransformer(),
+        tuning=EncoderTuning(fine_tune=True),
+        num_encoder_layers=0,
+    ),
+    optimizer=Adam(learning_rate=5e-4, warmup_steps=400, average=3),
+    fit=Fit(epochs=8, batch_size=16, monitor="val_cider_d"),
+)

@@ -10,22 +10,17 @@ hundred pictures want; `--transforms none` is the CNN alone. The SavedModel answ
 labels, scores and what the CNN saw.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions
+from keras_attn_pipelines.tasks.classification import (
+    Classification,
+    LabeledPictures,
+    SpatialTransformer,
+)
 
-from pipelines.transformed_pictures import TransformedPictures, option
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImagesSpatialTransformer(TransformedPictures):
-    """A small CNN from scratch behind an affine map."""
-
-    image_size: int = option(128, "height and width in pixels of what the transformers see")
-    bound: float | None = option(0.5, "how far a number of theta may be from the identity's")
-    transformer_rate: float = option(0.1, "learning rate of transformers, as a share of the rest's")
-    read_size: int = option(64, "height and width in pixels of what a transformer reads")
-    dropout: float = option(0.1, "dropout probability")
-    epochs: int = option(20, "passes over the training pictures")
-    patience: int = option(5, "epochs without a better metric before training stops")
-
-
-RECIPE = ImagesSpatialTransformer
+RECIPE = Experiment(
+    source=LabeledPictures(),
+    task=Classification(pictures=PictureOptions(image_size=128), label_smoothing=0.0),
+    model=SpatialTransformer(dropout=0.1),
+    optimizer=Adam(clip_norm=1.0, slow_rate=0.1),
+    fit=Fit(epochs=20, monitor="val_accuracy", patience=5),
+)

@@ -11,21 +11,14 @@ BLEU-4 21.9; before 0.146 and 6.0, from scratch 0.317 and 19.1
 (`python -m benchmarks.warm_start --data flickr8k --out bench`).
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
-from pipelines.recipe import option
-from pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.recipes import flickr8k
 
-
-@dataclass(frozen=True, kw_only=True)
-class OwnPictures(Flickr8k):
-    """Flickr8k's captioner at a third of its learning rate, for small data."""
-
-    goes_on = True
-
-    epochs: int = option(10, "passes over the training pictures")
-    learning_rate: float = option(3e-4, "peak learning rate")
-    warmup_steps: int = option(20, "optimizer steps of warm-up")
-
-
-RECIPE = OwnPictures
+RECIPE = replace(
+    flickr8k.RECIPE,
+    optimizer=Adam(learning_rate=3e-4, warmup_steps=20, slow_rate=0.1),
+    fit=replace(flickr8k.RECIPE.fit, epochs=10),
+    needs_start=True,
+)

@@ -7,22 +7,14 @@ Command:
 tokenizer are its own.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 
-from pipelines.recipe import option
-from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
+from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.recipes import flickr8k_transformer
 
-
-@dataclass(frozen=True, kw_only=True)
-class OwnPicturesTransformer(Flickr8kTransformer):
-    """Flickr8k's Transformer captioner at a small learning rate, for small data."""
-
-    goes_on = True
-
-    epochs: int = option(10, "passes over the training pictures")
-    learning_rate: float = option(1e-4, "peak learning rate")
-    warmup_steps: int = option(20, "optimizer steps of warm-up")
-    average: int = option(1, "last epochs whose mean weights are tried at the end; 1: none")
-
-
-RECIPE = OwnPicturesTransformer
+RECIPE = replace(
+    flickr8k_transformer.RECIPE,
+    optimizer=Adam(learning_rate=1e-4, warmup_steps=20, slow_rate=0.1),
+    fit=replace(flickr8k_transformer.RECIPE.fit, epochs=10),
+    needs_start=True,
+)

@@ -7,25 +7,13 @@ Expected: F1 74.7 on dev (EVALB with COLLINS.prm, beam 4; right-branching has 20
 minutes on two CPU cores.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.tasks.parsing import Parser, Parsing, Treebank
 
-from pipelines.parsing import ParsingRecipe, option
-
-
-@dataclass(frozen=True, kw_only=True)
-class ParserTransformer(ParsingRecipe):
-    """A small Transformer."""
-
-    num_layers: int = option(3, "layers of the encoder, and of the decoder")
-    hidden_dim: int = option(128, "width of the model")
-    intermediate_dim: int = option(512, "width of the feed-forward layers")
-    batch_tokens: int = option(1024, "tokens of one side in a batch, over all devices")
-    learning_rate: float = option(2.5e-3, "peak learning rate")
-    dropout: float = option(0.2, "dropout probability")
-    label_smoothing: float = option(0.0, "probability spread over the vocabulary")
-    epochs: int = option(8, "passes over the training trees")
-    warmup_steps: int = option(1600, "optimizer steps of warm-up")
-    average: int = option(3, "last epochs whose mean weights are tried at the end; 1: none")
-
-
-RECIPE = ParserTransformer
+RECIPE = Experiment(
+    source=Treebank(),
+    task=Parsing(label_smoothing=0.0),
+    model=Parser(sizes=TransformerSizes(hidden_dim=128, intermediate_dim=512, dropout=0.2)),
+    optimizer=Adam(learning_rate=2.5e-3, warmup_steps=1600, beta_2=0.98, epsilon=1e-9, average=3),
+    fit=Fit(epochs=8, batch_tokens=1024, monitor="val_f1"),
+)

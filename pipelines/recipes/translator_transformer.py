@@ -8,24 +8,13 @@ Expected: 38.7 BLEU on val and 38.4 on test_2016_flickr (sacreBLEU on raw text, 
 hour on two CPU cores.
 """
 
-from dataclasses import dataclass
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.tasks.seq2seq import Seq2Seq, TextPairs, Transformer
 
-from pipelines.text_to_text import TextToTextRecipe, option
-
-
-@dataclass(frozen=True, kw_only=True)
-class TranslatorTransformer(TextToTextRecipe):
-    """A small Transformer, one shared vocabulary and one table of embeddings."""
-
-    num_layers: int = option(4, "layers of the encoder, and of the decoder")
-    hidden_dim: int = option(128, "width of the model")
-    intermediate_dim: int = option(256, "width of the feed-forward layers")
-    batch_tokens: int = option(2048, "tokens of one side in a batch, over all devices")
-    learning_rate: float = option(2.5e-3, "peak learning rate")
-    epochs: int = option(30, "passes over the training pairs")
-    patience: int = option(8, "epochs without a better metric before training stops")
-    warmup_steps: int = option(1600, "optimizer steps of warm-up")
-    average: int = option(5, "last epochs whose mean weights are tried at the end; 1: none")
-
-
-RECIPE = TranslatorTransformer
+RECIPE = Experiment(
+    source=TextPairs(),
+    task=Seq2Seq(),
+    model=Transformer(sizes=TransformerSizes(num_layers=4, hidden_dim=128, intermediate_dim=256)),
+    optimizer=Adam(learning_rate=2.5e-3, warmup_steps=1600, beta_2=0.98, epsilon=1e-9, average=5),
+    fit=Fit(epochs=30, batch_tokens=2048, monitor="val_bleu", patience=8),
+)

@@ -9,7 +9,7 @@ from keras_attn.decoding import DEAD, Beam, Greedy, Sampling, WellFormedTree, de
 from keras_attn.text.linearization import WORD as WORD_SYMBOL
 from keras_attn.text.linearization import linearize, symbol_counts
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS, SymbolTable
-from pipelines.readers.tree_reader import read_trees
+from keras_attn_pipelines.data.readers.tree_reader import read_trees
 from tests.reference.decoding import TableStepper
 from tests.reference.well_formed import whole_trees
 

@@ -17,7 +17,7 @@ from keras_attn.evaluation.brackets import (
 )
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import leaves
-from pipelines.readers.tree_reader import read_trees
+from keras_attn_pipelines.data.readers.tree_reader import read_trees
 from tests.evaluation.damaged_trees import damaged
 from tests.golden.make_brackets import GOLDEN, OK, evalb_answer, pairs, pyevalb_answer
 

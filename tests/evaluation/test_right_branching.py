@@ -6,7 +6,7 @@ from keras_attn.evaluation.brackets import compare_brackets
 from keras_attn.evaluation.right_branching import RightBranching
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import Leaf, leaves
-from pipelines.readers.tree_reader import read_trees
+from keras_attn_pipelines.data.readers.tree_reader import read_trees
 
 TREES = [
     "(S (NP (DT the) (NN cell)) (VP (VB grows) (PP (IN in) (NP (DT a) (NN dish)))))",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines import predict
+from keras_attn_pipelines.saved import predict
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")

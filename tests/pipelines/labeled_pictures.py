@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipelines.scenes import COLORS, Scene, draw, sample_scene
+from keras_attn_pipelines.demo.scenes import COLORS, Scene, draw, sample_scene
 
 TINY = {
     "image_size": 24,

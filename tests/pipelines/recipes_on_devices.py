@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from pipelines.recipes.digits_stn import DigitsSpatialTransformer
-from pipelines.recipes.parser_transformer import ParserTransformer
-from pipelines.recipes.translator_transformer import TranslatorTransformer
-from pipelines.run import Run
-from pipelines.train import train
+from keras_attn_pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from keras_attn_pipelines.recipes.parser_transformer import ParserTransformer
+from keras_attn_pipelines.recipes.translator_transformer import TranslatorTransformer
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.train import train
 from tests.pipelines import toy_language, toy_treebank
 from tests.processes import run_module
 

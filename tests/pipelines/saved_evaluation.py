@@ -2,7 +2,7 @@
 
 import json
 
-from pipelines.cli import main
+from keras_attn_pipelines.cli import main
 
 
 def check_saved_evaluation(run, model, data, folder, capsys, split="dev"):

@@ -5,9 +5,9 @@ import json
 import pytest
 import tensorflow as tf
 
-from pipelines.captioning import CaptioningRecipe
-from pipelines.picture_check import FORMAT, check_pictures, naming_pictures
-from pipelines.records import read_captions
+from keras_attn_pipelines.captioning import CaptioningRecipe
+from keras_attn_pipelines.data.picture_check import FORMAT, check_pictures, naming_pictures
+from keras_attn_pipelines.data.picture_splits import read_captions
 from tests.images.encoded_pictures import KINDS
 from tests.pipelines.picture_folder import pictures
 
@@ -201,7 +201,7 @@ def test_verdicts_are_kept_until_the_file_changes(tmp_path, monkeypatch):
     assert check_pictures(paths, tmp_path, cache) == {}
     asked = []
     monkeypatch.setattr(
-        "pipelines.picture_check._decode_all",
+        "keras_attn_pipelines.data.picture_check._decode_all",
         lambda paths: asked.extend(paths) or dict.fromkeys(paths, "bad"),
     )
     assert check_pictures(paths, tmp_path, cache) == {} and not asked

@@ -12,10 +12,10 @@ from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKE
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.augmentation import Augmentation
-from pipelines.batches import CaptionBatches
-from pipelines.features import cached_features
-from pipelines.records import CaptionedPicture
+from keras_attn_pipelines.data.augmentation import Augmentation
+from keras_attn_pipelines.tasks.captioning.features import CaptionBatches
+from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
+from keras_attn_pipelines.data.picture_splits import CaptionedPicture
 
 CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog sees a small dog"]
 

@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import ANSWER_TOKENS, IMAGE, SCORE
 from keras_attn.serving.stored_shapes import same_numbers
-from pipelines.recipes.own_pictures_transformer import OwnPicturesTransformer
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.recipes.own_pictures_transformer import OwnPicturesTransformer
+from keras_attn_pipelines.runs.warm_start import WarmStart
 
 FOLDER = Path(__file__).resolve().parents[2] / "saved_models" / "flickr8k_captioner"
 PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "pipelines" / "recipes"

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
-from pipelines.augmentation import Augmentation
-from pipelines.class_batches import ClassBatches
-from pipelines.readers.label_reader import read_labels
+from keras_attn_pipelines.data.augmentation import Augmentation
+from keras_attn_pipelines.class_batches import ClassBatches
+from keras_attn_pipelines.data.readers.label_reader import read_labels
 from tests.pipelines.labeled_pictures import write_classes
 
 NAMES = ["blue", "green", "red"]

@@ -10,11 +10,11 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.export import read_metadata
-from pipelines.classification import ClassificationRecipe
-from pipelines.cli import main
-from pipelines.recipes.vit_classifier import VitClassifier
-from pipelines.run import Run
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.classification import ClassificationRecipe
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.recipes.vit_classifier import VitClassifier
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.models.vision_files import golden, write_folder
 from tests.pipelines.labeled_pictures import LABELS, TINY, flags, write_classes
 
@@ -154,7 +154,7 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("pipelines.class_callbacks.AttentionImages.on_epoch_end", press)
+        patch.setattr("keras_attn_pipelines.class_callbacks.AttentionImages.on_epoch_end", press)
         assert train(data, out, flip=True, crop=0.7) == 130
     assert train(data, out, flip=True, crop=0.7) == 0
     for one, other in zip(run.model().get_weights(), Run(out).model().get_weights()):

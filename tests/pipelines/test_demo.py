@@ -7,11 +7,16 @@ import pytest
 from PIL import Image
 
 from keras_attn.serving.export import unservable_ops
-from pipelines import demo as demo_module
-from pipelines.demo import demo
-from pipelines.photographs import CAPTIONER, PHOTOGRAPHS, caption_photographs, photographs
-from pipelines.recipes.scenes import Scenes
-from pipelines.saved_description import SavedDescription
+from keras_attn_pipelines.demo import demo as demo_module
+from keras_attn_pipelines.demo.demo import demo
+from keras_attn_pipelines.demo.photographs import (
+    CAPTIONER,
+    PHOTOGRAPHS,
+    caption_photographs,
+    photographs,
+)
+from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.runs.saved_description import SavedDescription
 
 
 def test_demo(tmp_path, capfd):
@@ -53,7 +58,9 @@ def test_the_captioner_in_the_box():
 
 def test_photographs_are_those_of_installed_packages(monkeypatch):
     assert [path.name for path in photographs()] == [path.split("/")[-1] for _, path in PHOTOGRAPHS]
-    monkeypatch.setattr("pipelines.photographs.PHOTOGRAPHS", (("no_such_package", "a.png"),))
+    monkeypatch.setattr(
+        "keras_attn_pipelines.demo.photographs.PHOTOGRAPHS", (("no_such_package", "a.png"),)
+    )
     assert photographs() == []
 
 

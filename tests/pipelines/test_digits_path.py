@@ -10,14 +10,14 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from pipelines import digit_data
-from pipelines.cli import main
-from pipelines.digit_data import read_digits
-from pipelines.digits import DISTORTIONS
-from pipelines.recipes.digits_stn import DigitsSpatialTransformer
-from pipelines.run import Run
-from pipelines.transformer_film import TransformerFilm
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.tasks.classification import digits
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.tasks.classification.digits import read_digits
+from keras_attn_pipelines.digits import DISTORTIONS
+from keras_attn_pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
+from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.pipelines.recipes_on_devices import check_one_and_two
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -279,8 +279,8 @@ def test_bad_choices(choices, message):
 def test_a_recipe_of_ones_own_is_evaluated_as_it_is(data, tmp_path):
     """Digits of another size, of which its kind's own recipe knows nothing."""
     (tmp_path / "own.py").write_text(
-        "from pipelines.digit_distortions import Turned\n"
-        "from pipelines.digits import DigitsRecipe\n"
+        "from keras_attn_pipelines.tasks.classification.digit_distortions import Turned\n"
+        "from keras_attn_pipelines.digits import DigitsRecipe\n"
         "class RECIPE(DigitsRecipe):\n"
         "    def distort(self):\n"
         "        return Turned(size=40, degrees=0.0)\n"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from pipelines.epoch_plan import FILLING, EpochPlan
+from keras_attn_pipelines.data.epoch_plan import FILLING, EpochPlan
 
 LENGTHS = np.array([7, 3, 7, 3, 3, 11, 7, 7, 3, 7, 7, 7, 7])
 

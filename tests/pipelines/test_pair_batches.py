@@ -5,9 +5,9 @@ import pytest
 
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.pair_batches import PairBatches
-from pipelines.pair_encoding import TextEncoding
-from pipelines.pairs import TextPair
+from keras_attn_pipelines.pair_batches import PairBatches
+from keras_attn_pipelines.pair_encoding import TextEncoding
+from keras_attn_pipelines.data.pairs import TextPair
 from tests.pipelines.toy_language import pairs
 
 SOURCES, TARGETS = (5, 11, 47), (3, 13, 61)
@@ -118,7 +118,7 @@ def test_what_is_too_long_is_left_out_and_named(make, tokenizers):
 
 def test_encoding_in_parts_changes_nothing(make, monkeypatch):
     whole = make().rows(pairs(29))
-    monkeypatch.setattr("pipelines.pair_encoding.ENCODED", 7)
+    monkeypatch.setattr("keras_attn_pipelines.pair_encoding.ENCODED", 7)
     parts = make().rows(pairs(29))
     for one, other in zip(whole[:2], parts[:2]):
         assert one.to_list() == other.to_list()

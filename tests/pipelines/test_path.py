@@ -13,12 +13,12 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines.cli import main
-from pipelines.export import export
-from pipelines.picture_recipe import MONITORS
-from pipelines.recipes import load_recipe, recipe_names
-from pipelines.run import Run
-from pipelines.scenes import write_scenes
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.picture_recipe import MONITORS
+from keras_attn_pipelines.recipes import load_recipe, recipe_names
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
@@ -174,7 +174,7 @@ def test_users_own_recipe_file(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         '"""Mine."""\nfrom dataclasses import dataclass\n'
-        "from pipelines.captioning import CaptioningRecipe, option\n"
+        "from keras_attn_pipelines.captioning import CaptioningRecipe, option\n"
         "@dataclass(frozen=True, kw_only=True)\nclass Mine(CaptioningRecipe):\n"
         '    zoom: float = option(1.5, "how close")\n'
         "RECIPE = Mine\n"
@@ -252,7 +252,7 @@ def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tm
     path.write_text(
         "import keras\nfrom dataclasses import dataclass\n"
         "from keras_attn.models import SmallConvEncoder\n"
-        "from pipelines.recipes.scenes import Scenes\n"
+        "from keras_attn_pipelines.recipes.scenes import Scenes\n"
         "@keras.saving.register_keras_serializable('mine')\n"
         "class MyEncoder(SmallConvEncoder):\n    pass\n"
         "@dataclass(frozen=True, kw_only=True)\nclass Mine(Scenes):\n"
@@ -264,7 +264,7 @@ def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tm
     assert Run(out).description["precision"] == "mixed_bfloat16"
     path.unlink()
     code = (
-        f"from pipelines.run import Run; encoder = Run({str(out)!r}).model().encoder\n"
+        f"from keras_attn_pipelines.runs.run import Run; encoder = Run({str(out)!r}).model().encoder\n"
         "print(type(encoder).__name__, encoder.compute_dtype)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -279,7 +279,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("pipelines.caption_callbacks.AttentionImages.on_epoch_end", press)
+        patch.setattr("keras_attn_pipelines.tasks.captioning.callbacks.AttentionImages.on_epoch_end", press)
         assert main(command) == 130
     assert "goes on from the last checkpoint" in capsys.readouterr().err
     assert main(command) == 0
@@ -290,7 +290,7 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     out = tmp_path / "run"
     command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipelines.recipe.warmup_cosine", lambda *_: float("nan"))
+        patch.setattr("keras_attn_pipelines.recipe.warmup_cosine", lambda *_: float("nan"))
         assert main(command) == 2
     message = capsys.readouterr().err
     assert "Expected a finite loss. Received: loss=nan at step 2, in epoch 1" in message

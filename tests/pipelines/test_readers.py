@@ -7,8 +7,8 @@ import types
 import pytest
 import tensorflow as tf
 
-from pipelines.records import read_captions, split_pictures
-from pipelines.user_cache import user_cache
+from keras_attn_pipelines.data.picture_splits import read_captions, split_pictures
+from keras_attn_pipelines.data.user_cache import user_cache
 from tests.pipelines.picture_folder import pictures
 
 EXPECTED = [("a.png", ("A red dog.", "Ein „großer“ Hund")), ("b.png", ("two cats",))]

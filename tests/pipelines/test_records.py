@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipelines.records import read_captions, split_pictures
+from keras_attn_pipelines.data.picture_splits import read_captions, split_pictures
 
 
 def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="image,caption"):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipelines.scenes import (
+from keras_attn_pipelines.demo.scenes import (
     COLORS,
     HELD_OUT_PAIRS,
     IMAGE_SIZE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.stretches import stretches
+from keras_attn_pipelines.runs.stretches import stretches
 
 
 @pytest.mark.parametrize("thaw", [0, 3, 5, 7, 10, 14])

@@ -13,14 +13,14 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.export import read_metadata
-from pipelines.cli import main
-from pipelines.kept_model import mean_model, try_mean
-from pipelines.predict import saved_model
-from pipelines.recipes.translator_transformer import TranslatorTransformer
-from pipelines.run import Run
-from pipelines.text_to_text import MONITORS
-from pipelines.train import train
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.runs.kept_model import mean_model, try_mean
+from keras_attn_pipelines.saved.predict import saved_model
+from keras_attn_pipelines.recipes.translator_transformer import TranslatorTransformer
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.text_to_text import MONITORS
+from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.pipelines.recipes_on_devices import check_one_and_two
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder
@@ -259,7 +259,7 @@ def test_no_memory_ends_in_a_line(monkeypatch, capsys):
     def grow(arguments):
         raise tf.errors.ResourceExhaustedError(None, None, "OOM when allocating")
 
-    monkeypatch.setattr("pipelines.commands.recipes", grow)
+    monkeypatch.setattr("keras_attn_pipelines.commands.recipes", grow)
     assert main(["recipes"]) == 2
     assert "keras-attn: out of memory; smaller batches" in capsys.readouterr().err
 

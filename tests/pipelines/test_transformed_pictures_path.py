@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from pipelines.cli import main
-from pipelines.recipes.images_stn import ImagesSpatialTransformer
-from pipelines.run import Run
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.recipes.images_stn import ImagesSpatialTransformer
+from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.labeled_pictures import LABELS, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.

@@ -7,12 +7,12 @@ import pytest
 from PIL import Image
 
 from keras_attn.viz.caption_heads import CaptionHeads
-from pipelines.cli import main
-from pipelines.predict import SavedCaptioner
-from pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
-from pipelines.recipes.flickr8k_vit import Flickr8kVit
-from pipelines.run import Run
-from pipelines.scenes import write_scenes
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.saved.predict import SavedCaptioner
+from keras_attn_pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
+from keras_attn_pipelines.recipes.flickr8k_vit import Flickr8kVit
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
 
 SIZES = {

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from keras_attn.text.bracket_text import bracket_text
-from pipelines.readers.tree_reader import read_trees
+from keras_attn_pipelines.data.readers.tree_reader import read_trees
 
 TEXT = "( (S (NP-SBJ (NNP Köln)) (VP (VBZ is) (ADJP (JJ old)))) )\n( (NP (NN cell)) )\n"
 TREES = ["(S (NP (NNP Köln)) (VP (VBZ is) (ADJP (JJ old))))", "(NP (NN cell))"]

@@ -9,14 +9,14 @@ import pytest
 
 from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.tokenizer import Tokenizer
-from pipelines import kept_model
-from pipelines import train as training
-from pipelines.cli import main
-from pipelines.export import export
-from pipelines.recipes.scenes import Scenes
-from pipelines.run import Run
-from pipelines.scenes import write_scenes
-from pipelines.warm_start import WarmStart
+from keras_attn_pipelines.runs import kept_model
+from keras_attn_pipelines.runs import train as training
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.runs.warm_start import WarmStart
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipelines.pairs import TextPair
+from keras_attn_pipelines.data.pairs import TextPair
 
 NAMES = ("one", "two", "three", "five", "seven")
 OTHERS = ("eins", "zwei", "drei", "fünf", "sieben")

@@ -5,7 +5,7 @@ import numpy as np
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.tree_rules import normalized
 from keras_attn.text.trees import leaves
-from pipelines.readers.tree_reader import TreePair
+from keras_attn_pipelines.data.readers.tree_reader import TreePair
 
 NOUNS, VERBS, ADJECTIVES = ("cell", "gene", "mouse"), ("grows", "divides"), ("small", "old")
 TINY = {

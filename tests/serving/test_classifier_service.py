@@ -24,7 +24,7 @@ from keras_attn.serving.export import export_service, graph_ops, read_metadata, 
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable
-from pipelines.predict import SavedClassifier, saved_model
+from keras_attn_pipelines.saved.predict import SavedClassifier, saved_model
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_service import PICTURES
 

@@ -11,7 +11,7 @@ from keras_attn.serving.sources import EMPTY, NOT_UTF8
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize
 from keras_attn.text.trees import depth, leaves
-from pipelines.predict import SavedTextModel, saved_model
+from keras_attn_pipelines.saved.predict import SavedTextModel, saved_model
 from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_parser_service import (
     CHAIN,

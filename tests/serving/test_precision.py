@@ -14,7 +14,7 @@ from keras_attn.serving.precision import (
     set_precision,
     stored_variables,
 )
-from pipelines.predict import SavedCaptioner
+from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, caption_service
 from tests.training import tiny
 

@@ -22,7 +22,7 @@ from keras_attn.serving.export import (
     unservable_ops,
 )
 from keras_attn.serving.service import CaptionService
-from pipelines.predict import SavedCaptioner
+from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "ask.py"

@@ -16,7 +16,7 @@ from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
 from keras_attn.text.label_table import LabelTable
-from pipelines.predict import SavedClassifier, SavedSpatialTransformer, saved_model
+from keras_attn_pipelines.saved.predict import SavedClassifier, SavedSpatialTransformer, saved_model
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_service import PICTURES
 

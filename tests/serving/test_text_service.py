@@ -14,7 +14,7 @@ from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextSer
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.viz.every_head import EveryHead
-from pipelines.predict import SavedTextModel, saved_model
+from keras_attn_pipelines.saved.predict import SavedTextModel, saved_model
 from tests.serving.servers import Backend, grpc_server, rest_server
 from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize, symbol_counts, tree_from
 from keras_attn.text.trees import DEEPEST, Leaf
-from pipelines.readers.tree_reader import read_trees
+from keras_attn_pipelines.data.readers.tree_reader import read_trees
 from tests.text.generated_trees import NODES, deep
 
 TREE = parse_tree("(S (NP (DT the) (NN cell)) (VP (VBZ grows)))")

@@ -15,7 +15,7 @@ from keras_attn.training.devices import strategy_named
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from keras_attn.training.resume import Checkpoint
-from pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes.scenes import Scenes
 from tests.training import tiny
 
 

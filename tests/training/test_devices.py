@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training import devices
-from pipelines.scenes import write_scenes
+from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.processes import run_module
 
 

@@ -1,0 +1,1 @@
+"""Readers, splits, checks and batches: data as plain values."""

@@ -1,0 +1,37 @@
+"""Pictures changed at random in training, as a function of seed and step alone."""
+
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Mirrored pictures and boxes cut out of them.
+
+    Attributes:
+        flip: bool. Whether one picture in two is mirrored, left and right.
+        crop: float, 0 < crop ≤ 1. Least share of height and width that is seen; the box, of the
+            picture's aspect ratio, is stretched to its size. 1: all is seen.
+        seed: int.
+    """
+
+    flip: bool
+    crop: float
+    seed: int
+
+    def __call__(self, pictures, step):
+        """uint8 (B, height, width, 3) and an int64 scalar to pictures of the same shape."""
+        seed = tf.stack([tf.constant(self.seed, tf.int64), step])
+        count, (height, width) = tf.shape(pictures)[0], pictures.shape[1:3]
+        if self.flip:
+            drawn = tf.random.stateless_uniform((count, 1, 1, 1), seed)
+            pictures = tf.where(drawn < 0.5, pictures[:, :, ::-1], pictures)
+        if self.crop < 1:
+            drawn = tf.random.stateless_uniform((count, 3), tf.random.fold_in(seed, 1))
+            side = self.crop + (1 - self.crop) * drawn[:, :1]
+            first = drawn[:, 1:] * (1 - side)
+            boxes = tf.concat([first, first + side], axis=1)
+            cut = tf.image.crop_and_resize(pictures, boxes, tf.range(count), (height, width))
+            pictures = tf.cast(tf.clip_by_value(tf.round(cut), 0, 255), tf.uint8)
+        return pictures

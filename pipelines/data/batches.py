@@ -1,0 +1,116 @@
+"""Examples to batches: tf.data pipelines whose batches have a few fixed shapes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn_pipelines.data.ahead import ahead
+from keras_attn_pipelines.data.epoch_plan import EpochPlan
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.picture_batches import picture_batches
+
+
+class Examples(Protocol):
+    """Encoded examples that can be read in any order."""
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """The declared shape and type of what `take` returns, without the axis of the batch."""
+
+    @property
+    def buckets(self) -> np.ndarray:
+        """int (R,), which bucket each row is in; the rows of a batch are of one bucket."""
+
+    def take(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
+        """The named features of some rows of one bucket.
+
+        Args:
+            rows: int (B,), FILLING where the batch is filled up; the first is a row.
+        """
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Makes batches of examples.
+
+    A batch is a function of the seed and of its step alone: nothing else is needed to go on from
+    where a training was stopped. A bucket's last batch is filled up, and its filling has weight 0.
+    Tables are read outside the graph, which stays small however many examples there are.
+
+    Attributes:
+        examples: `Examples`.
+        sizes: rows in a batch, or a dict with their number for each bucket.
+        arrange: function from the named features and the step, an int64 scalar, to what `fit`
+            takes: (inputs, targets, weights).
+        seed: of the shuffling.
+        paths: of each row's picture, which is read as the feature IMAGE; None for none. Then
+            `sizes` is one number.
+        picture_format: `PictureFormat` of the pictures.
+    """
+
+    examples: Examples
+    sizes: int | Mapping[int, int]
+    arrange: Callable[[Mapping[str, Any], Any], tuple[Any, Any, Any]]
+    seed: int = 0
+    paths: Sequence[str] | None = None
+    picture_format: PictureFormat | None = None
+
+    @property
+    def steps(self) -> int:
+        """Batches in one epoch."""
+        return self._plan(None).steps
+
+    def dataset(self) -> tf.data.Dataset:
+        """A data set of what `arrange` returns, each example once, in their order."""
+        steps = tf.data.Dataset.range(self.steps)
+        dataset = self._read(steps, self._plan(None))
+        return dataset.apply(tf.data.experimental.assert_cardinality(self.steps))
+
+    def training(self, start: int = 0) -> tf.data.Dataset:
+        """As `dataset`, from a step on, without end, and shuffled anew in each epoch."""
+        return self._read(tf.data.Dataset.range(start, tf.int64.max), self._plan(self.seed))
+
+    def _plan(self, seed):
+        return EpochPlan(self.examples.buckets, self.sizes, seed)
+
+    def _read(self, steps, plan):
+        rows = steps.map(plan.batch)
+        parts = [steps, rows.map(self._features)]
+        if self.paths is not None:
+            paths = rows.map(self._paths)
+            parts.append(picture_batches(paths, self.picture_format, self.sizes))
+
+        def arranged(step, features, *pictures):
+            return self.arrange({**features, **dict(zip((IMAGE,), pictures))}, step)
+
+        return ahead(tf.data.Dataset.zip(*parts).map(arranged))
+
+    def _paths(self, rows):
+        """Row numbers int32 (B,) to paths, string (B,); '' where the batch is filled up."""
+
+        def look_up(rows):
+            paths = [self.paths[row] if row >= 0 else "" for row in rows]
+            return np.array([path.encode(errors="surrogateescape") for path in paths], object)
+
+        paths = tf.numpy_function(look_up, [rows], tf.string, stateful=False)
+        paths.set_shape((None,))
+        return paths
+
+    def _features(self, rows):
+        """Row numbers int32 (B,) to named features (B, …)."""
+        declared = self.examples.features
+
+        def take(rows):
+            found = self.examples.take(rows)
+            return [np.asarray(found[name], one.dtype) for name, one in declared.items()]
+
+        types = [tf.as_dtype(feature.dtype) for feature in declared.values()]
+        arrays = tf.numpy_function(take, [rows], types, stateful=False)
+        for array, feature in zip(arrays, declared.values()):
+            array.set_shape((None, *feature.shape))
+        return dict(zip(declared, arrays))

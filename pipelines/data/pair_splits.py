@@ -1,0 +1,137 @@
+"""Which pairs are for training, for choosing and for testing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from keras_attn_pipelines.data.hash_split import place_of_text, split_by_place
+from keras_attn_pipelines.data.pairs import PairFile
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+from keras_attn_pipelines.data.training_data import Records
+
+
+class PairSource(Protocol):
+    """A file of pairs that has not been read."""
+
+    @property
+    def path(self) -> Path:
+        """Of the file."""
+
+    def read(self) -> PairFile:
+        """Its pairs."""
+
+
+@dataclass(frozen=True)
+class PairSplits:
+    """Finds the pairs of a split among the files of a data folder.
+
+    Files are named for their splits: train or training, dev, val, valid or validation, test or
+    the only one that begins so; every other file is a split under its own name. Where there is one
+    file of no such name, it is train. What has no file of its own is taken out of train by the
+    SHA-256 of the source text: the same source is always on the same side.
+
+    Attributes:
+        sources: of `pair_sources` or `tree_sources`.
+        tolerance: share of unusable records above which nothing is read.
+        dev_share: share of train that is dev, where dev has no file.
+        test_share: share of train that is test, where neither dev nor test has a file.
+    """
+
+    sources: Mapping[str, PairSource]
+    tolerance: float = 0.01
+    dev_share: float = 0.1
+    test_share: float = 0.1
+
+    def training(self) -> Records:
+        """The splits that training wants, "train" and "dev" at least.
+
+        Raises:
+            ValueError: too many unusable records, no train file, or an empty split.
+        """
+        whole = self._file("train")
+        split, files = self._divided(whole), [whole]
+        if self._stem("dev"):
+            files.append(self._file("dev"))
+            split["dev"] = files[-1].pairs
+        if self._tests():
+            del split["test"]
+        for name in ("train", "dev"):
+            if not split[name]:
+                raise ValueError(
+                    f"Expected at least one pair in the split {name!r} of {whole.path}. "
+                    f"Received: none of {len(whole.pairs)}"
+                )
+        return Records(
+            split,
+            [one for file in files for one in file.skipped],
+            [f"read: {file.path} ({file.form})" for file in files],
+            {name: files[-1 if name == "dev" else 0].path for name in split},
+            tolerance=self.tolerance,
+        )
+
+    def pairs(self, name: str) -> list[Any]:
+        """The pairs of one split, or of the file of that name.
+
+        Raises:
+            ValueError: no such split, too many unusable records, or none that is usable.
+        """
+        if name in self.sources or self._stem(name):
+            split = {name: self._file(name).pairs}
+            if name == "train":
+                split = self._divided(self._file(name))
+        elif name in SPLIT_NAMES:
+            split = self._divided(self._file("train"))
+        else:
+            raise ValueError(
+                f"Expected a split of {', '.join(dict.fromkeys((*SPLIT_NAMES, *self.sources)))}. "
+                f"Received: {name!r}"
+            )
+        if not split[name]:
+            files = ", ".join(str(one.path) for one in self.sources.values())
+            raise ValueError(
+                f"Expected a file for the split {name!r}, or pairs of train set apart for it. "
+                f"Received: none in {files}"
+            )
+        return split[name]
+
+    def _divided(self, whole):
+        """Train, and what is taken out of it because it has no file."""
+        dev = 0.0 if self._stem("dev") else self.dev_share
+        test = 0.0 if self._tests() or self._stem("dev") else self.test_share
+        places = [place_of_text(pair.source) for pair in whole.pairs]
+        need_dev = not self._stem("dev")
+        return split_by_place(whole.pairs, places, dev, test, need_dev)
+
+    def _file(self, name):
+        stem = name if name in self.sources else self._stem(name)
+        if stem is None:
+            raise ValueError(
+                f"Expected a file for the split {name!r}, as {' or '.join(SPLIT_NAMES[name])}. "
+                f"Received: {', '.join(self.sources)}"
+            )
+        found = self.sources[stem].read()
+        found.check(self.tolerance)
+        return found
+
+    def _stem(self, name):
+        """The stem of a split's file, or None."""
+        known = next((one for one in SPLIT_NAMES.get(name, ()) if one in self.sources), None)
+        if known:
+            return known
+        if name == "test":
+            return self._test_stem()
+        taken = {one for names in SPLIT_NAMES.values() for one in names}
+        others = [one for one in self.sources if one not in taken and not one.startswith("test")]
+        return others[0] if name == "train" and len(others) == 1 else None
+
+    def _test_stem(self):
+        found = self._tests()
+        if len(found) > 1:
+            raise ValueError(
+                f"Expected one test file; name one as the split. Received: {', '.join(found)}"
+            )
+        return found[0] if found else None
+
+    def _tests(self):
+        return [one for one in self.sources if one.startswith("test")]

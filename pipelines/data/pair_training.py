@@ -1,0 +1,170 @@
+"""Pairs of a source and a target to training data."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from keras_attn.contracts import SOURCE, TARGET
+from keras_attn_pipelines.data.batches import Batches
+from keras_attn_pipelines.data.sequence_examples import SequenceExamples
+from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
+from keras_attn_pipelines.data.tables import RaggedTable
+from keras_attn_pipelines.data.training_data import Records, TrainingData
+
+
+@dataclass(frozen=True)
+class PairFormat:
+    """How pairs become batches.
+
+    Attributes:
+        encode: function from pairs to a dict of `RaggedTable`s, SOURCE and TARGET among them, each
+            sequence with END_ID last.
+        lengths: dict of the bucket lengths of each table.
+        units: what the ids of sources and of targets are, in messages.
+        arrange: see `Batches`.
+        batch_size: rows in a batch, where `batch_tokens` is 0.
+        batch_tokens: tokens of one side in a batch.
+        replicas: devices that share a batch.
+        seed: of the shuffling.
+    """
+
+    encode: Callable[[Sequence[Any]], Mapping[str, RaggedTable]]
+    lengths: Mapping[str, Sequence[int]]
+    units: tuple[str, str]
+    arrange: Callable
+    batch_size: int
+    batch_tokens: int
+    replicas: int = 1
+    seed: int = 0
+
+    def length_text(self, source: int, target: int, joined: str = "and") -> str:
+        """How long a pair is, such as "7 words and 16 symbols, ends included"."""
+        first, second = self.units
+        return f"{source} {first} {joined} {target} {second}, ends included"
+
+
+@dataclass(frozen=True)
+class PairSplit:
+    """The pairs of a split that fit into a bucket.
+
+    Attributes:
+        pairs: list of pairs.
+        examples: `SequenceExamples` of them.
+        sizes: dict of the rows in a batch of each bucket.
+        batches: `Batches` of the examples.
+        long: (pair, S, T) of each pair that fits into no bucket.
+    """
+
+    pairs: list[Any]
+    examples: SequenceExamples
+    sizes: Mapping[int, int]
+    batches: Batches
+    long: list[tuple[Any, int, int]]
+
+    @classmethod
+    def of(cls, pairs: Sequence[Any], form: PairFormat) -> "PairSplit":
+        """Encodes pairs and sorts them into buckets.
+
+        Raises:
+            ValueError: none of them fits.
+        """
+        tables = form.encode(pairs)
+        examples, kept = SequenceExamples.of(tables, form.lengths)
+        sources, targets = tables[SOURCE].lengths, tables[TARGET].lengths
+        if not len(kept):
+            longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
+            raise ValueError(
+                f"Expected a pair of at most {form.length_text(*longest)}, the last of lengths. "
+                f"Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
+            )
+        left = sorted(set(range(len(pairs))) - set(kept.tolist()))
+        long = [(pairs[place], int(sources[place]), int(targets[place])) for place in left]
+        sizes = examples.sizes(form.batch_size, form.batch_tokens, form.replicas)
+        batches = Batches(examples, sizes, form.arrange, form.seed)
+        return cls([pairs[place] for place in kept], examples, sizes, batches, long)
+
+
+def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str]) -> TrainingData:
+    """Training data of pairs that can all be trained on.
+
+    Args:
+        records: pairs by split.
+        form: `PairFormat`.
+        lines: lines of the report that come first.
+
+    Returns:
+        `TrainingData`; its `extra` is a dict of the `PairSplit`s of "train" and "dev".
+    """
+    splits = {name: PairSplit.of(records.splits[name], form) for name in ("train", "dev")}
+    skipped, lines = [], list(lines)
+    longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
+    for name, split in splits.items():
+        reasons = (
+            (pair, f"pair of {form.length_text(source, target)}, too long for a batch")
+            for pair, source, target in split.long
+        )
+        skipped += skipped_pairs(records.files.get(name), reasons)
+        if split.long:
+            limit = f"more than {form.length_text(*longest, 'or')}: left out"
+            lines.append(f"{len(split.long)} pairs of {name} have {limit}")
+    train = splits["train"].batches
+    lines.append(_shapes(splits["train"], form))
+    return TrainingData(
+        splits=records.splits,
+        training=train.training,
+        dev=splits["dev"].batches.dataset(),
+        steps=train.steps,
+        skipped=skipped,
+        lines=lines,
+        extra=splits,
+    )
+
+
+def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Records, list[Skipped]]:
+    """The records without those that cannot be trained on.
+
+    Args:
+        records: pairs by split.
+        unusable: function from a pair to why it cannot be trained on; '' where it can.
+
+    Returns:
+        records: those that can be trained on.
+        refused: the others.
+
+    Raises:
+        ValueError: too many of them, or nothing left to train on.
+    """
+    kept, refused = {}, []
+    for name, pairs in records.splits.items():
+        reasons = [unusable(pair) for pair in pairs]
+        kept[name] = [pair for pair, reason in zip(pairs, reasons) if not reason]
+        bad = ((pair, reason) for pair, reason in zip(pairs, reasons) if reason)
+        refused += skipped_pairs(records.files.get(name), bad)
+    for name in ("train", "dev"):
+        if not kept[name]:
+            raise ValueError(
+                f"Expected at least one pair that can be trained on in the split {name!r}. "
+                f"Received: none{listing(refused)}"
+            )
+    check_share(refused, sum(map(len, records.splits.values())), records.tolerance)
+    return replace(records, splits=kept), refused
+
+
+def skipped_pairs(file: Path | None, reasons: Iterable[tuple[Any, str]]) -> list[Skipped]:
+    """Pairs with why they are left out, as `Skipped`."""
+    return [
+        Skipped(file or Path("-"), pair.line, f"{reason}: {pair.source!r:.80}")
+        for pair, reason in reasons
+    ]
+
+
+def _shapes(split: PairSplit, form: PairFormat) -> str:
+    """The shapes of the batches, and how much of them is padding."""
+    lengths = zip(form.lengths[SOURCE], form.lengths[TARGET])
+    shapes = ", ".join(
+        f"{size}×({source}, {target})"
+        for size, (source, target) in zip(split.sizes.values(), lengths)
+    )
+    share = split.examples.padding(split.sizes, (SOURCE, TARGET))
+    return f"batches: {shapes}; {share:.1%} padding, {split.batches.steps} steps an epoch"

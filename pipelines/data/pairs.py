@@ -1,0 +1,95 @@
+"""Pairs of texts as they are read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from keras_attn_pipelines.data.record import Record
+from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
+
+MOST_WORDS = 50_000
+MOST_CHARACTERS = 10 * MOST_WORDS
+"""The same bound where there are no spaces."""
+CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
+"""Control characters, NUL among them, become a space."""
+
+
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """A source text and a target text.
+
+    Attributes:
+        source: text.
+        target: text.
+        line: where the pair stands in its file, from 1.
+    """
+
+    source: str
+    target: str
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class PairFile(Generic[P]):
+    """What was read from a file of pairs, or from two parallel ones.
+
+    Attributes:
+        path: of the file.
+        form: what kind it is, in words.
+        pairs: list of pairs, such as `TextPair`, in order, duplicates kept.
+        records: how many there were, with the unusable ones.
+        skipped: list of `Skipped`, the unusable ones.
+    """
+
+    path: Path
+    form: str
+    pairs: list[P]
+    records: int
+    skipped: list[Skipped]
+
+    def check(self, tolerance: float) -> None:
+        """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
+        check_share(self.skipped, self.records, tolerance)
+
+
+def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[TextPair]:
+    """Sorts records into pairs and what cannot be used.
+
+    Control characters become a space, runs of white space one space. A text that is then empty, or
+    has more than MOST_WORDS words or MOST_CHARACTERS characters, is of no use.
+
+    Raises:
+        ValueError: no usable record.
+    """
+    pairs, skipped, count = [], [], 0
+    for record in records:
+        count += 1
+        pair = TextPair(_clean(record.first), _clean(record.second), record.line)
+        reasons = (_reason("source", pair.source), _reason("target", pair.target))
+        if reason := record.reason or next(filter(None, reasons), ""):
+            skipped.append(Skipped(path, record.line, reason))
+        else:
+            pairs.append(pair)
+    if not pairs:
+        raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")
+    return PairFile(path, form, pairs, count, skipped)
+
+
+def _clean(text):
+    return " ".join(text.translate(CONTROLS).split())
+
+
+def _reason(word, text):
+    """Why a text cannot be used; empty where it can."""
+    if not text:
+        return f"empty {word}"
+    words = text.count(" ") + 1
+    if words > MOST_WORDS:
+        return f"{word} of {words} words (expected at most {MOST_WORDS})"
+    if len(text) > MOST_CHARACTERS:
+        return f"{word} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
+    return ""

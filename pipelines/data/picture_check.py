@@ -1,0 +1,158 @@
+"""Pictures examined before training: unusable ones are found by the decoder that training uses.
+
+Each file is read and decoded once, and its digest is taken on the way: 7,000 of Flickr8k's size
+take seconds, and no header tells whether the rest of a file is sound. What was found is kept by
+path, size and time of change.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn.images.formats.reasons import MOST_PIXELS
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn_pipelines.data.user_cache import user_cache
+
+MOST_BYTES = 2**28
+"""Largest file that is read."""
+BATCH = 128
+BATCH_BYTES = 2**26
+FORMAT = PictureFormat(8, 8)
+RULES = (2, MOST_PIXELS, MOST_BYTES, tf.__version__)
+"""What an examination depends on beside the file; raise the number when decoding changes."""
+
+
+class Examined(NamedTuple):
+    """What is known of a picture's file.
+
+    Attributes:
+        reason: why it cannot be used; empty where it can.
+        digest: SHA-256 of its bytes in hexadecimal; empty where they cannot be read.
+    """
+
+    reason: str
+    digest: str
+
+
+def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Examined]:
+    """Reads and decodes pictures, those that have not changed since the last time excepted.
+
+    Args:
+        paths: of pictures.
+        folder: path of their data folder, by which the results are kept.
+        cache: folder of the results; in the user's cache if None.
+    """
+    cache = user_cache() / "pictures" if cache is None else Path(cache)
+    digest = hashlib.sha256(repr((str(Path(folder).resolve()), RULES)).encode()).hexdigest()
+    store = cache / f"{digest[:32]}.json"
+    known, examined, unknown = _load(store), {}, []
+    for path in dict.fromkeys(paths):
+        if (mark := _mark(path)) is not None and known.get(str(path), [None])[0] == mark:
+            examined[path] = Examined(*known[str(path)][1:])
+        else:
+            unknown.append((path, mark))
+    if unknown:
+        new = _examine_all([path for path, _ in unknown])
+        examined |= new
+        marked = {str(path): [mark, *new[path]] for path, mark in unknown if mark is not None}
+        _save(store, known | marked)
+    return examined
+
+
+@contextmanager
+def naming_pictures(paths: Iterable[Path], folder):
+    """Where reading pictures fails after all, says which of them have become unusable.
+
+    Args:
+        paths: of the pictures that are read inside.
+        folder: path of their data folder.
+
+    Raises:
+        ValueError: instead of TensorFlow's error, where pictures are found that explain it.
+    """
+    try:
+        yield
+    except tf.errors.OpError as error:
+        examined = examine_pictures(paths, folder)
+        bad = [f"{path}: {found.reason}" for path, found in examined.items() if found.reason]
+        if not bad:
+            raise
+        raise ValueError(
+            f"Expected pictures as they were checked. Received: {', '.join(bad[:5])}"
+            + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
+        ) from error
+
+
+def _mark(path):
+    """Size and time of change, or None where there is no such file any more."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return [found.st_size, found.st_mtime_ns]
+
+
+def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:
+    examined = {}
+    with tqdm(total=len(paths), desc="examining pictures", unit="picture") as progress:
+        for chunk in _chunks(paths):
+            contents = [content for content, _ in chunk.values()]
+            reasons = FORMAT.decode_batch(tf.constant(contents, tf.string))[2].numpy()
+            for (path, (content, problem)), reason in zip(chunk.items(), reasons):
+                digest = "" if problem else hashlib.sha256(content).hexdigest()
+                examined[path] = Examined(problem or reason.decode(), digest)
+            progress.update(len(chunk))
+    return examined
+
+
+def _chunks(paths) -> Iterator[dict[Path, tuple[bytes, str]]]:
+    """The files' bytes, as many at a time as BATCH and BATCH_BYTES allow."""
+    chunk: dict[Path, tuple[bytes, str]] = {}
+    size = 0
+    for path in paths:
+        chunk[path] = _bytes(path)
+        size += len(chunk[path][0])
+        if len(chunk) == BATCH or size >= BATCH_BYTES:
+            yield chunk
+            chunk, size = {}, 0
+    if chunk:
+        yield chunk
+
+
+def _bytes(path):
+    """A file's bytes and an empty reason, or no bytes and the reason."""
+    try:
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            return b"", f"{size} bytes, more than the bound of {MOST_BYTES}"
+        return path.read_bytes(), ""
+    except OSError as error:
+        return b"", f"cannot be read: {error.strerror}"
+
+
+def _load(store):
+    try:
+        known = json.loads(store.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _save(store, verdicts):
+    """Keeps the verdicts, where the cache can be written."""
+    try:
+        store.parent.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(dir=store.parent, suffix=".partial")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(verdicts, file)
+        os.replace(partial, store)
+    except OSError as error:
+        print(f"the pictures will be examined again next time: {error}")

@@ -1,0 +1,192 @@
+"""Splits of captioned or labeled pictures."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from keras_attn_pipelines.data.hash_split import place_of, split_by_place
+from keras_attn_pipelines.data.picture_check import naming_pictures
+from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
+from keras_attn_pipelines.data.readers.folder_reader import data_folder
+from keras_attn_pipelines.data.record import text_of
+from keras_attn_pipelines.data.skipped import Skipped, listing
+from keras_attn_pipelines.data.training_data import Records
+
+SPLITS = ("train", "dev", "test")
+SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt")
+
+
+Split = Callable[[Path, PictureFolder], dict[str, list]]
+"""A function from the path of the data and what was read to lists of pictures by split."""
+
+
+def picture_records(data, folder: PictureFolder, split: Split, unit: str) -> Records:
+    """The records of a folder of pictures, for training.
+
+    Args:
+        data: path of the data.
+        folder: what was read.
+        split: `Split`.
+        unit: what the pictures have: captions or labels.
+    """
+    splits = split(data, folder)
+    paths = [picture.path for pictures in splits.values() for picture in pictures]
+    faults = functools.partial(naming_pictures, paths, data_folder(data))
+    lines = [f"{unit}: {folder.source} ({folder.form})"]
+    return Records(splits, folder.skipped, lines, naming_faults=faults)
+
+
+def named_split(data, folder: PictureFolder, split: Split, name: str) -> list:
+    """The pictures of a split, or of a split file of another name.
+
+    Raises:
+        ValueError: no such split, or an empty one.
+    """
+    splits = split(data, folder)
+    if name not in splits:
+        path = data_folder(data) / f"{name}.txt"
+        splits[name] = listed_pictures(path, folder.pictures, folder.unusable)
+    if not splits[name]:
+        raise ValueError(f"Expected pictures in the split {name!r} of {data}. Received: none")
+    return splits[name]
+
+
+def split_pictures(
+    data, folder: PictureFolder[Picture], dev_share: float = 0.1, test_share: float = 0.1
+) -> dict[str, list[Picture]]:
+    """Splits pictures into "train", "dev" and "test".
+
+    Where the folder has split files (`train.txt` or `train_images.txt` and so on, one picture name
+    a line), they decide; a picture in none of them is left out. Otherwise each picture goes where
+    the SHA-256 of its bytes sends it: the same picture always to the same side, two files with
+    the same bytes never to different sides.
+
+    Args:
+        data: path, as for `read_captions`.
+        folder: of `read_captions` or `read_labels`.
+        dev_share: share of pictures, 0 to 1.
+        test_share: share of pictures, 0 to 1.
+
+    Returns:
+        dict of the three lists; one without a split file is empty.
+
+    Raises:
+        ValueError: a split file names pictures that are not there, two split files share a
+            picture, or "train" or "dev" comes out empty.
+    """
+    listed = _listed_splits(data_folder(data))
+    if listed:
+        split = _split_by_lists(listed, folder.pictures, folder.unusable)
+    else:
+        split = _split_by_bytes(folder.pictures, dev_share, test_share)
+    _check_split(data, split, folder.pictures)
+    return split
+
+
+def split_labeled(
+    data, folder: PictureFolder[LabeledPicture], dev_share: float = 0.1, test_share: float = 0.1
+) -> dict[str, list[LabeledPicture]]:
+    """Splits labeled pictures by their folders, or else as `split_pictures` does.
+
+    Where folders are splits and none is dev's, dev is taken out of train by the pictures' bytes,
+    and so is test.
+
+    Args:
+        data: path, as for `read_labels`.
+        folder: of `read_labels`.
+        dev_share: share of pictures, 0 to 1.
+        test_share: share of pictures, 0 to 1.
+
+    Returns:
+        dict of lists, "train" and "dev" at least.
+
+    Raises:
+        ValueError: as `split_pictures`.
+    """
+    if not any(picture.split for picture in folder.pictures):
+        return split_pictures(data, folder, dev_share, test_share)
+    split: dict[str, list[LabeledPicture]] = {}
+    for picture in folder.pictures:
+        split.setdefault(picture.split, []).append(picture)
+    if "dev" not in split:
+        test_share = 0.0 if "test" in split else test_share
+        split = {**_split_by_bytes(split["train"], dev_share, test_share), **_but_train(split)}
+    _check_split(data, split, folder.pictures)
+    return split
+
+
+def listed_pictures(
+    path, pictures: Sequence[Picture], unusable: Mapping[str, str] | None = None
+) -> list[Picture]:
+    """The pictures that a split file names, in its order.
+
+    Args:
+        path: of the file, one picture name a line.
+        pictures: of `read_captions` or `read_labels`.
+        unusable: why other pictures were skipped, by their names. They are left out, and the
+            lines that name them are printed with the reason.
+
+    Raises:
+        ValueError: no such file, or a name that is no picture's, with its line.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"Expected a split file at {path}. Received: no such file")
+    by_name, found = {picture.name: picture for picture in pictures}, []
+    left_out, unusable = [], unusable or {}
+    for line, name in enumerate(text_of(path.read_bytes()).splitlines(), 1):
+        name = name.strip()
+        if name in by_name:
+            found.append(by_name[name])
+        elif name in unusable:
+            reason = f"{name!r} was skipped: {unusable[name]}"
+            left_out.append(Skipped(path, line, reason, name))
+        elif name:
+            raise ValueError(
+                f"Expected names of pictures in the data. Received: {name!r} at {path}:{line}"
+            )
+    if left_out:
+        print(f"pictures that {path} names and that are left out:{listing(left_out, most=5)}")
+    return found
+
+
+def _but_train(split):
+    return {name: pictures for name, pictures in split.items() if name != "train"}
+
+
+def _check_split(folder, split, pictures):
+    """Refuses a split without pictures to train on, or to choose the best epoch by."""
+    for name in ("train", "dev"):
+        if not split.get(name):
+            raise ValueError(
+                f"Expected at least one picture in the split {name!r} of {folder}. "
+                f"Received: none of {len(pictures)}"
+            )
+
+
+def _listed_splits(folder):
+    """Split files of a folder: dict from split to path."""
+    found = {}
+    for split in SPLITS:
+        paths = (folder / pattern.format(split=split) for pattern in SPLIT_FILES)
+        found[split] = next((path for path in paths if path.is_file()), None)
+    return {split: path for split, path in found.items() if path is not None}
+
+
+def _split_by_lists(listed, pictures, unusable):
+    split, seen = {name: [] for name in SPLITS}, {}
+    for name, path in listed.items():
+        split[name] = listed_pictures(path, pictures, unusable)
+        for picture in split[name]:
+            if picture.name in seen:
+                raise ValueError(
+                    f"Expected each picture in one split. Received: {picture.name!r} in "
+                    f"{seen[picture.name]} and {path}"
+                )
+            seen[picture.name] = path
+    return split
+
+
+def _split_by_bytes(pictures, dev_share, test_share):
+    places = [place_of(bytes.fromhex(picture.digest)) for picture in pictures]
+    return split_by_place(pictures, places, dev_share, test_share)

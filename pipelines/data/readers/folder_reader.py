@@ -1,0 +1,137 @@
+"""From a data folder, a caption file or the name of a data set to captioned pictures."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
+from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS, form_of, record_files
+from keras_attn_pipelines.data.readers.picture_paths import located
+from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES, read_sidecar, sidecars
+from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized
+from keras_attn_pipelines.data.record import AUTO, Columns, Record
+from keras_attn_pipelines.data.skipped import listing
+
+SIDECARS = "a text file beside each picture"
+
+
+def read_captions(
+    folder,
+    captions_file: str = AUTO,
+    image_column: str = AUTO,
+    caption_column: str = AUTO,
+    image_folder: str = "images",
+    cache=None,
+) -> PictureFolder[CaptionedPicture]:
+    """Reads captioned pictures, in whichever of these forms they come.
+
+    CSV or TSV with a header; JSON lines, metadata.csv and metadata.jsonl of image folders
+    included; a JSON list of records; COCO captions; Flickr8k tokens; photo.txt beside photo.jpg,
+    one caption a line. UTF-8, with or without byte order mark, any line ends. All pictures are
+    decoded once to find those that cannot be; see `examine_pictures`.
+
+    Args:
+        folder: path of a data folder or of a caption file in it, or "tfds:NAME[/CONFIG]".
+        captions_file: name inside the folder; "auto" takes the one caption file there is.
+        image_column: column or key with the picture's name; "auto" knows the usual ones.
+        caption_column: column or key with the caption, or a list of captions.
+        image_folder: folder of the pictures, relative to `folder`. Names are looked up there if
+            it exists, then in `folder`.
+        cache: folder of the verdicts on pictures; in the user's cache if None.
+
+    Returns:
+        `PictureFolder`; pictures in the order of the file, records that cannot be used in
+        `skipped`.
+
+    Raises:
+        ValueError: no caption file or several, a missing column, or nothing usable.
+        ImportError: tensorflow-datasets is wanted and not there.
+    """
+    data = folder
+    folder = data_folder(data)
+    if not is_tfds(data) and Path(data).is_file():
+        captions_file = Path(data).name
+    columns = Columns(image_column, caption_column)
+    images = folder / image_folder if (folder / image_folder).is_dir() else folder
+    if captions_file != AUTO:
+        source = folder / captions_file
+        if not source.is_file():
+            raise ValueError(f"Expected a caption file at {source}. Received: no such file")
+        form, read = form_of(source, columns)
+    elif not folder.is_dir():
+        raise ValueError(f"Expected a caption file at {folder}. Received: no such file or folder")
+    elif (found := _caption_file(folder, images, columns)) is None:
+        return _collect(folder, images, _sidecar_records(folder, images), images, SIDECARS, cache)
+    else:
+        source, form, read = found
+    records = ((source, record) for record in read())
+    return _collect(folder, images, records, source, form, cache)
+
+
+def data_folder(data) -> Path:
+    """The folder that holds the data: itself, that of a caption file, or that of a data set."""
+    if is_tfds(data):
+        return materialized(str(data))
+    return Path(data).parent if Path(data).is_file() else Path(data)
+
+
+def _caption_file(folder, images, columns):
+    """The one caption file there is, its form and reader; None where sidecar files are."""
+    files = sorted(one for one in {*folder.iterdir(), *images.iterdir()} if one.is_file())
+    known = [one for one in files if one.suffix.lower() in SUFFIXES]
+    paths = (one for one in known if one.suffix.lower() not in TEXTS or not _beside(one))
+    found, refused = record_files(paths, columns)
+    if len(found) > 1:
+        names = ", ".join(str(path.relative_to(folder)) for path, _, _ in found)
+        raise ValueError(
+            f"Expected one caption file in {folder}; captions_file names one. Received: {names}"
+        )
+    if not found and not any(text for _, text in sidecars(images)):
+        if len(refused) == 1:
+            raise ValueError(refused[0])
+        reasons = "".join(f"\n  {one}" for one in refused[:10]) or " no such file"
+        raise ValueError(
+            f"Expected a caption file (CSV, TSV, JSON lines, JSON, Flickr8k tokens) in {folder}, "
+            f"or {SIDECARS}. Received:{reasons}"
+        )
+    return found[0] if found else None
+
+
+def _beside(path) -> Path | None:
+    """The picture that a text file stands beside."""
+    suffixes = (*PICTURE_SUFFIXES, *(one.upper() for one in PICTURE_SUFFIXES))
+    pictures = (path.with_suffix(suffix) for suffix in suffixes)
+    return next((one for one in pictures if one.is_file()), None)
+
+
+def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
+    for picture, text in sidecars(images):
+        name = picture.relative_to(images).as_posix()
+        if text is None:
+            yield picture, Record(0, reason="no text file with captions beside it")
+            continue
+        for record in read_sidecar(text, name):
+            yield text, record
+    if images != folder:
+        for path in sorted(images.rglob("*.txt")):
+            if not _beside(path):
+                yield path, Record(0, reason="no picture beside it")
+
+
+def _collect(folder, images, records, source, form, cache) -> PictureFolder[CaptionedPicture]:
+    """Puts captions and pictures together, and apart what cannot be used."""
+    rows = located(records, folder, images, "empty caption", cache)
+    captions: dict[str, list[str]] = defaultdict(list)
+    files = {}
+    for row in rows:
+        if not row.reason:
+            files[row.name] = row
+            captions[row.name].append(" ".join(row.record.second.split()))
+    skipped = [row.skipped() for row in rows if row.reason]
+    if not captions:
+        raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
+    pictures = [
+        CaptionedPicture(name, files[name].path, tuple(texts), files[name].digest)
+        for name, texts in captions.items()
+    ]
+    return PictureFolder(pictures, len(rows), skipped, source, form)

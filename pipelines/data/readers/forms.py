@@ -1,0 +1,125 @@
+"""Which form a file of records has, by its name and content."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+
+from keras_attn_pipelines.data.readers.csv_reader import header_of, read_csv
+from keras_attn_pipelines.data.readers.json_reader import (
+    is_coco,
+    load_json,
+    members_of,
+    read_json,
+    read_jsonl,
+)
+from keras_attn_pipelines.data.readers.text_reader import is_token_file, read_tokens
+from keras_attn_pipelines.data.record import Columns, Record, bytes_of, suffix_of, text_of
+
+DELIMITERS = {".csv": (",", "CSV"), ".tsv": ("\t", "TSV")}
+LINES = (".jsonl", ".ndjson")
+TEXTS = (".txt", ".token")
+SUFFIXES = (*DELIMITERS, *LINES, *TEXTS, ".json")
+SNIFFED = 2**20
+
+Reader = Callable[[], Iterator[Record]]
+Found = tuple[Path, str, Reader]
+
+
+def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
+    """The name of a file's form, and what reads it.
+
+    Raises:
+        ValueError: it is no caption file.
+    """
+    suffix = suffix_of(path)
+    if suffix in DELIMITERS:
+        delimiter, name = DELIMITERS[suffix]
+        _check(columns, header_of(_start(path), delimiter), path)
+        return name, partial(read_csv, path, columns, delimiter)
+    if suffix in LINES:
+        return "JSON lines", partial(read_jsonl, path, columns)
+    if suffix == ".json":
+        return _json_form(path, columns)
+    return _text_form(path, columns)
+
+
+def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], list[str]]:
+    """Which files hold records, each with its form and reader; and why others do not.
+
+    Plain text may be anything: where it is no file of records, that needs no reason.
+    """
+    found: list[Found] = []
+    refused: list[str] = []
+    for path in paths:
+        try:
+            form, read = form_of(path, columns)
+        except ValueError as error:
+            refused += [] if path.suffix.lower() in TEXTS else [str(error)]
+            continue
+        if shows_records(path, columns):
+            found.append((path, form, read))
+        else:
+            words = " and a ".join(one.split()[0] for one in columns.known.words)
+            refused.append(f"no line of {path} holds a {words}")
+    return found, refused
+
+
+def shows_records(path: Path, columns: Columns) -> bool:
+    """Whether some line near the start of a JSON lines file is a record; others need no look."""
+    if suffix_of(path) not in LINES:
+        return True
+    found = (members_of(value, columns) for value in _objects(path))
+    return any(not columns.missing_of(list(value)) for value in found)
+
+
+def first_shown(path: Path) -> str:
+    """The beginning of the first object in a JSON lines file."""
+    value = next(_objects(path), None)
+    return "no JSON object" if value is None else f"{json.dumps(value, ensure_ascii=False):.120}"
+
+
+def _objects(path):
+    """The JSON objects near the start of a JSON lines file."""
+    for line in _start(path).split("\n"):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _json_form(path, columns):
+    value = load_json(path)
+    if is_coco(value):
+        return "COCO captions", partial(read_json, value, columns)
+    records = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    if not any(not columns.missing_of(list(one)) for one in records):
+        raise ValueError(
+            f"Expected COCO captions or a list of objects with a picture and captions in {path}. "
+            f"Received: {json.dumps(value):.80}"
+        )
+    return "JSON records", partial(read_json, value, columns)
+
+
+def _text_form(path, columns):
+    text = _start(path)
+    if is_token_file(text):
+        return "Flickr8k tokens", partial(read_tokens, path)
+    for delimiter, name in DELIMITERS.values():
+        if not columns.missing_of(header_of(text, delimiter)):
+            return name, partial(read_csv, path, columns, delimiter)
+    raise ValueError(
+        f"Expected lines of picture#number, a tab and a caption, or a CSV, in {path}. "
+        f"Received: {text.split(chr(10), 1)[0]!r:.80}"
+    )
+
+
+def _check(columns, names, path):
+    if missing := columns.missing_of(names):
+        raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
+
+
+def _start(path):
+    return text_of(bytes_of(path, SNIFFED))

@@ -1,0 +1,147 @@
+"""From a data folder or a file of labels to pictures with their classes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
+from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, form_of, record_files
+from keras_attn_pipelines.data.readers.picture_paths import located
+from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.record import AUTO, LABELS, Columns, Record
+from keras_attn_pipelines.data.skipped import Skipped, listing
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+
+CLASS_FOLDERS = "a folder for each class"
+
+
+def read_labels(
+    data,
+    labels_file: str = AUTO,
+    image_column: str = AUTO,
+    label_column: str = AUTO,
+    image_folder: str = "images",
+    cache=None,
+) -> PictureFolder[LabeledPicture]:
+    """Reads labeled pictures, in whichever of these forms they come.
+
+    CSV or TSV with a header, or JSON lines; or a folder for each class, at the top (`cat/a.jpg`)
+    or in one for each split (`train/cat/a.jpg`), where there is one for train. What begins with a
+    dot is left alone. All pictures are decoded once to find those that cannot be; see
+    `examine_pictures`.
+
+    Args:
+        data: path of a data folder or of a file of labels in it.
+        labels_file: name inside the folder; "auto" takes the one file of labels there is.
+        image_column: column or key with the picture's name; "auto" knows the usual ones.
+        label_column: column or key with the label; "auto" knows the usual ones.
+        image_folder: folder of the pictures that a file names, relative to the data folder. Names
+            are looked up there if it exists, then in the data folder.
+        cache: folder of the verdicts on pictures; in the user's cache if None.
+
+    Returns:
+        `PictureFolder`; pictures in the order of the file or of their paths, records that cannot be
+        used in `skipped`.
+
+    Raises:
+        ValueError: neither, several files of labels, a missing column, or nothing usable.
+    """
+    folder = labels_folder(data)
+    if Path(data).is_file():
+        labels_file = Path(data).name
+    columns = Columns(image_column, label_column, LABELS)
+    images = folder / image_folder if (folder / image_folder).is_dir() else folder
+    if labels_file != AUTO:
+        source = folder / labels_file
+        if not source.is_file():
+            raise ValueError(f"Expected a file of labels at {source}. Received: no such file")
+        form, read = form_of(source, columns)
+    elif not folder.is_dir():
+        raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
+    elif (found := _labels_file(folder, columns)) is None:
+        return _class_folders(folder, cache)
+    else:
+        source, form, read = found
+    records = ((source, record) for record in read())
+    return _collect(records, folder, images, source, form, cache)
+
+
+def labels_folder(data) -> Path:
+    """The folder that holds the data: itself, or that of a file of labels."""
+    return Path(data).parent if Path(data).is_file() else Path(data)
+
+
+def _labels_file(folder, columns):
+    """The one file of labels there is, its form and reader; None where classes have folders."""
+    suffixes = (*DELIMITERS, *LINES)
+    paths = [one for one in sorted(folder.iterdir()) if one.suffix.lower() in suffixes]
+    found, refused = record_files(paths, columns)
+    if len(found) > 1:
+        names = ", ".join(path.name for path, _, _ in found)
+        raise ValueError(
+            f"Expected one file of labels in {folder}; labels_file names one. Received: {names}"
+        )
+    if not found and not any(len(parts) > 1 for _, parts in _pictures(folder)):
+        reasons = "".join(f"\n  {one}" for one in refused[:10]) or " neither"
+        raise ValueError(
+            f"Expected a file of labels (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
+            f"Received:{reasons}"
+        )
+    return found[0] if found else None
+
+
+def _pictures(folder) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Pictures below a folder in order, each with the parts of its path inside it."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        hidden = any(one.startswith(".") for one in parts)
+        if path.suffix.lower() in PICTURE_SUFFIXES and not hidden and path.is_file():
+            yield path, parts
+
+
+def _class_folders(folder, cache):
+    """The pictures in folders of classes; the label is the name of the class's folder."""
+    found = list(_pictures(folder))
+    depth = int(any(_split(parts) == "train" and len(parts) > 2 for _, parts in found))
+    records = (
+        (path, Record(0, "/".join(parts), parts[depth]))
+        if len(parts) > depth + 1
+        else (path, Record(0, "/".join(parts), reason="in no folder of a class"))
+        for path, parts in found
+    )
+    read = _collect(records, folder, folder, folder, CLASS_FOLDERS, cache)
+    splits = {"/".join(parts): _split(parts) if depth else "" for _, parts in found}
+    return replace(read, pictures=[replace(one, split=splits[one.name]) for one in read.pictures])
+
+
+def _split(parts):
+    """The split for which the first folder of a path is named; its name where that is none."""
+    return next(
+        (split for split, names in SPLIT_NAMES.items() if parts[0].lower() in names), parts[0]
+    )
+
+
+def _collect(
+    records: Iterable[tuple[Path, Record]],
+    folder: Path,
+    images: Path,
+    source: Path,
+    form: str,
+    cache,
+) -> PictureFolder[LabeledPicture]:
+    """Puts labels and pictures together, and apart what cannot be used."""
+    rows = located(records, folder, images, "empty label", cache)
+    pictures: dict[str, LabeledPicture] = {}
+    skipped: list[Skipped] = []
+    for row in rows:
+        label = " ".join(row.record.second.split())
+        known = pictures.get(row.name)
+        if row.reason:
+            skipped.append(row.skipped())
+        elif known and known.label != label:
+            skipped.append(row.skipped(f"the label {label!r} for a picture of {known.label!r}"))
+        else:
+            pictures[row.name] = LabeledPicture(row.name, row.path, label, row.digest)
+    if not pictures:
+        raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
+    return PictureFolder(list(pictures.values()), len(rows), skipped, source, form)

@@ -1,0 +1,148 @@
+"""From a data folder, a file or the name of a data set to pairs of texts."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn_pipelines.data.pairs import PairFile, collected
+from keras_attn_pipelines.data.readers.forms import (
+    DELIMITERS,
+    LINES,
+    first_shown,
+    form_of,
+    shows_records,
+)
+from keras_attn_pipelines.data.readers.parallel_reader import (
+    languages,
+    parallel_files,
+    read_parallel,
+    stem_of,
+)
+from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_texts
+from keras_attn_pipelines.data.record import AUTO, PAIRS, Columns, Record, suffix_of
+
+TABLES = (*DELIMITERS, *LINES)
+
+
+class PairSource(NamedTuple):
+    """A file of pairs, or two parallel ones.
+
+    Attributes:
+        path: of the file, or of the one with the sources.
+        form: what kind it is, in words.
+        records: function that yields its records.
+    """
+
+    path: Path
+    form: str
+    records: Callable[[], Iterator[Record]]
+
+    def read(self) -> PairFile:
+        """Its pairs.
+
+        Raises:
+            ValueError: as the readers do, or nothing usable.
+        """
+        return collected(self.path, self.form, self.records())
+
+
+def pair_sources(
+    data, source_column: str = AUTO, target_column: str = AUTO
+) -> dict[str, PairSource]:
+    """Finds pairs of texts, in whichever of these forms they come.
+
+    Parallel text files, `train.en` and `train.de`, one text a line; CSV or TSV with a header; JSON
+    lines, also with both texts under "translation", or with a list of targets. Each plain or .gz,
+    UTF-8, with or without byte order mark.
+
+    Args:
+        data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".
+        source_column: suffix, column or key of the source; "auto" knows usual columns.
+        target_column: the same of the target.
+
+    Returns:
+        dict from the stem of a file's name ("train") to its `PairSource`.
+
+    Raises:
+        ValueError: nothing found, the languages of parallel files are not named, or one column
+            for both.
+        ImportError: tensorflow-datasets is wanted and not there.
+    """
+    if source_column == target_column != AUTO:
+        raise ValueError(
+            "Expected a source_column and a target_column that differ. "
+            f"Received: {source_column!r} twice"
+        )
+    columns = Columns(source_column, target_column, PAIRS)
+    folder = materialized_texts(str(data)) if is_tfds(data) else Path(data)
+    if folder.is_file():
+        return _one_file(folder, columns)
+    if not folder.is_dir():
+        raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
+    found, refused = _tables(folder, columns)
+    if AUTO not in (source_column, target_column):
+        for stem, files in parallel_files(folder, source_column, target_column).items():
+            found.setdefault(stem, _parallel(*files))
+    if not found:
+        raise ValueError(_nothing(folder, columns, refused))
+    return found
+
+
+def _one_file(path, columns):
+    """The file alone; of parallel ones, with its partner."""
+    if suffix_of(path) in TABLES:
+        form, read = form_of(path, columns)
+        return {stem_of(path): PairSource(path, form, read)}
+    both = parallel_files(path.parent, columns.first, columns.second)
+    if stem_of(path) in both and AUTO not in (columns.first, columns.second):
+        return {stem_of(path): _parallel(*both[stem_of(path)])}
+    raise ValueError(
+        f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes are "
+        f"source_column and target_column. Received: {path} with source_column={columns.first!r}, "
+        f"target_column={columns.second!r}"
+    )
+
+
+def _parallel(source, target):
+    return PairSource(
+        source, f"parallel text with {target.name}", partial(read_parallel, source, target)
+    )
+
+
+def _tables(folder, columns):
+    """`PairSource`s of the tables in a folder, and why others are none."""
+    found, refused = {}, []
+    for path in sorted(folder.iterdir(), reverse=True):
+        if suffix_of(path) not in TABLES or not path.is_file():
+            continue
+        try:
+            form, read = form_of(path, columns)
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        if shows_records(path, columns):
+            found[stem_of(path)] = PairSource(path, form, read)
+        else:
+            refused.append(
+                f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
+                f"Received: {first_shown(path)}"
+            )
+    return dict(sorted(found.items())), refused
+
+
+def _nothing(folder, columns, refused):
+    expected = f"Expected {', '.join(TABLES)} files with a source and a target in {folder}, or"
+    known = languages(folder)
+    reasons = "".join(f"\n  {one}" for one in refused[:10])
+    if AUTO in (columns.first, columns.second):
+        there = f"; the languages there are {', '.join(known)}" if known else ""
+        return (
+            f"{expected} the languages of parallel files as source_column and target_column. "
+            f"Received: source_column={columns.first}, target_column={columns.second}"
+            f"{there}{reasons}"
+        )
+    return (
+        f"{expected} files such as train.{columns.first} and train.{columns.second}. Received: "
+        f"{', '.join(sorted(one.name for one in folder.iterdir())[:10]) or 'nothing'}{reasons}"
+    )

@@ -1,0 +1,73 @@
+"""Two text files side by side: line n of one belongs to line n of the other."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from keras_attn_pipelines.data.record import (
+    GZIP,
+    Record,
+    bytes_of,
+    is_text,
+    suffix_of,
+    text_of,
+)
+
+LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][a-z0-9]+)?")
+"""What the suffix of a language looks like, in lower case: .en, .pt_br, .zh-hans."""
+
+
+def read_parallel(source: Path, target: Path) -> Iterator[Record]:
+    """Yields a record for each pair of lines. Only a line feed, with or without a carriage return
+    before it, ends a line, so that U+2028 and its like do not shift one side.
+
+    Raises:
+        ValueError: one file has more lines than the other; a .gz file is damaged.
+    """
+    lines = _lines(source), _lines(target)
+    counts = [len(one) for one in lines]
+    if counts[0] != counts[1]:
+        longer = (source, target)[counts[1] > counts[0]]
+        first = min(counts)
+        raise ValueError(
+            f"Expected as many lines in {target} as in {source}. Received: {counts[0]} lines in "
+            f"{source.name} and {counts[1]} in {target.name}; the first without a partner is "
+            f"{longer}:{first + 1}: {max(lines, key=len)[first]!r:.80}"
+        )
+    for line, texts in enumerate(zip(*lines), 1):
+        bad = [one.name for one, text in zip((source, target), texts) if not is_text(text)]
+        reason = f"not UTF-8 in {' and '.join(bad)}" if bad else ""
+        yield Record(line, *texts, reason=reason)
+
+
+def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
+    """Pairs of files stem.source and stem.target, plain or .gz, by their stems; in order."""
+    source, target = (one.lower().removeprefix(".") for one in (source, target))
+    found: dict[str, dict[str, Path]] = {}
+    for path in sorted(folder.iterdir(), reverse=True):  # The plain one counts, where both are.
+        suffix = suffix_of(path).removeprefix(".")
+        if suffix in (source, target) and path.is_file():
+            found.setdefault(stem_of(path), {})[suffix] = path
+    both = {stem: own for stem, own in sorted(found.items()) if {source, target} <= set(own)}
+    return {stem: (own[source], own[target]) for stem, own in both.items()}
+
+
+def languages(folder: Path) -> list[str]:
+    """Suffixes like languages' of files in a folder that differ in nothing else of their names."""
+    stems: dict[str, set[str]] = {}
+    for path in folder.iterdir():
+        if path.is_file() and LANGUAGE.fullmatch(suffix_of(path)):
+            stems.setdefault(stem_of(path), set()).add(suffix_of(path).removeprefix("."))
+    return sorted({one for own in stems.values() if len(own) > 1 for one in own})
+
+
+def stem_of(path: Path) -> str:
+    """A file's name without its suffix, and without .gz."""
+    return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem
+
+
+def _lines(path):
+    lines = text_of(bytes_of(path)).split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]

@@ -1,0 +1,49 @@
+"""The Flickr8k token file, and sidecar files: photo.txt beside photo.jpg."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from keras_attn_pipelines.data.record import Record, bytes_of, is_text, text_of
+
+TOKEN_LINE = re.compile(r"(?P<name>.+)#\d+\t(?P<caption>.*)", re.DOTALL)
+PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp")
+
+
+def is_token_file(text: str) -> bool:
+    """Whether the first line is `name#number<TAB>caption`."""
+    return TOKEN_LINE.fullmatch(text.split("\n", 1)[0]) is not None
+
+
+def read_tokens(path: Path) -> Iterator[Record]:
+    """Yields the records of a Flickr8k token file."""
+    for line, text in _lines(path):
+        found = TOKEN_LINE.fullmatch(text)
+        if not is_text(text):
+            yield Record(line, reason="not UTF-8")
+        elif found is None:
+            yield Record(line, reason="expected picture#number, a tab and the caption")
+        else:
+            yield Record(line, found["name"], found["caption"])
+
+
+def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
+    """Pictures in a folder and below, each with the text file beside it, or None."""
+    pictures = [one for one in folder.rglob("*") if one.suffix.lower() in PICTURE_SUFFIXES]
+    beside = ((one, one.with_suffix(".txt")) for one in sorted(pictures) if one.is_file())
+    return [(picture, text if text.is_file() else None) for picture, text in beside]
+
+
+def read_sidecar(path: Path, name: str) -> Iterator[Record]:
+    """Yields the captions of one picture, one a line; blank lines are none."""
+    empty = True
+    for line, text in _lines(path):
+        empty = False
+        yield Record(line, name, text) if is_text(text) else Record(line, reason="not UTF-8")
+    if empty:
+        yield Record(1, reason="empty caption")
+
+
+def _lines(path):
+    lines = text_of(bytes_of(path)).split("\n")
+    return ((line, text.rstrip("\r")) for line, text in enumerate(lines, 1) if text.strip())

@@ -1,0 +1,146 @@
+"""Data sets of tensorflow-datasets, laid out once as an ordinary data folder."""
+
+import json
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn_pipelines.data.record import CAPTION_COLUMNS, IMAGE_COLUMNS
+from keras_attn_pipelines.data.user_cache import user_cache
+
+PREFIX = "tfds:"
+SPLIT_NAMES = {"train": "train", "validation": "dev", "val": "dev", "valid": "dev", "dev": "dev"}
+SUFFIXES = {b"\xff\xd8": ".jpg", b"\x89P": ".png", b"GI": ".gif", b"BM": ".bmp", b"RI": ".webp"}
+
+
+def is_tfds(data) -> bool:
+    """Whether this names a data set of tensorflow-datasets."""
+    return str(data).startswith(PREFIX)
+
+
+def materialized(name: str, cache=None) -> Path:
+    """The data folder of a data set; on first use it is prepared and written.
+
+    images/ (encoded as the data set holds them), captions.jsonl, and train.txt, dev.txt, test.txt
+    where the data set has a training and a validation split; other splits under their own names.
+
+    Args:
+        name: "tfds:NAME" or "tfds:NAME/CONFIG".
+        cache: path of the folder for data folders; in the user's cache if None.
+
+    Raises:
+        ImportError: tensorflow-datasets is not installed.
+        ValueError: the data set has no pictures with captions.
+    """
+    return _laid_out(name, _write, user_cache() / "tfds" if cache is None else Path(cache))
+
+
+def materialized_texts(name: str, cache=None) -> Path:
+    """The folder of a data set of texts: for each of its splits, `split.jsonl` with every text
+    feature; on first use it is prepared and written.
+
+    Args:
+        name: "tfds:NAME" or "tfds:NAME/CONFIG".
+        cache: path of the folder for data folders; in the user's cache if None.
+
+    Raises:
+        ImportError: tensorflow-datasets is not installed.
+    """
+    cache = user_cache() / "tfds-texts" if cache is None else Path(cache)
+    return _laid_out(name, _write_texts, cache)
+
+
+def _laid_out(name, write, cache):
+    """The folder of a data set, which appears in one move."""
+    wanted = name.removeprefix(PREFIX)
+    folder = cache / re.sub(r"[^\w.-]+", "-", wanted)
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix="partial-", dir=cache))
+        try:
+            write(wanted, partial)
+            partial.chmod(0o755)
+            partial.rename(folder)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return folder
+
+
+def _import(wanted) -> Any:
+    try:
+        import tensorflow_datasets
+    except ImportError as error:
+        raise ImportError(
+            f"Expected tensorflow-datasets for {PREFIX}{wanted}. Received: {error}. "
+            "Install it: pip install 'keras-attn[tfds]'"
+        ) from error
+    return tensorflow_datasets
+
+
+def _write(wanted, folder):
+    tfds = _import(wanted)
+    builder = tfds.builder(wanted)
+    image, caption = _features(builder.info.features, wanted)
+    builder.download_and_prepare()
+    (folder / "images").mkdir()
+    splits = {}
+    with (folder / "captions.jsonl").open("w", encoding="utf-8") as file:
+        for split in builder.info.splits:
+            decoders = {image: tfds.decode.SkipDecoding()}
+            dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
+            names = splits.setdefault(SPLIT_NAMES.get(split, split), [])
+            for index, one in enumerate(tqdm(dataset, desc=f"{wanted} {split}", unit="picture")):
+                data = bytes(one[image].numpy())
+                names.append(f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}")
+                (folder / "images" / names[-1]).write_bytes(data)
+                record = {"image": names[-1], "captions": list(_texts(one[caption]))}
+                file.write(json.dumps(record) + "\n")
+    if {"train", "dev"} <= set(splits):
+        for split, names in splits.items():
+            (folder / f"{split}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+
+
+def _write_texts(wanted, folder):
+    builder = _import(wanted).builder(wanted)
+    builder.download_and_prepare()
+    for split in builder.info.splits:
+        dataset = builder.as_dataset(split=split, shuffle_files=False)
+        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
+            for one in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
+                values = {key: own.numpy() for key, own in one.items() if tf.is_tensor(own)}
+                texts = {key: own for key, own in values.items() if isinstance(own, bytes)}
+                decoded = {key: _decoded(own) for key, own in texts.items()}
+                file.write(json.dumps(decoded) + "\n")
+
+
+def _decoded(text):
+    return text.decode("utf-8", "surrogateescape")
+
+
+def _features(features, wanted):
+    """The keys of the picture and of the captions."""
+    keys = list(features)
+    image = next((key for key in IMAGE_COLUMNS if key in keys), None)
+    caption = next((key for key in CAPTION_COLUMNS if key in keys), None)
+    if image is None or caption is None:
+        raise ValueError(
+            f"Expected a data set with image and captions. Received: {wanted} with {keys}"
+        )
+    return image, caption
+
+
+def _texts(value) -> Iterator[str]:
+    """The captions in a feature: text, several, or several with more beside them."""
+    if isinstance(value, dict):
+        key = next((key for key in CAPTION_COLUMNS if key in value), None)
+        yield from _texts(value[key]) if key else ()
+        return
+    array = value.numpy()
+    for one in [array] if isinstance(array, bytes) else array.ravel().tolist():
+        yield _decoded(one)

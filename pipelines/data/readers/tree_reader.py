@@ -1,0 +1,131 @@
+"""Files of trees in brackets, as the Penn Treebank and its kin have them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn.text.bracket_text import parse_trees
+from keras_attn.text.tree_rules import RULES, Rule, normalized
+from keras_attn.text.trees import Node, childless, leaves
+from keras_attn_pipelines.data.pairs import PairFile
+from keras_attn_pipelines.data.readers.parallel_reader import stem_of
+from keras_attn_pipelines.data.record import bytes_of, suffix_of
+from keras_attn_pipelines.data.skipped import Skipped, listing
+
+TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees")
+FORM = "trees in brackets"
+
+
+@dataclass(frozen=True, slots=True)
+class TreePair:
+    """A sentence and its tree.
+
+    Attributes:
+        source: the words with a space between them.
+        target: the tree.
+        line: where the tree starts in its file, from 1.
+    """
+
+    source: str
+    target: Node
+    line: int = field(default=0, compare=False)
+
+
+class TreeSource(NamedTuple):
+    """A file of trees, and the rules by which it is read."""
+
+    path: Path
+    rules: Sequence[Rule] = RULES
+
+    def read(self) -> PairFile[TreePair]:
+        """See `read_trees`."""
+        return read_trees(self.path, self.rules)
+
+
+def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
+    """Finds files of trees: TREE_SUFFIXES, each plain or .gz.
+
+    Args:
+        data: path of a data folder, or of one file of any name.
+        rules: see `read_trees`.
+
+    Returns:
+        dict from the stem of a file's name ("train") to its `TreeSource`.
+
+    Raises:
+        ValueError: nothing found, or two files of the same stem.
+    """
+    folder = Path(data)
+    if folder.is_file():
+        return {stem_of(folder): TreeSource(folder, rules)}
+    if not folder.is_dir():
+        raise ValueError(f"Expected trees at {folder}. Received: no such file or folder")
+    found: dict[str, TreeSource] = {}
+    for path in sorted(folder.iterdir()):
+        hidden = path.name.startswith(".")
+        if hidden or suffix_of(path) not in TREE_SUFFIXES or not path.is_file():
+            continue
+        if stem_of(path) in found:
+            both = f"{found[stem_of(path)].path.name} and {path.name}"
+            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
+        found[stem_of(path)] = TreeSource(path, rules)
+    if not found:
+        names = ", ".join(sorted(one.name for one in folder.iterdir())[:10]) or "nothing"
+        raise ValueError(
+            f"Expected {', '.join(TREE_SUFFIXES)} files, plain or .gz, in {folder}. "
+            f"Received: {names}"
+        )
+    return found
+
+
+def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
+    """Reads a file of trees in brackets.
+
+    UTF-8, with or without byte order mark; gzip is known by its first bytes, whatever the name.
+
+    Args:
+        path: of the file.
+        rules: what is taken out of each tree; see `keras_attn.text.tree_rules`.
+
+    Returns:
+        `PairFile` of `TreePair`s; trees without words are skipped, and those that have words and a
+        constituent without children, such as a word that has no tag.
+
+    Raises:
+        ValueError: no such file, damaged gzip, not UTF-8, brackets that are no trees (see
+            `parse_trees`), or no tree with words; with the file, and the line where there is one.
+    """
+    path = Path(path)
+    pairs, skipped = [], []
+    for line, node in parse_trees(_text(path), str(path)):
+        tree = normalized(node, rules)
+        words = leaves(tree) if tree is not None else []
+        if words and (empty := childless(node)):
+            reason = (
+                f"a constituent without children, {empty[0]!r:.40}: is a word or a tag missing?"
+            )
+            skipped.append(Skipped(path, line, reason))
+        elif tree is not None and words:
+            pairs.append(TreePair(" ".join(leaf.word for leaf in words), tree, line))
+        else:
+            reason = "a tree with no words but traces" if leaves(node) else "a tree without words"
+            skipped.append(Skipped(path, line, reason))
+    if not pairs:
+        found = listing(skipped) or " no tree"
+        raise ValueError(f"Expected trees with words in {path}. Received:{found}")
+    return PairFile(path, FORM, pairs, len(pairs) + len(skipped), skipped)
+
+
+def _text(path):
+    if not path.is_file():
+        raise ValueError(f"Expected a file of trees at {path}. Received: no such file")
+    data = bytes_of(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"Expected UTF-8 at {path}:{line}. Received: {error.reason}, byte "
+            f"0x{error.object[error.start]:02x}"
+        ) from error

@@ -1,0 +1,114 @@
+"""Examples of several sequences each, in buckets of like length."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.tables import RaggedTable
+
+ENCODED = 2**16
+"""Texts that are encoded at a time."""
+
+
+@dataclass(frozen=True)
+class SequenceExamples:
+    """Sequences by name, one of each for every example.
+
+    Bucket i takes examples whose sequences have up to `lengths[name][i]` ids and that fit into no
+    bucket before it.
+
+    Attributes:
+        tables: dict of `RaggedTable`s, one row an example.
+        lengths: dict of increasing lengths, one a bucket, for each table.
+        buckets: int32 (R,), the bucket of each example.
+    """
+
+    tables: Mapping[str, RaggedTable]
+    lengths: Mapping[str, Sequence[int]]
+    buckets: np.ndarray
+
+    @classmethod
+    def of(cls, tables: Mapping[str, RaggedTable], lengths: Mapping[str, Sequence[int]]):
+        """Sorts examples into buckets; those that fit into none are left out.
+
+        Returns:
+            examples: `SequenceExamples`.
+            kept: int64 (R,), which of the given examples they are.
+        """
+        found = [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
+        buckets = np.maximum.reduce(found)
+        kept = np.flatnonzero(buckets < len(next(iter(lengths.values()))))
+        tables = {name: table.kept(kept) for name, table in tables.items()}
+        return cls(tables, lengths, buckets[kept].astype("int32")), kept
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        """See `Examples`."""
+        return {
+            name: Feature((None, *table.values.shape[1:])) for name, table in self.tables.items()
+        }
+
+    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Examples`."""
+        bucket = self.buckets[rows[0]]
+        return {
+            name: table.take(rows, self.lengths[name][bucket])
+            for name, table in self.tables.items()
+        }
+
+    def sizes(self, batch_size: int, batch_tokens: int, replicas: int = 1) -> dict[int, int]:
+        """Rows in a batch of each bucket, multiples of `replicas`, and at least one each.
+
+        Args:
+            batch_size: rows, where `batch_tokens` is 0.
+            batch_tokens: tokens of the longest sequence in a batch, padding included.
+            replicas: devices that share a batch.
+        """
+        longest = np.max(list(self.lengths.values()), axis=0).tolist()
+        wanted = [batch_tokens // length if batch_tokens else batch_size for length in longest]
+        return {bucket: max(1, rows // replicas) * replicas for bucket, rows in enumerate(wanted)}
+
+    def padding(self, sizes: Mapping[int, int], names: Sequence[str]) -> float:
+        """Share of the cells of an epoch's batches that hold padding, in some of the tables."""
+        real = sum(int(self.tables[name].lengths.sum()) for name in names)
+        counts = np.bincount(self.buckets, minlength=len(sizes)).tolist()
+        cells = sum(
+            -(-count // sizes[bucket]) * sizes[bucket] * self.lengths[name][bucket]
+            for bucket, count in enumerate(counts)
+            for name in names
+        )
+        return 1 - real / cells
+
+
+def teacher_forced(targets):
+    """Targets to the decoder inputs that go with them.
+
+    Args:
+        targets: int32 (..., T), END_ID last, then PAD_ID.
+
+    Returns:
+        inputs: int32 (..., T), START_ID first, without END_ID; PAD_ID where the targets have it.
+    """
+    inputs = tf.concat([tf.fill(tf.shape(targets[..., :1]), START_ID), targets[..., :-1]], axis=-1)
+    return tf.where(targets == PAD_ID, PAD_ID, inputs)
+
+
+def real(targets):
+    """Weights float32 of targets: 0 for PAD_ID, 1 for all others."""
+    return tf.cast(targets != PAD_ID, tf.float32)
+
+
+def ends(rows: int) -> tf.Tensor:
+    """int32 (rows, 1): END_ID."""
+    return tf.fill((rows, 1), END_ID)
+
+
+def in_parts(encode: Callable, texts: Sequence[str]) -> tf.RaggedTensor:
+    """What `encode` makes of texts, asked for ENCODED at a time."""
+    starts = range(0, max(len(texts), 1), ENCODED)
+    parts = [encode(tf.constant(texts[start : start + ENCODED], tf.string)) for start in starts]
+    return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)

@@ -1,0 +1,137 @@
+"""The demo: captions photographs; then draws scenes, trains a captioner, measures it, exports it,
+asks it and looks at it.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from keras_attn.evaluation.pointing import pointing_accuracy
+from keras_attn.whole_file import check_folder, made_folder
+from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.runs.evaluate import evaluate
+from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
+from keras_attn_pipelines.saved.predict import SavedCaptioner, explanation_of
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.recipes.scenes import RECIPE
+from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
+from keras_attn_pipelines.runs.train import train
+
+SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
+ASKED = 5
+MARK = ".keras-attn-demo"
+"""File in the folder of a demo, which the next one may replace."""
+
+
+def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[str, float]]:
+    """Runs everything and leaves it in a folder.
+
+    Args:
+        out: path of the folder, new or of an earlier demo, which is replaced.
+        experiment: of the captioner.
+        **counts: numbers of scenes, as in `write_scenes`.
+
+    Returns:
+        dict from split to its scores: those of `evaluate`, and "pointing".
+
+    Raises:
+        ValueError: the folder holds something that is no demo.
+    """
+    out = Path(out)
+    _make_room(out)
+    _photographs(out / "photographs")
+    data = write_scenes(out / "scenes", **counts)
+    begin = time.monotonic()
+    run = train(experiment, data, out / "run", name="scenes")
+    minutes = (time.monotonic() - begin) / 60
+    print(f"\ntrained in {minutes:.1f} minutes; exporting")
+    found: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
+    version = export(run, out / "saved_models" / "scenes", list(found.values()))
+    captioner = SavedCaptioner(version)
+    scores = {
+        split: {**one.scores, "pointing": pointing(one, data, captioner)}
+        for split, one in found.items()
+    }
+    print(f"\n{table(scores)}\n")
+    pictures = _pictures(data, "test")[:ASKED]
+    print("A process that loads nothing but the SavedModel answers for unseen scenes:")
+    script = str(Path(__file__).with_name("ask.py"))
+    subprocess.run([sys.executable, script, str(version), *map(str, pictures)], check=True)
+    _explain(captioner, data, out / "attention.png")
+    (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
+    print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
+    return scores
+
+
+def _photographs(out):
+    """Captions photographs with the model that comes with the project, where it is there."""
+    if not CAPTIONER.is_dir():
+        print(f"No captioner at {CAPTIONER}, which a clone of the project has: no photographs.")
+        return
+    try:
+        captions = caption_photographs(out)
+    except ValueError as error:
+        print(f"No photographs: {error}")
+        return
+    print("\nPhotographs that installed packages have, captioned:")
+    for name, caption in captions.items():
+        print(f"  {name:18}{caption}")
+    print(f"Where each word looked: {out}\n\nNow a captioner from scratch, on drawn scenes:")
+
+
+def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
+    """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
+    described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
+    pictures = _pictures(data, evaluation.split)
+    answers = captioner.explain([path.read_bytes() for path in pictures])
+    explanations = [explanation_of(answer) for answer in answers]
+    captions = {one["image"]: one["references"][0] for one in evaluation.facts["captions"]}
+    scenes = [
+        {
+            "words": captions[path.name].split(),
+            "phrases": described[path.name]["phrases"],
+            "boxes": [one["box"] for one in described[path.name]["objects"]],
+        }
+        for path in pictures
+    ]
+    return pointing_accuracy(explanations, scenes, (IMAGE_SIZE, IMAGE_SIZE))
+
+
+def table(scores: dict[str, dict[str, float]]) -> str:
+    """The demo's table: exact captions, pointing and BLEU-4 of each split."""
+    rows = [
+        f"| {SPLITS[split]} | {one['exact']:.1%} | {one['pointing']:.1%} | {one['bleu_4']:.3f} |"
+        for split, one in scores.items()
+    ]
+    head = "| scenes | captions exactly right | pointing | BLEU-4 |\n| --- | --- | --- | --- |"
+    return "\n".join([head, *rows])
+
+
+def _make_room(out):
+    """An empty folder with the mark of a demo; nothing but what has that mark is removed."""
+    check_folder(out)
+    found = sorted(one.name for one in out.iterdir()) if out.is_dir() else []
+    if found and (MARK not in found or out.is_symlink()):
+        raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {found[:5]}")
+    if found:
+        shutil.rmtree(out)
+    (made_folder(out) / MARK).touch()
+
+
+def _pictures(data, split):
+    names = (Path(data) / f"{split}.txt").read_text(encoding="utf-8").split()
+    return [Path(data) / "images" / name for name in names]
+
+
+def _explain(captioner, data, out):
+    """The attention picture of the first unseen scene with three objects."""
+    described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
+    pictures = _pictures(data, "test")
+    most = max(len(described[path.name]["objects"]) for path in pictures)
+    path = next(path for path in pictures if len(described[path.name]["objects"]) == most)
+    captioner.explain_file(path, out)

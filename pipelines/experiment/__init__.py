@@ -1,0 +1,36 @@
+"""Experiments composed of a source, a task, a model, an optimizer and a way of fitting."""
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.training_data import Records, TrainingData
+from keras_attn_pipelines.experiment.beam_search import BeamSearch
+from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.fit import Fit
+from keras_attn_pipelines.experiment.optimizer import Adam
+from keras_attn_pipelines.experiment.parts import Callbacks, Model, Objective, Setting, Source, Task
+from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+
+__all__ = [
+    "Adam",
+    "BeamSearch",
+    "Callbacks",
+    "Evaluation",
+    "Experiment",
+    "Feature",
+    "Fit",
+    "Model",
+    "Objective",
+    "PictureOptions",
+    "Records",
+    "Setting",
+    "Source",
+    "SplitShares",
+    "Task",
+    "TrainingData",
+    "TransformerSizes",
+    "option",
+    "part",
+]

@@ -1,0 +1,29 @@
+"""How an autoregressive model's answers are searched, a part inside tasks."""
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+
+@part
+class BeamSearch:
+    """Beam search with GNMT's length penalty."""
+
+    beam_width: int = option("beam width in evaluation and export", default=4, least=1)
+    length_alpha: float = option(
+        "exponent of GNMT's length penalty", default=0.7, least=-100, most=100
+    )
+
+    def strategy(self, beam_width: int | None = None, n_best: int = 1):
+        """The decoding strategy, of its own width unless told otherwise."""
+        from keras_attn.decoding import Beam
+
+        width = self.beam_width if beam_width is None else beam_width
+        return Beam(width, self.length_alpha, n_best)
+
+
+def search_text(service) -> str:
+    """A sentence of the model card: how a service finds its answers."""
+    strategy = service.strategy
+    return (
+        f"Beam {strategy.width}, length penalty α {strategy.alpha}, at most "
+        f"{service.max_length} pieces."
+    )

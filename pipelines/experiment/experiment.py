@@ -1,0 +1,185 @@
+"""An experiment: a source, a task, a model, an optimizer and a way of fitting."""
+
+import dataclasses
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from keras_attn_pipelines.experiment.fields import field_types
+from keras_attn_pipelines.experiment.fit import Fit
+from keras_attn_pipelines.experiment.optimizer import Adam
+from keras_attn_pipelines.experiment.parts import Model, Source, Task
+
+PARTS = ("source", "task", "model", "optimizer", "fit")
+LOSS = "loss"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What a recipe file sets `RECIPE` to.
+
+    Attributes:
+        source: `Source`.
+        task: `Task`.
+        model: `Model`.
+        optimizer: `Adam`.
+        fit: `Fit`.
+        needs_start: whether training starts from the weights of another (`--from`).
+
+    Raises:
+        ValueError: a part that lacks something, a part that does not fit another, or a field that
+            two parts share.
+    """
+
+    source: Source
+    task: Task
+    model: Model
+    optimizer: Adam = field(default_factory=Adam)
+    fit: Fit = field(default_factory=Fit)
+    needs_start: bool = False
+
+    def __post_init__(self):
+        _check_parts(self)
+        _check_names(self)
+        _check_fit(self)
+
+    def values(self) -> dict[str, Any]:
+        """The value of each field of each part, by the field's name."""
+        return {
+            declared.name: getattr(owner, declared.name) for _, owner, declared in self._fields()
+        }
+
+    def replaced(self, values: Mapping[str, Any]) -> "Experiment":
+        """The experiment with other values of some fields.
+
+        Args:
+            values: by the names of fields, whichever part they are of.
+
+        Raises:
+            ValueError: an unknown field, or a value out of its range.
+        """
+        if unknown := sorted(set(values) - set(self.values())):
+            raise ValueError(f"Expected fields of the recipe. Received: {', '.join(unknown)}")
+        parts = {name: _replaced(getattr(self, name), values) for name in PARTS}
+        return replace(self, **parts)
+
+    def settled(self) -> dict[str, Any]:
+        """The values that trained weights and vocabularies have settled."""
+        return {
+            declared.name: getattr(owner, declared.name)
+            for _, owner, declared in self._fields()
+            if declared.metadata["settled"]
+        }
+
+    def flags(self) -> Iterator[tuple[str, dataclasses.Field, Any, Any]]:
+        """(name of the part, field, type, value) of everything that the command line can set."""
+        for name, owner, declared in self._fields():
+            yield (
+                name,
+                declared,
+                field_types(type(owner))[declared.name],
+                getattr(owner, declared.name),
+            )
+
+    def _fields(self):
+        for name in PARTS:
+            yield from ((name, *found) for found in _options(getattr(self, name)))
+
+
+def _options(owner) -> Iterator[tuple[Any, dataclasses.Field]]:
+    """(part, field) of each option of a part and of the parts inside it."""
+    for declared in fields(owner):
+        if "range" in declared.metadata:
+            yield owner, declared
+        elif dataclasses.is_dataclass(inner := getattr(owner, declared.name)):
+            yield from _options(inner)
+
+
+def _replaced(owner, values):
+    """A part with other values of some fields, its own and those of the parts inside it."""
+    changed = {}
+    for declared in fields(owner):
+        inner = getattr(owner, declared.name)
+        if "range" in declared.metadata:
+            changed |= {declared.name: values[declared.name]} if declared.name in values else {}
+        elif dataclasses.is_dataclass(inner):
+            changed[declared.name] = _replaced(inner, values)
+    return replace(owner, **changed) if changed else owner
+
+
+def _check_parts(experiment):
+    """Refuses parts that are no dataclasses of options, or lack a member of their protocol."""
+    for name, protocol in (("source", Source), ("task", Task), ("model", Model)):
+        given = getattr(experiment, name)
+        if isinstance(given, type) or not dataclasses.is_dataclass(given):
+            raise ValueError(
+                f"Expected {name} to be an instance of a class with @part. Received: {given!r:.80}"
+            )
+        members = (*inspect.get_annotations(protocol), *vars(protocol))
+        missing = [
+            member
+            for member in dict.fromkeys(members)
+            if not member.startswith("_") and not hasattr(given, member)
+        ]
+        if missing:
+            raise ValueError(
+                f"Expected {name} {type(given).__name__} to have {', '.join(missing)}, see "
+                f"{protocol.__module__}.{protocol.__name__}. Received: a class without"
+            )
+    for name, kind in (("optimizer", Adam), ("fit", Fit)):
+        if not isinstance(getattr(experiment, name), kind):
+            raise ValueError(
+                f"Expected {name} of type {kind.__name__}. "
+                f"Received: {getattr(experiment, name)!r:.80}"
+            )
+
+
+def _check_names(experiment):
+    """Refuses two parts with a field of one name, which would be one flag."""
+    known: dict[str, str] = {}
+    for name, owner, declared in experiment._fields():
+        if declared.name in known:
+            raise ValueError(
+                f"Expected fields of different names in all parts. Received: {declared.name} in "
+                f"{known[declared.name]} and in the {name} {type(owner).__name__}"
+            )
+        known[declared.name] = f"the {name} {type(owner).__name__}"
+
+
+def _check_fit(experiment):
+    """Refuses parts that do not fit each other."""
+    task, model, fit = experiment.task, experiment.model, experiment.fit
+    source = experiment.source
+    if source.records != task.records:
+        raise ValueError(
+            f"Expected a source of {task.records} for {type(task).__name__}. "
+            f"Received: {type(source).__name__}, a source of {source.records}"
+        )
+    names = f"{type(model).__name__} for {type(task).__name__}"
+    if missing := [key for key in task.targets if key not in model.answers]:
+        raise ValueError(
+            f"Expected a model that answers {', '.join(task.targets)}. Received: {names}, without "
+            f"{', '.join(missing)}"
+        )
+    if set(model.reads) != set(task.features()):
+        raise ValueError(
+            f"Expected a model that reads {', '.join(task.features())}. Received: {names}, which "
+            f"reads {', '.join(model.reads)}"
+        )
+    fitted = (LOSS, task.accuracy)
+    monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.monitors)))
+    if fit.monitor not in monitors:
+        raise ValueError(
+            f"Expected monitor one of {', '.join(monitors)}. Received: monitor={fit.monitor!r}"
+        )
+    if experiment.optimizer.average > 1 and not fit.monitor.startswith("val_"):
+        raise ValueError(
+            "Expected a monitor on dev with average > 1. "
+            f"Received: monitor={fit.monitor!r}, average={experiment.optimizer.average}"
+        )
+    if fit.batch_tokens and "batch_tokens" not in task.batch_units:
+        raise ValueError(
+            f"Expected batch_tokens=0 with {type(task).__name__}, whose batches have batch_size "
+            f"records. Received: batch_tokens={fit.batch_tokens}"
+        )

@@ -1,0 +1,156 @@
+"""Fields of an experiment's parts: default, help and range stand at the field."""
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+INFINITY = math.inf
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values that a field may have.
+
+    Attributes:
+        least: smallest value, or None.
+        most: largest value, or None.
+        above: bound that every value exceeds, or None.
+        below: bound that no value reaches, or None.
+        choices: names to choose from; empty for any.
+        buckets: whether the value is a sequence of increasing lengths ≥ 1.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: tuple[str, ...] = ()
+    buckets: bool = False
+
+    def holds(self, value) -> bool:
+        """Whether a value lies in the range; NaN lies in none, None in every one."""
+        if self.buckets:
+            return is_increasing(value)
+        if self.choices:
+            names = value if isinstance(value, tuple) else (value,)
+            return bool(names) and all(name in self.choices for name in names)
+        if value is None:
+            return True
+        return (
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self):
+        if self.buckets:
+            return "increasing and >= 1"
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.least is not None and self.most is not None:
+            return f"{self.least:g} to {self.most:g}"
+        bounds = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
+        words = [
+            "finite" if bound == math.inf else f"{sign} {bound:g}"
+            for sign, bound in bounds
+            if bound is not None
+        ]
+        return " and ".join(words)
+
+
+def option(text: str, *, default: Any, settled: bool = False, **limits: Any) -> Any:
+    """A field of a part with its help and range; the command line makes a flag of it.
+
+    Args:
+        text: line of help.
+        default: value of the field.
+        settled: whether trained weights and vocabularies settle the value, so that a training
+            that starts from them takes it over.
+        **limits: fields of `Range`.
+    """
+    metadata = {"help": text, "range": Range(**limits), "settled": settled}
+    return field(default=default, metadata=metadata)
+
+
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
+def part(cls):
+    """Class decorator: a frozen dataclass with keyword arguments that checks its fields.
+
+    A class with a method `check` has it called after the ranges are checked; it raises ValueError
+    where fields do not fit each other.
+
+    Example:
+        >>> @part
+        ... class Sizes:
+        ...     width: int = option("width in pixels", default=7, least=1)
+        >>> Sizes(width=0)
+        Traceback (most recent call last):
+        ValueError: Expected width >= 1. Received: width=0
+    """
+
+    def __post_init__(self):
+        check_fields(self)
+        if check := getattr(self, "check", None):
+            check()
+
+    cls.__post_init__ = __post_init__
+    return dataclass(frozen=True, kw_only=True)(cls)
+
+
+def check_fields(instance) -> None:
+    """Raises ValueError that names the first field of another type or out of its range."""
+    kinds = field_types(type(instance))
+    for declared in dataclasses.fields(instance):
+        name, value = declared.name, getattr(instance, declared.name)
+        if "range" not in declared.metadata:
+            continue
+        if not is_of_type(value, kinds[name]):
+            raise ValueError(
+                f"Expected {name} of type {type_name(kinds[name])}. Received: {name}={value!r:.80}"
+            )
+        limits = declared.metadata["range"]
+        if not limits.holds(value):
+            raise ValueError(f"Expected {name} {limits}. Received: {name}={value!r}")
+
+
+def field_types(cls) -> dict[str, Any]:
+    """The types of a dataclass's fields by their names."""
+    return typing.get_type_hints(cls)
+
+
+def is_of_type(value, kind) -> bool:
+    """Whether a value is of a field's type; integers are floats too, booleans are neither."""
+    arguments = typing.get_args(kind)
+    if isinstance(kind, types.UnionType):
+        return any(is_of_type(value, argument) for argument in arguments)
+    if kind is types.NoneType:
+        return value is None
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(is_of_type(item, arguments[0]) for item in value)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def type_name(kind) -> str:
+    """A field's type as messages and help show it."""
+    return kind.__name__ if isinstance(kind, type) and not typing.get_args(kind) else str(kind)
+
+
+def is_increasing(lengths: Sequence[int]) -> bool:
+    """Whether bucket lengths are increasing and at least 1, and there are some."""
+    return bool(lengths) and lengths[0] >= 1 and list(lengths) == sorted(set(lengths))
+
+
+def check_heads(hidden_dim: int, num_heads: int) -> None:
+    """Raises ValueError unless the heads of a Transformer divide its width."""
+    if hidden_dim % num_heads:
+        raise ValueError(
+            "Expected hidden_dim that num_heads divides. "
+            f"Received: hidden_dim={hidden_dim}, num_heads={num_heads}"
+        )

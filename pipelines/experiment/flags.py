@@ -1,0 +1,57 @@
+"""The command line's flags: one for each field of an experiment's parts."""
+
+import argparse
+import types
+import typing
+from typing import Any
+
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.fields import Range
+
+PREFIX = "option_"
+"""Before the name of a field in the parsed arguments."""
+
+
+def add_flags(parser: argparse.ArgumentParser, experiment: Experiment) -> None:
+    """Makes a flag of every field of an experiment, in a group for each part."""
+    groups: dict[str, Any] = {}
+    for name, field, kind, value in experiment.flags():
+        if name not in groups:
+            title = f"{name}: {type(getattr(experiment, name)).__name__}"
+            groups[name] = parser.add_argument_group(title)
+        limits = field.metadata["range"]
+        options: dict[str, Any] = {
+            "dest": f"{PREFIX}{field.name}",
+            "default": argparse.SUPPRESS,  # Only what was given is there.
+            "help": f"{field.metadata['help']}{_choices(limits)} (default: {_shown(value)})",
+        }
+        groups[name].add_argument(f"--{field.name.replace('_', '-')}", **options, **_kind(kind))
+
+
+def given_values(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The values that flags were given, by the names of fields."""
+    return {
+        key.removeprefix(PREFIX): tuple(value) if isinstance(value, list) else value
+        for key, value in vars(arguments).items()
+        if key.startswith(PREFIX)
+    }
+
+
+def _kind(kind) -> dict[str, Any]:
+    """What argparse needs to know of a field's type."""
+    if kind is bool:
+        return {"action": argparse.BooleanOptionalAction}
+    if isinstance(kind, types.UnionType):  # Such as float | None.
+        kind = typing.get_args(kind)[0]
+    if typing.get_origin(kind) is tuple:
+        item = typing.get_args(kind)[0]
+        return {"nargs": "+", "type": item, "metavar": item.__name__.upper()}
+    return {"type": kind, "metavar": kind.__name__.upper()}
+
+
+def _choices(limits: Range) -> str:
+    return f": {', '.join(limits.choices)}" if limits.choices else ""
+
+
+def _shown(value):
+    return " ".join(map(str, value)) if isinstance(value, tuple) else value

@@ -1,0 +1,60 @@
+"""The optimizer part: rate, schedule, clipping, slow layers, averaging."""
+
+from collections.abc import Sequence
+
+from keras_attn_pipelines.experiment.fields import INFINITY, option, part
+
+COSINE, INVERSE_SQUARE_ROOT = SCHEDULES = ("cosine", "inverse_square_root")
+
+
+@part
+class Adam:
+    """Adam with a warm-up, a schedule and a clip of the global gradient."""
+
+    learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
+    warmup_steps: int = option("optimizer steps of warm-up", default=200, least=0)
+    schedule: str = option("after the warm-up", default=COSINE, choices=SCHEDULES)
+    clip_norm: float = option(
+        "largest norm of the global gradient", default=5.0, above=0, below=INFINITY
+    )
+    slow_rate: float = option(
+        "learning rate of slow layers, such as encoders, as a share of the rest's",
+        default=1.0,
+        above=0,
+        below=INFINITY,
+    )
+    beta_2: float = option("decay of the second moment", default=0.999, above=0, below=1)
+    epsilon: float = option(
+        "added to the root of the second moment", default=1e-7, above=0, below=INFINITY
+    )
+    average: int = option(
+        "last epochs whose mean weights are tried at the end; 1: none", default=1, least=1
+    )
+
+    def rates(self, steps: int):
+        """The learning rate's schedule for a training of `steps` steps."""
+        from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
+
+        if self.schedule == INVERSE_SQUARE_ROOT:
+            return InverseSquareRoot(self.learning_rate, max(self.warmup_steps, 1))
+        return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
+
+    def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
+        """The Keras optimizer for a training of `steps` steps.
+
+        Args:
+            steps: of the whole training.
+            slow_layers: names of layers that learn at `slow_rate`.
+            slow_from: step from which they learn.
+        """
+        from keras_attn.training.optimizers import ClippedAdam
+
+        return ClippedAdam(
+            self.rates(steps),
+            self.clip_norm,
+            slow_layer=list(slow_layers) or None,
+            slow_rate=self.slow_rate,
+            slow_from=slow_from,
+            beta_2=self.beta_2,
+            epsilon=self.epsilon,
+        )

@@ -1,0 +1,45 @@
+"""How pictures are fitted and changed, a part inside tasks."""
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+MOST_PIXELS_A_SIDE = 4096
+
+
+@part
+class PictureOptions:
+    """Size of the pictures that a model sees, and random changes in training."""
+
+    image_size: int = option(
+        "height and width of the picture in pixels",
+        default=224,
+        settled=True,
+        least=1,
+        most=MOST_PIXELS_A_SIDE,
+    )
+    fit: str = option(
+        "change the aspect ratio, or cut the center",
+        default="squash",
+        settled=True,
+        choices=("squash", "crop"),
+    )
+    flip: bool = option("mirror one training picture in two, left and right", default=False)
+    crop: float = option(
+        "least share of height and width that training sees; 1: all", default=1.0, above=0, most=1
+    )
+
+    @property
+    def changes(self) -> bool:
+        """Whether training changes pictures."""
+        return self.flip or self.crop < 1
+
+    def picture_format(self):
+        """`PictureFormat` of training and serving."""
+        from keras_attn.images.picture_format import PictureFormat
+
+        return PictureFormat(self.image_size, self.image_size, self.fit)
+
+    def augmentation(self, seed: int):
+        """`Augmentation` of training, or None where pictures stay as they are."""
+        from keras_attn_pipelines.data.augmentation import Augmentation
+
+        return Augmentation(self.flip, self.crop, seed) if self.changes else None

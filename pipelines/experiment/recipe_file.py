@@ -1,0 +1,53 @@
+"""A user's own recipe file: Python that sets RECIPE to an `Experiment`."""
+
+import functools
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+from keras_attn_pipelines.experiment.experiment import Experiment
+
+MODULE_PREFIX = "keras_attn_recipe_"
+
+
+def load_recipe_file(path) -> Experiment:
+    """The experiment in a user's recipe file, which also registers its layers.
+
+    A file that has not changed is run once.
+
+    Raises:
+        ValueError: no such file, one that does not run, or one without RECIPE.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"Expected a recipe file. Received: {path}, no such file")
+    return _loaded(path.resolve(), path.stat().st_mtime_ns)
+
+
+def recipe_of(module: types.ModuleType, name) -> Experiment:
+    """The experiment that a recipe's module sets RECIPE to.
+
+    Raises:
+        ValueError: RECIPE is missing or something else.
+    """
+    recipe: Any = getattr(module, "RECIPE", None)
+    if not isinstance(recipe, Experiment):
+        raise ValueError(f"Expected RECIPE = Experiment(...) in {name}. Received: {recipe!r:.80}")
+    return recipe
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(path, changed):
+    # A name of its own: a file called json.py must not take the place of a module.
+    module = types.ModuleType(f"{MODULE_PREFIX}{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except Exception as error:  # A user's mistakes may be of any kind.
+        raise ValueError(
+            f"Expected a recipe file that runs. Received: {path} with "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return recipe_of(module, path)

@@ -1,0 +1,26 @@
+"""How records are split where the data have no split files, a part inside sources."""
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+
+@part
+class SplitShares:
+    """Shares of the records that dev and test get, and that may be unusable."""
+
+    tolerance: float = option(
+        "share of unusable records above which training does not start", default=0.01, least=0
+    )
+    dev_share: float = option(
+        "share of records for dev where no split files exist", default=0.1, least=0
+    )
+    test_share: float = option(
+        "share of records for test where no split files exist", default=0.1, least=0
+    )
+
+    def check(self):
+        """Raises ValueError unless something is left to train on."""
+        if self.dev_share + self.test_share >= 1:
+            raise ValueError(
+                "Expected dev_share + test_share < 1. "
+                f"Received: dev_share={self.dev_share}, test_share={self.test_share}"
+            )

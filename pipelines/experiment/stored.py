@@ -1,0 +1,129 @@
+"""Experiments as JSON keeps them: each part's class by name, and the values of its fields."""
+
+import dataclasses
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
+from keras_attn_pipelines.experiment.recipe_file import MODULE_PREFIX
+
+ROOT = __name__.split(".")[0]
+TYPE, OWN, SHARED = "type", "recipe", "experiment"
+"""Key of a part's class; the prefixes of classes in a user's recipe file and of shared ones."""
+
+
+def stored(experiment: Experiment) -> dict[str, Any]:
+    """An experiment's parts as a dict that JSON can hold.
+
+    Raises:
+        ValueError: a part whose class could not be found again.
+    """
+    return {name: _stored(getattr(experiment, name)) for name in PARTS}
+
+
+def restored(parts: Any, recipe: Experiment | None = None, place: Any = "") -> Experiment:
+    """The experiment that `stored` was asked about.
+
+    Args:
+        parts: what `stored` returned.
+        recipe: experiment of the user's recipe file, where parts are defined there.
+        place: where `parts` stand, for messages.
+
+    Raises:
+        ValueError: a part that is missing or damaged, or a class that is not known.
+    """
+    if not isinstance(parts, Mapping) or set(parts) != set(PARTS):
+        raise ValueError(
+            f"Expected the parts {', '.join(PARTS)} in {place}. Received: {parts!r:.80}"
+        )
+    own = _classes(recipe) if recipe is not None else {}
+    return Experiment(**{name: _restored(parts[name], own, place) for name in PARTS})
+
+
+def type_of(part) -> str:
+    """The name under which a part's class is stored.
+
+    Raises:
+        ValueError: a class that is neither in the recipe file nor in this package.
+    """
+    module, name = type(part).__module__, type(part).__name__
+    if module.startswith(MODULE_PREFIX):
+        return f"{OWN}.{name}"
+    root, *folders = module.split(".")
+    if root == ROOT and folders[0] == "tasks":
+        return f"{folders[1]}.{name}"
+    if root == ROOT and folders[0] == SHARED:
+        return f"{SHARED}.{name}"
+    raise ValueError(
+        f"Expected parts whose classes stand in the recipe file or in {ROOT}. "
+        f"Received: {name} of {module}"
+    )
+
+
+def _stored(value):
+    if dataclasses.is_dataclass(value):
+        values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        return {TYPE: type_of(value), **{key: _stored(one) for key, one in values.items()}}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _restored(content, own, place):
+    if isinstance(content, list):
+        return tuple(content)
+    if not isinstance(content, Mapping):
+        return content
+    cls = _class(content.get(TYPE), own, place)
+    known = {field.name for field in dataclasses.fields(cls)}
+    values = {key: value for key, value in content.items() if key != TYPE}
+    if unknown := sorted(set(values) - known):
+        raise ValueError(
+            f"Expected fields of {content[TYPE]} in {place}. Received: {', '.join(unknown)}"
+        )
+    return cls(**{key: _restored(value, own, place) for key, value in values.items()})
+
+
+def _class(name, own, place):
+    """The class of a part by the name that `type_of` gave it."""
+    folder, _, cls = name.partition(".") if isinstance(name, str) else ("", "", "")
+    if folder == OWN and cls in own:
+        return own[cls]
+    if folder == OWN:
+        raise ValueError(
+            f"Expected the recipe file that defines {cls}, a part of {place}. Received: none, or "
+            "one without it"
+        )
+    tasks = importlib.import_module(f"{ROOT}.tasks")
+    modules = {one.name: f"{ROOT}.tasks.{one.name}" for one in pkgutil.iter_modules(tasks.__path__)}
+    modules[SHARED] = f"{ROOT}.{SHARED}"
+    found = getattr(importlib.import_module(modules[folder]), cls, None) if folder in modules else 0
+    if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+        raise ValueError(f"Expected a known part in {place}. Received: {name!r:.80}")
+    return found
+
+
+def _classes(part) -> dict[str, type]:
+    """The classes of an experiment's parts, those inside parts included, by their names."""
+    found: dict[str, type] = {}
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if dataclasses.is_dataclass(value):
+            found |= {type(value).__name__: type(value), **_classes(value)}
+    return found
+
+
+def described(path: Path, content: Mapping[str, Any]) -> Any:
+    """The stored parts in what a run directory or a SavedModel says of itself.
+
+    Raises:
+        ValueError: an earlier version's description, without parts.
+    """
+    if "parts" not in content:
+        raise ValueError(
+            f"Expected the parts of an experiment in {path}. Received: "
+            f"{', '.join(list(content)[:5]) or 'nothing'}, as earlier versions wrote it; train or "
+            "export again"
+        )
+    return content["parts"]

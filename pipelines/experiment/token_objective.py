@@ -1,0 +1,42 @@
+"""The objective of models that predict tokens."""
+
+from collections.abc import Sequence
+
+from keras_attn.training.gold_shares import LinearShare
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.scheduled_sampling import ScheduledSampling
+from keras_attn.training.token_accuracy import TokenAccuracy
+from keras_attn_pipelines.experiment.parts import Objective
+
+
+def token_objective(
+    model,
+    label_smoothing: float,
+    scheduled_sampling_rate: float,
+    steps: int,
+    seed: int,
+    outputs: Sequence[str] = (),
+) -> Objective:
+    """Cross-entropy of the next token, in nats per token, with scheduled sampling if wanted.
+
+    Args:
+        model: built Keras model.
+        label_smoothing: probability spread over the vocabulary.
+        scheduled_sampling_rate: share of decoder inputs that are the model's own words at the end
+            of training; it grows evenly from 0.
+        steps: of the whole training.
+        seed: of the choice.
+        outputs: names of the outputs with targets, where there are several; their losses add up.
+    """
+    if scheduled_sampling_rate:
+        share = LinearShare(
+            slope=scheduled_sampling_rate / steps, floor=1 - scheduled_sampling_rate
+        )
+        model = ScheduledSampling(model, share, seed=seed)
+    if not outputs:
+        return Objective(model, TokenCrossEntropy(label_smoothing), [TokenAccuracy()])
+    return Objective(
+        model,
+        {name: TokenCrossEntropy(label_smoothing) for name in outputs},
+        {name: [TokenAccuracy()] for name in outputs},
+    )

@@ -1,0 +1,65 @@
+"""The mean of several trainings of one model as a run of its own."""
+
+import shutil
+from collections.abc import Sequence
+
+from keras_attn.training.averaging import average_models
+from keras_attn_pipelines.experiment.stored import type_of
+from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
+
+
+def average(runs: Sequence[Run], out) -> Run:
+    """Writes a run directory whose model has the mean of the weights of other runs' best epochs.
+
+    Of a training and one that went on from it, as of self-critical training and what it began
+    with, the mean is often better than both (Wortsman et al. 2021, arXiv:2109.01903).
+
+    Args:
+        runs: two or more, of one task and model, with equal shapes and vocabularies. A run may stand there
+            more than once, and counts as often.
+        out: path of the run directory, new or empty.
+
+    Returns:
+        `Run`, with the choices of the last.
+
+    Raises:
+        ValueError: fewer than two runs, runs of different models, or `out` holds something.
+        OSError: `out` cannot be written.
+    """
+    if len(runs) < 2:
+        raise ValueError(f"Expected two or more runs. Received: {len(runs)}")
+    made, last = Run(out), runs[-1]
+    if made.folder.exists() and any(made.folder.iterdir()):
+        raise ValueError(f"Expected a new run directory. Received: {made.folder}")
+    description, vocabularies, shapes = last.description, last.vocabularies(), _shapes(last)
+    for one in runs:  # Whatever is wrong is told before anything is written.
+        if wrong := _differences(one, last, vocabularies, shapes):
+            raise ValueError(
+                f"Expected runs of one model. Received: {one.folder} and {last.folder}, which "
+                f"differ in {', '.join(wrong)}"
+            )
+    means = [str(one.folder.resolve()) for one in runs]
+    made.describe({**description, "mean_of": means, "ended": True})
+    for name, vocabulary in vocabularies.items():
+        vocabulary.save(made.folder / name)
+    if (last.folder / RECIPE_FILE).is_file():
+        shutil.copyfile(last.folder / RECIPE_FILE, made.folder / RECIPE_FILE)
+    average_models([one.folder / MODEL_FILE for one in runs], made.folder / MODEL_FILE)
+    return made
+
+
+def _differences(run, last, vocabularies, shapes):
+    """In what two runs are not of one model."""
+    experiment, expected = run.experiment(), last.experiment()
+    for name in ("task", "model"):
+        if type_of(getattr(experiment, name)) != type_of(getattr(expected, name)):
+            return [name]
+    settled = experiment.settled()
+    wrong = [key for key, value in expected.settled().items() if settled.get(key) != value]
+    own = run.vocabularies()
+    wrong += [name for name, known in vocabularies.items() if not known.equals(own.get(name))]
+    return wrong or ([] if _shapes(run) == shapes else ["the shapes of their weights"])
+
+
+def _shapes(run):
+    return [tuple(weight.shape) for weight in run.model().weights]

@@ -1,0 +1,135 @@
+"""Evaluation: free-running answers of a run or a SavedModel on a split, in the field's metrics."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn.contracts import ERROR
+from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.saved_description import SavedDescription
+from keras_attn_pipelines.saved.saved_model import whole_saved_model
+
+
+def evaluate(
+    run: Run,
+    data,
+    split: str = "dev",
+    beam_width: int | None = None,
+    batch: int = 32,
+    precision: str = "float32",
+) -> Evaluation:
+    """Asks the run's service about every record of a split and scores the answers.
+
+    Args:
+        run: `Run`.
+        data: path of the data folder, or another name that the source knows.
+        split: "train", "dev" or "test", or the name of another split of the data.
+        beam_width: int, or None for the task's.
+        batch: int. Records at a time.
+        precision: "float32" or "bfloat16", what the model computes in.
+
+    Returns:
+        `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
+
+    Raises:
+        ValueError: bad data, an unknown or empty split.
+    """
+    experiment = run.experiment()
+    records = experiment.source.split(data, split)
+    service = run.service(beam_width, experiment.task.judged, precision)
+    function, inputs = service.signatures()["serving_default"]
+    graph = tf.function(function, input_signature=inputs, autograph=False)
+
+    def answer(request):
+        return graph(*(request[spec.name] for spec in inputs))
+
+    found = _Answers.of(experiment.task, records, answer, split, batch)
+    return found.evaluation(
+        experiment.task, service.tokenizers(), service.metadata(), data, split
+    )
+
+
+def evaluate_saved(
+    folder, data, split: str = "dev", batch: int = 32, recipe: Experiment | None = None
+) -> Evaluation:
+    """As `evaluate`, of a SavedModel: its graph answers, with the search it was exported with.
+
+    Args:
+        folder: path of the model's folder (its highest version is taken) or of one version.
+        data: as in `evaluate`.
+        split: as in `evaluate`.
+        batch: int. Records at a time.
+        recipe: experiment of the user's recipe file, where parts are defined there.
+
+    Returns:
+        `Evaluation`.
+
+    Raises:
+        ValueError: no SavedModel there, or one that was not exported from a run; bad data, an
+            unknown or empty split.
+    """
+    saved = SavedDescription.read(folder)
+    experiment = saved.experiment(recipe)
+    vocabularies = saved.vocabularies(experiment)
+    if hasattr(experiment.task, "search") and "beam_width" not in saved.metadata:
+        raise ValueError(
+            f"Expected a beam_width in the metadata of {saved.version}. Received: none"
+        )
+    with whole_saved_model(saved.version):
+        loaded = tf.saved_model.load(str(saved.version))
+    records = experiment.source.split(data, split)
+    signature = loaded.signatures["serving_default"]
+    found = _Answers.of(
+        experiment.task, records, lambda request: signature(**request), split, batch
+    )
+    return found.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
+
+
+class _Answers:
+    """Answers to records, in their order, and what could not be read."""
+
+    def __init__(self, records: Sequence[Any], answers: Sequence[Mapping[str, Any]], errors: list[str]):
+        self.records, self.answers, self.errors = records, answers, errors
+
+    @classmethod
+    def of(cls, task, records: Sequence[Any], answer: Callable, split: str, batch: int):
+        """Asks about all records, those of like size together."""
+        order = sorted(range(len(records)), key=lambda place: task.size(records[place]))
+        answers: dict[int, dict] = {}
+        errors: dict[int, str] = {}
+        for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
+            places = order[start : start + batch]
+            names, requests = zip(*(task.request(records[place]) for place in places))
+            arrays = {key: value.numpy() for key, value in answer(_stacked(requests)).items()}
+            for row, (place, name) in enumerate(zip(places, names)):
+                answers[place] = {key: value[row] for key, value in arrays.items()}
+                if error := answers[place][ERROR].decode():
+                    errors[place] = f"{name}: {error}"
+        ordered = [answers[place] for place in range(len(records))]
+        return cls(records, ordered, [errors[place] for place in sorted(errors)])
+
+    def evaluation(self, task, vocabularies, metadata, data, split) -> Evaluation:
+        """The task's scores of the answers."""
+        found = task.evaluation(self.records, self.answers, vocabularies, metadata)
+        return replace(found, data=str(data), split=split, errors=self.errors)
+
+
+def _stacked(requests: Sequence[Mapping[str, Any]]) -> dict[str, tf.Tensor]:
+    """Requests as one batch; arrays of different sizes are filled up with ''."""
+    return {key: _batch([request[key] for request in requests]) for key in requests[0]}
+
+
+def _batch(values):
+    if isinstance(values[0], bytes):
+        return tf.constant(values, tf.string)
+    shape = np.max([np.shape(value) for value in values], axis=0)
+    batch = np.full((len(values), *shape), b"", object)
+    for row, value in enumerate(values):
+        batch[(row, *(slice(size) for size in np.shape(value)))] = value
+    return tf.constant(batch, tf.string)

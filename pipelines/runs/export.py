@@ -1,0 +1,120 @@
+"""Exporting a run: the service, and a model card with data, metrics and choices."""
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from keras_attn.serving.export import (
+    check_model_folder,
+    export_service,
+    model_card,
+    next_version,
+)
+from keras_attn.serving.precision import precision_of
+from keras_attn.serving.warm_up import WARM_UP_BATCHES
+from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.runs.run import Run
+
+_PRECISION = {
+    "float32": "float32",
+    "bfloat16": "bfloat16; stored weights, logits, attention weights and scores are float32",
+}
+
+
+def export(
+    run: Run,
+    folder,
+    evaluations: Sequence[Evaluation] = (),
+    beam_width: int | None = None,
+    n_best: int = 1,
+    precision: str = "float32",
+    storage: str = "float32",
+    limits: str = "",
+) -> Path:
+    """Writes a run as the next version of a SavedModel.
+
+    Args:
+        run: `Run`.
+        folder: path of the model's folder.
+        evaluations: each `Evaluation` whose table goes on the model card.
+        beam_width: int, or None for the task's.
+        n_best: int. Texts answered for each request.
+        precision: "float32" or "bfloat16", what the SavedModel computes in.
+        storage: "float32" or "float16", what its weights are stored in; see `export_service`.
+        limits: Markdown for the model card: what the model is for and what it is not, its
+            failures, terms of its data.
+
+    Returns:
+        path of the version.
+    """
+    check_model_folder(folder)
+    description = run.description
+    metrics = "\n\n".join(_measured(run, one, precision) for one in evaluations)
+    metrics = metrics or "Not measured at export."
+    service = run.service(beam_width, n_best, precision)
+    title = f"{Path(folder).name}, version {next_version(folder)}"
+    card = _card(title, run.experiment(), description, metrics, service, storage, limits)
+    notes = {key: description[key] for key in ("recipe", "parts")}
+    return export_service(service, folder, card, notes, storage)
+
+
+def limits_in(path) -> str:
+    """The Markdown of a file that is to go on a model card.
+
+    Raises:
+        ValueError: no text of UTF-8, none at all, or one with headings of the card's own level.
+    """
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"Expected UTF-8 text in {path}. Received: {error}") from error
+    if not text.strip() or not all(one.isprintable() or one in "\t\n" for one in text):
+        raise ValueError(f"Expected text in {path}. Received: {text!r:.80}")
+    if high := re.search(r"^##? .*", text, re.MULTILINE):
+        raise ValueError(f"Expected headings of ### or lower in {path}. Received: {high[0]!r:.80}")
+    return text
+
+
+def _measured(run, evaluation, precision):
+    command = f"keras-attn evaluate {run.folder} --data {evaluation.data}"
+    command += f" --split {evaluation.split}{evaluation.flags()}"
+    return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
+
+
+def _card(title, experiment, description, metrics, service, storage, limits):
+    words = experiment.task.card(service, experiment.model.describe(service.model))
+    values = json.dumps(experiment.values(), indent=2)
+    answering = (
+        f" {words['Search']} Precision: {_PRECISION[precision_of(service.model)]}. "
+        f"Weights are stored in {storage}. Warm-up requests: every signature, batches of "
+        f"{' and '.join(map(str, WARM_UP_BATCHES))}."
+    )
+    return model_card(
+        title,
+        {
+            "What it does": words["What it does"],
+            **({"Use and limits": limits} if limits.strip() else {}),
+            "Service": words["Service"] + answering,
+            "Data": f"{Path(description['data']).name}: {_counts(description)}.",
+            "Metrics": metrics,
+            "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
+            f"{description['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
+            "License": words["License"],
+        },
+    )
+
+
+def _origin(description):
+    """What training began with, and whose mean the weights are; names of folders alone."""
+    begun = description.get("from")
+    found = f", begun with the weights of {Path(begun).name}" if begun else ""
+    if means := description.get("mean_of"):
+        found += f"; mean of the weights of {', '.join(Path(one).name for one in means)}"
+    return found
+
+
+def _counts(description):
+    counts = description["records"].items()
+    return f"{description['unit']} {', '.join(f'{count} {split}' for split, count in counts)}"

@@ -1,0 +1,69 @@
+"""What a SavedModel that was exported from a run says of itself."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.stored import described, restored
+from keras_attn_pipelines.runs.run import load_vocabularies
+from keras_attn_pipelines.saved.saved_model import version_folder
+
+
+@dataclass(frozen=True)
+class SavedDescription:
+    """What a SavedModel that was exported from a run says of itself.
+
+    Attributes:
+        version: path of the version.
+        metadata: dict. What `export_service` wrote, the experiment's parts among it.
+    """
+
+    version: Path
+    metadata: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder) -> "SavedDescription":
+        """Reads the newest version of a model, or one version.
+
+        Raises:
+            ValueError: no SavedModel there, one that was not exported from a run, one of an
+                earlier version, or damaged metadata.
+        """
+        version = version_folder(folder)
+        metadata = read_metadata(version)
+        if MODEL_KEY not in metadata:
+            raise ValueError(
+                "Expected a run directory or a SavedModel exported from one. "
+                f"Received: {version} without {MODEL_KEY} in its metadata"
+            )
+        described(version, metadata)
+        types = {"parts": dict, MODEL_KEY: dict, "recipe": str, "beam_width": int}
+        for key, kind in types.items():
+            if not isinstance(metadata.get(key, kind()), kind):
+                raise ValueError(
+                    f"Expected {key} of type {kind.__name__} in the metadata of {version}. "
+                    f"Received: {metadata[key]!r:.80}"
+                )
+        return cls(version, metadata)
+
+    def experiment(self, recipe: Experiment | None = None) -> Experiment:
+        """The experiment that it was trained with.
+
+        Args:
+            recipe: experiment of the user's recipe file, where parts are defined there.
+
+        Raises:
+            ValueError: a part that is not known.
+        """
+        return restored(self.metadata["parts"], recipe, self.version)
+
+    def vocabularies(self, experiment: Experiment) -> dict[str, Any]:
+        """Its vocabularies by their names.
+
+        Raises:
+            ValueError: one is missing or damaged.
+        """
+        return load_vocabularies(self.version / TOKENIZERS_FOLDER, experiment)

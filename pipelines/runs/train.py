@@ -1,0 +1,270 @@
+"""Training: an experiment and its data to a run directory."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from keras_attn.training.callbacks import FiniteLoss, TimeLeft
+from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.training.resume import Checkpoint
+from keras_attn_pipelines.data.training_data import Records, TrainingData
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.parts import Objective, Setting
+from keras_attn_pipelines.experiment.stored import stored
+from keras_attn_pipelines.runs.kept_model import best_model, mean_model, try_mean
+from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
+from keras_attn_pipelines.runs.stretches import stretches
+from keras_attn_pipelines.runs.warm_start import WarmStart
+
+HISTORY_FILE = "history.csv"
+
+
+def train(
+    experiment: Experiment,
+    data,
+    out,
+    name: str = "",
+    strategy: str = "one",
+    precision: str = "auto",
+    cache=None,
+    source: WarmStart | None = None,
+    verbose: int | str = "auto",
+    checkpoint_seconds: float = 60.0,
+) -> Run:
+    """Trains a model and leaves a run directory; started again, goes on where it was.
+
+    The last checkpoint holds everything that training depends on, so that a run that was stopped
+    anywhere ends with the weights of one that was not (to rounding).
+
+    Args:
+        experiment: `Experiment`.
+        data: path of the data folder, or another name that the source knows.
+        out: path of the run directory, new or of the same experiment.
+        name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
+            in the run directory, since the model may need its layers.
+        strategy: "one", "mirrored" or "tpu".
+        precision: "auto", "float32" or "bfloat16".
+        cache: path of the feature cache; the user's cache folder if None.
+        source: `WarmStart` whose weights and vocabularies the training starts from, or None.
+        verbose: as in `keras.Model.fit`.
+        checkpoint_seconds: float. Least time between two checkpoints within an epoch.
+
+    Returns:
+        `Run`.
+
+    Raises:
+        ValueError: bad data, a record that has become unreadable, `out` holds something else, the
+            experiment makes another model than `source` holds, or the loss is no longer finite.
+    """
+    if experiment.needs_start and source is None:
+        raise ValueError(f"Expected weights to begin with (--from) for {name}. Received: none")
+    run, task = Run(out), experiment.task
+    policy = precision_policy(precision, strategy)
+    description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
+    description["data"] = str(Path(data).resolve())
+    description["from"] = str(source.path.resolve()) if source else None
+    _check_folder(run, description)
+    device = strategy_named(strategy)
+    records = experiment.source.read(data)
+    vocabularies = source.vocabularies if source else task.learn(records.splits["train"])
+    setting = Setting(
+        model=experiment.model,
+        fit=experiment.fit,
+        cache=None if cache is None else Path(cache),
+        replicas=device.num_replicas_in_sync,
+        start=source.model if source else None,
+    )
+    loaded = task.encode(records, vocabularies, setting)
+    unit = experiment.source.unit
+    counts = {split: len(own) for split, own in loaded.splits.items()}
+    _check_data(run, unit, counts, vocabularies)
+    sizes = {key: vocabulary.vocabulary_size for key, vocabulary in vocabularies.items()}
+    keras.config.set_dtype_policy(policy)
+    try:
+        with device.scope():
+            model = experiment.model.build(task.features(), sizes, experiment.fit.seed)
+            if source:
+                source.start(experiment, model)
+            objective = _compiled(experiment, model, loaded, jit_compile_for(strategy))
+        facts = {"precision": policy, "strategy": strategy, "unit": unit, "records": counts}
+        run.describe({**description, **facts, "vocabularies": sizes})
+        for key, vocabulary in vocabularies.items():
+            vocabulary.save(run.folder / key)
+        if name.endswith(".py"):
+            shutil.copyfile(name, run.folder / RECIPE_FILE)
+        _report(run, unit, records, loaded, vocabularies)
+        fitting = _Fitting(experiment, run, model, objective, setting)
+        with device.scope():
+            start = fitting.checkpoint(checkpoint_seconds).restore(objective.model)
+        if start:
+            epoch, step = divmod(start, loaded.steps)
+            print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
+        with records.naming_faults():
+            fitting.fit(loaded, start, verbose, checkpoint_seconds)
+        run.describe({**run.description, "ended": True})
+        (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+    finally:
+        keras.config.set_dtype_policy("float32")
+    return run
+
+
+def _compiled(experiment, model, loaded: TrainingData, jit_compile) -> Objective:
+    """The task's objective, compiled with the experiment's optimizer."""
+    steps = loaded.steps * experiment.fit.epochs
+    objective = experiment.task.objective(model, loaded, steps, experiment.fit.seed)
+    slow_layers = experiment.model.slow_layers(model)
+    objective.model.compile(
+        optimizer=experiment.optimizer.build(steps, slow_layers, loaded.unfreeze_step),
+        loss=objective.loss,
+        weighted_metrics=objective.metrics,
+        jit_compile=jit_compile,
+    )
+    return objective
+
+
+class _Fitting:
+    """The calls of `fit` that a training consists of."""
+
+    def __init__(self, experiment, run, model, objective, setting):
+        self.experiment, self.run, self.model = experiment, run, model
+        self.stage, self.setting = objective.model, setting
+
+    def checkpoint(self, seconds) -> Checkpoint:
+        """The callback that keeps what a stopped training goes on from."""
+        return Checkpoint(self.run.folder / CHECKPOINT_FILE, seconds)
+
+    def fit(self, loaded: TrainingData, start, verbose, seconds):
+        """Trains from step `start` on, then tries the mean of the last epochs."""
+        fit, average = self.experiment.fit, self.experiment.optimizer.average
+        plan = stretches(start, loaded.steps, fit.epochs, loaded.unfreeze_step)
+        path = self.run.folder / HISTORY_FILE
+        _keep_history(path, start // loaded.steps)
+        history = keras.callbacks.CSVLogger(str(path), append=True)
+        ending = [history, TimeLeft(fit.epochs)]
+        if average > 1:
+            ending.insert(0, mean_model(self.experiment, self.run))
+        checkpoint, callbacks, current = self.checkpoint(seconds), None, loaded
+        self.stage.stop_training = False
+        try:
+            for stretch in plan:
+                if loaded.unfrozen and not stretch.frozen and current is loaded:
+                    current, callbacks = loaded.unfrozen(), None
+                    print(f"the encoder trains from here, step {stretch.start + 1}, on")
+                callbacks = callbacks or self._callbacks(current)
+                whole = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
+                self.stage.fit(
+                    current.training(stretch.start),
+                    validation_data=current.dev if stretch.ends_epoch else None,
+                    initial_epoch=stretch.epoch,
+                    epochs=stretch.last,
+                    steps_per_epoch=stretch.steps,
+                    callbacks=[*whole, checkpoint],
+                    shuffle=False,
+                    verbose=verbose,
+                )
+                if self.stage.stop_training:
+                    break
+        finally:  # Keras leaves it open where training is interrupted.
+            if history.csv_file:
+                history.csv_file.close()
+        if average > 1:
+            data = loaded.unfrozen() if loaded.unfrozen else loaded
+            scoring = self._task_callbacks(data).scoring
+            try_mean(self.experiment, self.run, self.stage, data.dev, scoring)
+
+    def _callbacks(self, data):
+        callbacks = self._task_callbacks(data)
+        return [
+            *callbacks.scoring,
+            FiniteLoss(),
+            best_model(self.experiment, self.run),
+            *callbacks.pictures,
+            keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0),
+        ]
+
+    def _task_callbacks(self, data):
+        return self.experiment.task.callbacks(self.model, data, self.setting, self.run.folder)
+
+
+def _keep_history(path, epochs):
+    """Drops what a stopped run wrote of an epoch that will be finished again."""
+    if not path.is_file():
+        return
+    head, *rows = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
+    kept = [row for row in rows if int(row.split(",")[0]) < epochs]
+    path.write_text("".join([head, *kept]) if kept else "", encoding="utf-8")
+
+
+def _check_folder(run, description):
+    """Refuses a folder that holds other things, or a run of another experiment."""
+    if not run.folder.exists() or not any(run.folder.iterdir()):
+        return
+    known = run.description
+    if not _begun(run):
+        return
+    for key in ("recipe", "parts", "from"):
+        before, after = known.get(key), description[key]
+        if before != after:
+            raise ValueError(
+                f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
+                f"with {_difference(before, after)}"
+            )
+    if known.get("ended"):
+        raise ValueError(
+            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+        )
+
+
+def _begun(run):
+    """Whether some step of a training was kept."""
+    return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
+
+
+def _check_data(run, unit, counts, vocabularies):
+    """Refuses to go on with other data, before anything is written."""
+    if not _begun(run):
+        return
+    before, known = run.description.get("records"), run.vocabularies()
+    other = [name for name, one in vocabularies.items() if not one.equals(known.get(name))]
+    if before != counts or other:
+        same = before == counts
+        received = f"others, of which another {other[0]} was learned" if same else counts
+        raise ValueError(
+            f"Expected the {unit} with which the training in {run.folder} began, {before}. "
+            f"Received: {received}"
+        )
+
+
+def _difference(before, after):
+    """What differs, by the names of fields where there are some."""
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return f"{before!r} instead of {after!r}"
+    changed = {key: (before.get(key), after.get(key)) for key in {**before, **after}}
+    return ", ".join(
+        _difference(old, new)
+        if isinstance(old, dict) and isinstance(new, dict)
+        else f"{key}={old!r} instead of {new!r}"
+        for key, (old, new) in changed.items()
+        if old != new
+    )
+
+
+def _report(run, unit, records: Records, loaded: TrainingData, vocabularies):
+    """Says what was read, and lists what was left out."""
+    for line in records.lines:
+        print(line)
+    counts = ", ".join(f"{len(own)} {split}" for split, own in loaded.splits.items())
+    sizes = ", ".join(
+        f"{name}: {vocabulary.vocabulary_size} {vocabulary.unit}"
+        for name, vocabulary in vocabularies.items()
+    )
+    print(f"{unit}: {counts}; {sizes}")
+    for line in loaded.lines:
+        print(line)
+    skipped = [*records.skipped, *loaded.skipped]
+    if skipped:
+        path = run.folder / "skipped.txt"
+        path.write_text("".join(f"{record}\n" for record in skipped), encoding="utf-8")
+        print(f"{len(skipped)} records skipped, listed in {path}")

@@ -1,0 +1,137 @@
+"""Warm start: a training that begins with the weights and vocabularies of one that ended."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
+from keras_attn.serving.export import MODEL_KEY
+from keras_attn.serving.precision import set_precision
+from keras_attn.serving.stored_shapes import same_numbers
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.stored import type_of
+from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
+from keras_attn_pipelines.runs.saved_description import SavedDescription
+from keras_attn_pipelines.saved.saved_model import whole_saved_model
+
+
+@dataclass(frozen=True)
+class WarmStart:
+    """What a training begins with.
+
+    Attributes:
+        path: of the run directory or the SavedModel's version.
+        recipe: name of the recipe that it was trained with.
+        experiment: `Experiment` that it was trained with.
+        vocabularies: dict of vocabularies by name.
+        model: built Keras model in float32.
+    """
+
+    path: Path
+    recipe: str
+    experiment: Experiment
+    vocabularies: Mapping[str, Any]
+    model: Any
+
+    @classmethod
+    def read(cls, path, recipe: Experiment | None = None) -> "WarmStart":
+        """Reads a run directory (its best epoch) or a SavedModel (its newest version).
+
+        Args:
+            path: of either.
+            recipe: experiment of the user's recipe file, where a SavedModel's parts are defined
+                there.
+
+        Raises:
+            ValueError: neither is there, or it is damaged.
+        """
+        path = Path(path)
+        if (path / DESCRIPTION_FILE).is_file():
+            run = Run(path)
+            name = run.description.get("recipe", "")
+            return cls(path, name, run.experiment(), run.vocabularies(), run.model())
+        saved = SavedDescription.read(path)
+        experiment = saved.experiment(recipe)
+        vocabularies = saved.vocabularies(experiment)
+        model = _restored(saved.version, saved.metadata[MODEL_KEY])
+        name = saved.metadata.get("recipe", "")
+        return cls(saved.version, name, experiment, vocabularies, model)
+
+    def adapted(self, experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
+        """An experiment whose sizes are those of the model.
+
+        Args:
+            experiment: `Experiment`.
+            values: what is to differ from the experiment's own values, by the names of fields.
+
+        Raises:
+            ValueError: another task or model, or a value that the model has settled otherwise.
+        """
+        for name in ("task", "model"):
+            before, now = (
+                type_of(getattr(one, name)) for one in (self.experiment, experiment)
+            )
+            if before != now:
+                raise ValueError(
+                    f"Expected a recipe whose {name} is {before}, such as {self.recipe}, with "
+                    f"which {self.path} was trained. Received: one whose {name} is {now}"
+                )
+        known = experiment.values()
+        settled = {key: own for key, own in self.experiment.settled().items() if key in known}
+        wrong = [key for key in settled if key in values and values[key] != settled[key]]
+        if wrong:
+            expected = ", ".join(f"{key}={settled[key]!r}" for key in wrong)
+            received = ", ".join(f"{key}={values[key]!r}" for key in wrong)
+            raise ValueError(f"Expected {expected}, as in {self.path}. Received: {received}")
+        return experiment.replaced({**values, **settled})
+
+    def start(self, experiment: Experiment, model) -> None:
+        """Gives a new model the weights.
+
+        Raises:
+            ValueError: the experiment makes a model of other shapes.
+        """
+        self.adapted(experiment, experiment.values())
+        pairs = list(zip(model.weights, self.model.weights))
+        wrong = [own.path for own, other in pairs if own.shape != other.shape]
+        if wrong or len(model.weights) != len(self.model.weights):
+            raise ValueError(
+                f"Expected a recipe whose model has the {len(self.model.weights)} weights of "
+                f"{self.path}. Received: one of {len(model.weights)}, of which {len(wrong)} have "
+                f"other shapes: {wrong[:3]}"
+            )
+        for own, other in pairs:
+            own.assign(other)
+
+
+def _restored(version, config):
+    """The Keras model of a SavedModel: built from its config, with the graph's weights."""
+    try:
+        model = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
+    except (TypeError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"Expected {version} to hold a model of classes that are known here (a model of your "
+            f"own recipe file needs that file as RECIPE). Received: {error}"
+        ) from error
+    if not isinstance(model, keras.Model):
+        raise ValueError(f"Expected the config of a model in {version}. Received: {config!r:.80}")
+    if not model.built:
+        model.build()
+    set_precision(model, "float32")
+    with whole_saved_model(version):
+        variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())
+    shapes = [tuple(one.shape) for one in model.variables]
+    stored = [tuple(one.shape) for one in variables]
+    if len(shapes) != len(stored) or not all(map(same_numbers, shapes, stored)):
+        raise ValueError(
+            f"Expected the {len(shapes)} variables of the model's config in {version}. "
+            f"Received: {len(variables)}, or some of other shapes"
+        )
+    for own, other in zip(model.variables, variables):
+        own.assign(tf.reshape(tf.cast(other, own.dtype), own.shape))
+    return model

@@ -1,0 +1,192 @@
+"""Exported models that are asked about pictures: captioners and classifiers."""
+
+import glob
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    CAPTION,
+    CROP,
+    ENCODER_WEIGHTS,
+    ERROR,
+    GRID,
+    IMAGE,
+    LABEL_SCORES,
+    LABELS,
+    PICTURE,
+)
+from keras_attn.images.picture_format import read_picture
+from keras_attn.serving.requests import CaptionRequests, ClassifierRequests
+from keras_attn.viz.attention import Explanation, explanation_figure
+from keras_attn.viz.caption_heads import CaptionHeads
+from keras_attn.viz.every_head import CROSS
+from keras_attn.viz.picture_heads import PictureHeads, rollout_figure
+from keras_attn.viz.sampling import sampling_figure
+from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES
+from keras_attn_pipelines.saved.saved_model import BATCH, Saved, check_kind, write_figure
+
+
+class SavedPictureModel(Saved):
+    """Abstract: an exported model that is asked about pictures."""
+
+    scored = (IMAGE, CAPTION)
+
+    def named(self, inputs):
+        """See `Saved`: paths of pictures; of folders, and of patterns such as `holiday/*.jpg`, what
+        they hold, or themselves where that is nothing."""
+        return [path for one in inputs for path in (_pictures(one) if one else ()) or [one]]
+
+    def reasons(self, inputs):
+        """See `Saved`: paths of pictures."""
+        return [_no_picture(Path(path)) if path else "no such file" for path in inputs]
+
+    def answers(self, inputs):
+        """See `Saved`: paths of pictures; files are read a batch at a time."""
+        for start in range(0, len(inputs), BATCH):
+            data = [Path(path).read_bytes() for path in inputs[start : start + BATCH]]
+            yield from self._ask("serving_default", {IMAGE: data}, BATCH)
+
+
+class SavedCaptioner(CaptionRequests, SavedPictureModel):
+    """An exported captioner: `caption`, `explain` and `score` ask its signatures."""
+
+    def caption_files(self, paths: Sequence) -> list[dict]:
+        """As `caption`, for files."""
+        return self.caption([Path(path).read_bytes() for path in paths])
+
+    def score_pair(self, first, second):
+        """See `Saved`: path of a picture, and a caption."""
+        return self.score([Path(first).read_bytes()], [second])[0]
+
+    def explained(self, asked, out, heads=None, word=None, layer=None):
+        """See `Saved`: path of a picture; with heads or a word, of a Transformer."""
+        if (heads, word, layer) == (None, None, None):
+            return self.explain_file(asked, out).text
+        check_kind(out, (".png",))
+        if heads not in (None, CROSS) or (heads is None) == (word is None) or (layer and heads):
+            raise ValueError(
+                "Expected heads=cross, or a word and perhaps a layer, of a captioner. "
+                f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+            )
+        picture = Path(asked).read_bytes()
+        answer = self.attention([picture])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{asked}: {error}")
+        heads_of_caption, shown = CaptionHeads.of(answer), read_picture(picture)
+        if word is None:
+            write_figure(heads_of_caption.figure(shown), out)
+        else:
+            write_figure(heads_of_caption.word_figure(shown, word, layer), out)
+        return heads_of_caption.text
+
+    def explain_file(self, path, out) -> Explanation:
+        """Writes the attention picture of a file as PNG.
+
+        Raises:
+            ValueError: the file is not a picture that can be read, or `out` no .png.
+            OSError: `out` cannot be written; what was there is untouched.
+        """
+        check_kind(out, (".png",))
+        picture = Path(path).read_bytes()
+        answer = self.explain([picture])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{path}: {error}")
+        explanation = explanation_of(answer)
+        write_figure(explanation_figure(read_picture(picture), explanation), out)
+        return explanation
+
+
+class SavedLabels(ClassifierRequests, SavedPictureModel):
+    """Abstract: an exported classifier."""
+
+    answered = (LABELS, LABEL_SCORES)
+
+    def score_pair(self, first, second):
+        """See `Saved`: there is nothing of the kind."""
+        raise ValueError(f"Expected a SavedModel with a signature 'score'. Received: {self.folder}")
+
+    def asked_of(self, signature, path):
+        """The picture at a path, and what a signature answers to it.
+
+        Raises:
+            ValueError: the file is no picture that can be read.
+        """
+        picture = Path(path).read_bytes()
+        (answer,) = self._ask(signature, {IMAGE: [picture]}, 1)
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{path}: {error}")
+        return picture, answer
+
+
+class SavedClassifier(SavedLabels):
+    """An exported classifier: `classify`, `explain` and `attention` ask its signatures."""
+
+    def explained(self, asked, out, heads=None, word=None, layer=None):
+        """See `Saved`: path of a picture; its heads are those of the encoder, and it has no words.
+
+        The picture stands beside itself lit up where its vector came from, or once for each block
+        and head.
+        """
+        if heads not in (None, "encoder") or (word, layer) != (None, None):
+            raise ValueError(
+                "Expected heads=encoder, and no word, of a classifier. "
+                f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+            )
+        check_kind(out, (".png",))
+        picture, answer = self.asked_of("attention" if heads else "explain", asked)
+        shares = answer[ANSWER_WEIGHTS]
+        if heads:
+            figure = PictureHeads(answer[ENCODER_WEIGHTS], shares.shape).heads_figure(
+                read_picture(picture)
+            )
+        else:
+            figure = rollout_figure(read_picture(picture), shares)
+        write_figure(figure, out)
+        return answer[LABELS][0].decode()
+
+
+class SavedSpatialTransformer(SavedLabels):
+    """An exported classifier behind spatial transformers: `classify` and `explain` ask it."""
+
+    def explained(self, asked, out, heads=None, word=None, layer=None):
+        """See `Saved`: path of a picture; there are neither heads nor words.
+
+        The picture stands beside what was read of it, with the points that were read drawn on it.
+        """
+        if (heads, word, layer) != (None, None, None):
+            raise ValueError(
+                "Expected neither heads nor a word of a spatial transformer. "
+                f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+            )
+        check_kind(out, (".png",))
+        _, answer = self.asked_of("explain", asked)
+        seen, grid, crop = (answer[key][None] for key in (PICTURE, GRID, CROP))
+        label = answer[LABELS][0].decode()
+        write_figure(sampling_figure(seen, grid, crop, title=label), out)
+        return label
+
+
+def explanation_of(answer: dict, rank: int = 0) -> Explanation:
+    """The `Explanation` in one answer of `SavedCaptioner.explain`; rank 0 is the best caption."""
+    return Explanation.of({key: np.asarray(value)[None] for key, value in answer.items()}, 0, rank)
+
+
+def _pictures(named):
+    """Paths of the pictures in a folder, at any depth, or of those that fit a pattern; in order."""
+    path = Path(named)
+    if path.is_file() or not (path.is_dir() or glob.has_magic(named)):
+        return []
+    inside = path.rglob("*") if path.is_dir() else map(Path, glob.glob(named, recursive=True))
+    return sorted(
+        str(one) for one in inside if one.suffix.lower() in PICTURE_SUFFIXES and one.is_file()
+    )
+
+
+def _no_picture(path):
+    """Why a path cannot be asked about; '' where it can."""
+    if path.is_dir():
+        return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"
+    return "" if path.is_file() else "no such file"

@@ -1,0 +1,114 @@
+"""Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
+
+from tensorflow.core.protobuf import saved_model_pb2
+
+from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGET
+from keras_attn.serving.requests import TextRequests
+from keras_attn.viz.alignment import Alignment, alignment_figure
+from keras_attn.viz.every_head import EveryHead
+from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
+from keras_attn_pipelines.saved.pictures import (
+    SavedCaptioner,
+    SavedClassifier,
+    SavedLabels,
+    SavedSpatialTransformer,
+    explanation_of,
+)
+from keras_attn_pipelines.saved.saved_model import (
+    BATCH,
+    Saved,
+    check_kind,
+    version_folder,
+    whole_saved_model,
+    write_figure,
+)
+
+__all__ = [
+    "SavedCaptioner",
+    "SavedClassifier",
+    "SavedSpatialTransformer",
+    "SavedTextModel",
+    "explanation_of",
+    "saved_model",
+    "version_folder",
+    "whole_saved_model",
+]
+
+
+class SavedTextModel(TextRequests, Saved):
+    """An exported model from text to text: `answer`, `explain` and `score` ask its signatures."""
+
+    scored = (SOURCE, TARGET)
+
+    def reasons(self, inputs):
+        """See `Saved`: texts."""
+        return [""] * len(inputs)
+
+    def answers(self, inputs):
+        """See `Saved`: texts."""
+        for start in range(0, len(inputs), BATCH):
+            yield from self.answer([_encoded(one) for one in inputs[start : start + BATCH]])
+
+    def score_pair(self, first, second):
+        """See `Saved`: texts."""
+        return self.score([_encoded(first)], [_encoded(second)])[0]
+
+    def explained(self, asked, out, heads=None, word=None, layer=None):
+        """See `Saved`: a text; PNG or SVG."""
+        check_kind(out, (".png", ".svg"))
+        if layer is not None and word is None:
+            raise ValueError(f"Expected a word with a layer. Received: layer={layer} alone")
+        if heads is not None and word is not None:
+            raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
+        ask = self.explain if heads is None and word is None else self.attention
+        answer = ask([_encoded(asked)])[0]
+        if error := answer[ERROR].decode():
+            raise ValueError(f"{asked!r:.80}: {error}")
+        if heads is None and word is None:
+            found, figure = _pictured(answer)
+        else:
+            found = EveryHead.of(answer)
+            figure = found.word_figure(word, layer) if heads is None else found.figure(heads)
+        write_figure(figure, out)
+        return found.text
+
+
+def saved_model(folder) -> SavedCaptioner | SavedLabels | SavedTextModel:
+    """The SavedModel in a folder, of whichever kind it is.
+
+    Raises:
+        ValueError: no SavedModel there, or one that asks for neither image nor source.
+    """
+    inputs, outputs = _names(version_folder(folder))
+    if IMAGE in inputs and CROP in outputs:
+        return SavedSpatialTransformer(folder)
+    if IMAGE in inputs:
+        return SavedClassifier(folder) if LABELS in outputs else SavedCaptioner(folder)
+    if SOURCE in inputs:
+        return SavedTextModel(folder)
+    raise ValueError(f"Expected a SavedModel that asks for {IMAGE} or {SOURCE}. Received: {folder}")
+
+
+def _pictured(answer):
+    """What an answer of `explain` shows, and its picture: a parser's has tags."""
+    if TAGS in answer:
+        tree = ParsedTree.of(answer)
+        return tree, parsed_tree_figure(tree)
+    alignment = Alignment.of(answer)
+    return alignment, alignment_figure(alignment)
+
+
+def _names(version):
+    """Names of what `serving_default` of a SavedModel asks for, and of what it answers; read
+    without loading it."""
+    proto = saved_model_pb2.SavedModel()
+    with whole_saved_model(version):
+        proto.ParseFromString((version / "saved_model.pb").read_bytes())
+    found = [graph.signature_def["serving_default"] for graph in proto.meta_graphs]
+    inputs = {key for one in found for key in one.inputs}
+    return inputs, {key for one in found for key in one.outputs}
+
+
+def _encoded(text):
+    """What a user named, as bytes; those that were not UTF-8 as they were."""
+    return text.encode(errors="surrogateescape")

@@ -1,0 +1,1 @@
+"""Tasks, one folder each: its sources, features, models, scores and services."""

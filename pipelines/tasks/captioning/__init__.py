@@ -1,0 +1,23 @@
+"""Captioning: pictures to a model that describes them."""
+
+from keras_attn_pipelines.tasks.captioning.captioned_pictures import CaptionedPictures
+from keras_attn_pipelines.tasks.captioning.captioning import Captioning
+from keras_attn_pipelines.tasks.captioning.encoders import (
+    EfficientNetLite0,
+    EncoderTuning,
+    PatchTransformer,
+    SmallConv,
+)
+from keras_attn_pipelines.tasks.captioning.recurrent import ShowAttendTell
+from keras_attn_pipelines.tasks.captioning.transformer import CaptionTransformer
+
+__all__ = [
+    "CaptionTransformer",
+    "CaptionedPictures",
+    "Captioning",
+    "EfficientNetLite0",
+    "EncoderTuning",
+    "PatchTransformer",
+    "ShowAttendTell",
+    "SmallConv",
+]

@@ -1,0 +1,45 @@
+"""Callbacks of the captioning task: metrics of greedy captions, and where their words look."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.decoding import Greedy
+from keras_attn.images.picture_format import read_picture
+from keras_attn.serving.service import CaptionService
+from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
+from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
+from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.tasks.captioning.features import contexts
+
+PICTURED = 3
+SIZE = (900, 900)
+BATCH = 16
+
+
+def caption_scoring(task, model, data) -> GenerationMetrics:
+    """The callback that scores greedy captions of dev."""
+    dev, encoded = data.splits["dev"], data.extra.encoded
+    stepper = model if encoded is None else model.decoder
+    pictures = contexts(dev, task.pictures.picture_format(), BATCH, encoded)
+    references = [record.captions for record in dev]
+    return GenerationMetrics(stepper, pictures, data.extra.tokenizer, references, task.lengths[-1])
+
+
+def caption_pictures(task, model, data, folder) -> AttentionImages:
+    """The callback that draws where the words of a few dev captions look."""
+    service = CaptionService(
+        model, data.extra.tokenizer, Greedy(), task.lengths[-1], task.pictures.fit
+    )
+    explain = tf.function(service.explain, autograph=False)
+    encoded = [record.path.read_bytes() for record in data.splits["dev"][:PICTURED]]
+    pictures = [read_picture(content) for content in encoded]
+
+    def draw():
+        answer = {key: value.numpy() for key, value in explain(tf.constant(encoded)).items()}
+        figures = [
+            figure_pixels(explanation_figure(picture, Explanation.of(answer, row)), size=SIZE)
+            for row, picture in enumerate(pictures)
+        ]
+        return np.stack(figures)
+
+    return AttentionImages(draw, picture_log(folder))

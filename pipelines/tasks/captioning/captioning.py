@@ -1,0 +1,168 @@
+"""The captioning task: pictures and captions to features, answers to coco-caption's metrics."""
+
+from datetime import date
+from typing import ClassVar
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import Callbacks, Objective
+from keras_attn_pipelines.experiment.picture_options import PictureOptions
+
+IMAGE, TOKENS, LOGITS = "image", "tokens", "logits"
+TOKENIZER = "tokenizer"
+MOST_PIECES = 2**24
+
+
+@part
+class Captioning:
+    """A sentence for a picture."""
+
+    records: ClassVar[str] = "captioned pictures"
+    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
+    monitors: ClassVar[tuple[str, ...]] = (
+        "bleu_1",
+        "bleu_2",
+        "bleu_3",
+        "bleu_4",
+        "cider_d",
+        "rouge_l",
+        "exact",
+    )
+    accuracy: ClassVar[str] = "token_accuracy"
+    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
+    judged: ClassVar[int] = 1
+
+    pictures: PictureOptions = PictureOptions()
+    vocabulary_size: int = option(
+        "most pieces that the tokenizer learns", default=4000, settled=True, most=MOST_PIECES
+    )
+    lowercase: bool = option("put captions in lower case", default=True, settled=True)
+    lengths: tuple[int, ...] = option(
+        "bucket lengths in pieces", default=(16, 24, 40), buckets=True
+    )
+    captions_per_picture: int = option("captions of one picture in a batch row", default=5, least=1)
+    label_smoothing: float = option(
+        "probability spread over the vocabulary", default=0.1, least=0, below=1
+    )
+    scheduled_sampling_rate: float = option(
+        "share of decoder inputs that are the model's own words, at the end of training",
+        default=0.0,
+        least=0,
+        most=1,
+    )
+    self_critical: int = option(
+        "captions sampled a picture and rewarded by CIDEr-D, once trained; 0: cross-entropy",
+        default=0,
+        least=0,
+    )
+    no_repeat_ngram: int = option(
+        "so many pieces in a row occur once in an answer; 0: any number of times",
+        default=0,
+        least=0,
+    )
+    search: BeamSearch = BeamSearch()
+
+    def check(self):
+        """Raises ValueError unless self-critical training has samples to compare."""
+        if self.self_critical and (self.self_critical < 2 or self.scheduled_sampling_rate):
+            raise ValueError(
+                "Expected self_critical >= 2 or 0, and scheduled_sampling_rate=0 with it. "
+                f"Received: self_critical={self.self_critical}, "
+                f"scheduled_sampling_rate={self.scheduled_sampling_rate}"
+            )
+
+    def features(self):
+        """See `Task`."""
+        size = self.pictures.image_size
+        shape = (self.captions_per_picture, None)
+        return {IMAGE: Feature((size, size, 3), "uint8"), TOKENS: Feature(shape)}
+
+    def vocabulary_types(self):
+        """See `Task`."""
+        from keras_attn.text.tokenizer import Tokenizer
+
+        return {TOKENIZER: Tokenizer}
+
+    def learn(self, records):
+        """See `Task`."""
+        from keras_attn.text.tokenizer import Tokenizer
+
+        texts = [caption for record in records for caption in record.captions]
+        return {TOKENIZER: Tokenizer.learn(texts, self.vocabulary_size, self.lowercase)}
+
+    def encode(self, records, vocabularies, setting):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.captioning.features import encode
+
+        return encode(self, records, vocabularies[TOKENIZER], setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Task`: cross-entropy of the next piece, or self-critical training."""
+        from keras_attn_pipelines.experiment.token_objective import token_objective
+
+        sampled = self.scheduled_sampling_rate
+        objective = token_objective(model, self.label_smoothing, sampled, steps, seed)
+        if not self.self_critical:
+            return objective
+        from keras_attn.evaluation.cider import ConsensusReward
+        from keras_attn.training.self_critical import SelfCritical
+
+        reward = ConsensusReward([picture.captions for picture in data.splits["train"]])
+        tokenizer, samples = data.extra.tokenizer, self.self_critical
+        stage = SelfCritical(model, reward, tokenizer, samples, self.lengths[-1], seed)
+        return Objective(stage, objective.loss, objective.metrics)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.captioning.callbacks import (
+            caption_pictures,
+            caption_scoring,
+        )
+
+        scoring = caption_scoring(self, model, data)
+        return Callbacks([scoring], [caption_pictures(self, model, data, folder)])
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Task`."""
+        from keras_attn.serving.service import CaptionService
+
+        return CaptionService(
+            model,
+            vocabularies[TOKENIZER],
+            self.search.strategy(beam_width, n_best),
+            self.lengths[-1],
+            self.pictures.fit,
+            self.no_repeat_ngram,
+        )
+
+    def request(self, record):
+        """See `Task`."""
+        return str(record.path), {IMAGE: record.path.read_bytes()}
+
+    def size(self, record):
+        """See `Task`: pictures are all of one size."""
+        return 0
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.captioning.evaluation import evaluate_captions
+
+        return evaluate_captions(records, answers, vocabularies[TOKENIZER], metadata)
+
+    def card(self, service, description):
+        """See `Task`."""
+        pictures, heads = service.picture_format, ""
+        if "attention" in service.signatures():
+            heads = " `attention`: image to the best text and the weights of every layer and head."
+        return {
+            "What it does": f"Describes a picture in a sentence ({description}), "
+            f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
+            "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
+            "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
+            "caption to score (log-probability in nats), token_scores, error."
+            f"{heads} Pictures are fitted to {pictures.height}×{pictures.width} by {pictures.fit}.",
+            "Search": search_text(service),
+            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
+            "trained on, and of the pretrained encoder where there is one.",
+        }

@@ -1,0 +1,98 @@
+"""Picture encoders, parts inside captioning models."""
+
+from typing import Any, Protocol
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+
+class Encoder(Protocol):
+    """A picture encoder with its sizes."""
+
+    def build(self, image_size: int) -> Any:
+        """A Keras layer, uint8 (B, image_size, image_size, 3) to (B, rows, columns, D)."""
+
+
+@part
+class EncoderTuning:
+    """Whether, and from when, the encoder is trained too."""
+
+    fine_tune: bool = option("train the encoder too, without a feature cache", default=False)
+    unfreeze_step: int = option(
+        "step from which fine_tune trains it; until then the cache, of whole pictures",
+        default=0,
+        least=0,
+    )
+
+    def check(self):
+        """Raises ValueError for a step at which nothing would happen."""
+        if self.unfreeze_step and not self.fine_tune:
+            raise ValueError(
+                "Expected fine_tune with unfreeze_step. Received: "
+                f"fine_tune={self.fine_tune}, unfreeze_step={self.unfreeze_step}"
+            )
+
+
+@part
+class EfficientNetLite0:
+    """EfficientNet-Lite0 with weights of ImageNet."""
+
+    def build(self, image_size):
+        """See `Encoder`."""
+        from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+
+        return EfficientNetLite0Encoder(weights="imagenet")
+
+
+@part
+class SmallConv:
+    """A small CNN from scratch."""
+
+    def build(self, image_size):
+        """See `Encoder`."""
+        from keras_attn.models.small_conv_encoder import SmallConvEncoder
+
+        return SmallConvEncoder()
+
+
+@part
+class PatchTransformer:
+    """A Vision Transformer, from scratch or pretrained."""
+
+    pretrained: str = option(
+        "weights: file, folder or hub name of a ViT; none: from scratch", default=""
+    )
+    patch_size: int = option(
+        "height and width of a patch in pixels; from scratch", default=32, settled=True, least=1
+    )
+    num_vision_layers: int = option(
+        "layers over the patches; from scratch", default=6, settled=True, least=1
+    )
+    vision_dim: int = option(
+        "width of the Vision Transformer; from scratch", default=256, settled=True, least=1
+    )
+    vision_intermediate_dim: int = option(
+        "width of its feed-forward layers; from scratch", default=1024, settled=True, least=1
+    )
+    num_vision_heads: int = option(
+        "its attention heads; from scratch", default=4, settled=True, least=1
+    )
+
+    def build(self, image_size):
+        """See `Encoder`."""
+        from keras_attn.models.vision_transformer import VisionTransformer
+        from keras_attn.models.vision_transformer_checkpoint import load_vision_transformer
+        from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+
+        if self.pretrained:
+            return load_vision_transformer(self.pretrained)
+        config = VisionTransformerConfig(
+            image_size=(image_size, image_size),
+            patch_size=self.patch_size,
+            num_layers=self.num_vision_layers,
+            hidden_dim=self.vision_dim,
+            intermediate_dim=self.vision_intermediate_dim,
+            num_heads=self.num_vision_heads,
+            dropout=0.1,
+            pooling="mean",
+        )
+        return VisionTransformer(config)

@@ -1,0 +1,124 @@
+"""Features of a frozen encoder, computed once and kept on disk."""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tqdm import tqdm
+
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.whole_file import made_folder
+from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+
+
+def cached_features(
+    records: Sequence[CaptionedPicture],
+    encoder,
+    picture_format: PictureFormat,
+    folder,
+    batch: int = 32,
+):
+    """Features of all pictures, read from the cache or computed and put there.
+
+    The name in the cache is a digest of the pictures' bytes, the encoder's config and weights and
+    the picture format, so that nothing stale is ever read.
+
+    Args:
+        records: the pictures.
+        encoder: frozen layer, uint8 (B, height, width, 3) to (B, grid height, grid width, D).
+        picture_format: `PictureFormat`.
+        folder: path of the cache.
+        batch: int. Pictures at a time.
+
+    Returns:
+        float16 memory map (len(records), S, D).
+
+    Raises:
+        ValueError: a picture cannot be read, or a feature does not fit into float16.
+        OSError: the features cannot be written; nothing of them is left.
+    """
+    folder = Path(folder)
+    path = folder / f"{_digest(records, encoder, picture_format)}.npy"
+    if not path.exists():
+        made_folder(folder)
+        _compute(records, encoder, picture_format, path, batch)
+    return np.load(path, mmap_mode="r")
+
+
+def _compute(records, encoder, picture_format, path, batch):
+    """Writes the features in one go; a memory map would be ended by a full disk without a word."""
+    grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
+    shape = (len(records), grid[1] * grid[2], grid[3])
+    with _writing(path, shape):
+        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
+        os.close(handle)
+    try:
+        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+        with _writing(path, shape), open(partial, "ab") as file:
+            np.lib.format.write_array_header_1_0(file, header)
+        for rows in _encoded(records, encoder, picture_format, batch):
+            with _writing(path, shape), open(partial, "ab") as file:
+                file.write(rows.astype("<f2").tobytes())
+        os.replace(partial, path)
+    finally:
+        Path(partial).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writing(path, shape):
+    """Says what was to be written where that fails."""
+    try:
+        yield
+    except OSError as error:
+        size = f"{2 * math.prod(shape):,} bytes"
+        raise OSError(
+            f"Expected to write {size} of features to {path}. Received: {error.strerror}"
+        ) from error
+
+
+def _encoded(records, encoder, picture_format, batch):
+    """Features of a batch of pictures after the other, float (pictures, S, D)."""
+    pictures = tf.TensorSpec((batch, picture_format.height, picture_format.width, 3), tf.uint8)
+    encode = tf.function(lambda one: encoder(one, training=False), autograph=False)
+    encode = encode.get_concrete_function(pictures)
+    with tqdm(total=len(records), desc="features", unit="picture") as progress:
+        for start in range(0, len(records), batch):
+            chunk = records[start : start + batch]
+            rows = keras.ops.convert_to_numpy(encode(_pictures(chunk, picture_format, batch)))
+            rows = rows[: len(chunk)].reshape(len(chunk), -1, rows.shape[-1])
+            if not np.abs(rows).max() < np.finfo("float16").max:
+                raise ValueError(
+                    f"Expected features within float16. Received: {np.abs(rows).max()} in one "
+                    f"of the {len(chunk)} pictures from {chunk[0].path} on"
+                )
+            yield rows
+            progress.update(len(chunk))
+
+
+def _pictures(chunk, picture_format, batch):
+    """uint8 (batch, height, width, 3), filled up with zeros so that one graph serves all chunks."""
+    data = [record.path.read_bytes() for record in chunk]
+    pictures, _, reasons = picture_format.decode_batch(tf.constant(data))
+    bad = [f"{one.path}: {why.decode()}" for one, why in zip(chunk, reasons.numpy()) if why]
+    if bad:
+        raise ValueError(f"Expected pictures that can be read. Received: {', '.join(bad)}")
+    return tf.pad(pictures, [[0, batch - len(chunk)], [0, 0], [0, 0], [0, 0]])
+
+
+def _digest(records, encoder, picture_format):
+    digest = hashlib.sha256()
+    config = {**encoder.get_config(), "name": None, "trainable": None}
+    digest.update(json.dumps([config, repr(picture_format)], sort_keys=True, default=str).encode())
+    for weight in encoder.weights:
+        digest.update(keras.ops.convert_to_numpy(weight).tobytes())
+    for record in records:
+        digest.update(bytes.fromhex(record.digest))
+    return digest.hexdigest()[:32]

@@ -1,0 +1,81 @@
+"""Show, Attend and Tell: a recurrent decoder that attends to a picture's grid."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.tasks.captioning.build import built_captioner
+from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
+
+SOFT, HARD, MEAN, BOTTLENECK = "soft", "hard", "mean", "bottleneck"
+
+
+@part
+class ShowAttendTell:
+    """Show, Attend and Tell."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image", "tokens")
+    answers: ClassVar[tuple[str, ...]] = ("logits",)
+
+    encoder: Encoder = EfficientNetLite0()
+    tuning: EncoderTuning = EncoderTuning()
+    embedding_dim: int = option(
+        "width of embeddings and deep output", default=256, settled=True, least=1
+    )
+    hidden_dim: int = option("width of the LSTM", default=512, settled=True, least=1)
+    context: str = option(
+        "what the decoder reads at each step: attention, or the mean feature, or one vector",
+        default=SOFT,
+        settled=True,
+        choices=(SOFT, HARD, MEAN, BOTTLENECK),
+    )
+    attention_dim: int = option(
+        "width of the attention's hidden layer", default=256, settled=True, least=1
+    )
+    feature_dim: int = option(
+        "width to which features are projected first; 0: as they are",
+        default=0,
+        settled=True,
+        least=0,
+    )
+    attention_penalty: float = option(
+        "weight of the doubly stochastic penalty of soft attention", default=1.0, least=0
+    )
+    dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+
+        config = CaptionDecoderConfig(
+            vocabulary_size=vocabulary_sizes["tokenizer"],
+            embedding_dim=self.embedding_dim,
+            hidden_dim=self.hidden_dim,
+            feature_dim=self.feature_dim or None,
+            dropout=self.dropout,
+        )
+        penalty = self.attention_penalty if self.context == SOFT else 0.0
+
+        def decoder():
+            return CaptionDecoder(config, self._reader(seed), name="decoder")
+
+        return built_captioner(self, features, decoder, penalty, seed)
+
+    def slow_layers(self, model):
+        """See `Model`: the encoder."""
+        return (model.encoder.name,)
+
+    def describe(self, model):
+        """See `Model`."""
+        return f"Show, Attend and Tell: {type(model.encoder).__name__}"
+
+    def _reader(self, seed):
+        """What the decoder reads of the picture at each step."""
+        from keras_attn.models.attention_reader import AttentionReader
+        from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
+        from keras_attn.models.hard_attention_reader import HardAttentionReader
+
+        if self.context == SOFT:
+            return AttentionReader(self.attention_dim)
+        if self.context == HARD:
+            return HardAttentionReader(self.attention_dim, seed=seed)
+        return MeanReader() if self.context == MEAN else BottleneckReader()

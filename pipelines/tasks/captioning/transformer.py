@@ -1,0 +1,44 @@
+"""A Transformer over a picture's grid."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+from keras_attn_pipelines.tasks.captioning.build import built_captioner
+from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
+
+
+@part
+class CaptionTransformer:
+    """A Transformer encoder and decoder over the grid of a picture encoder."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image", "tokens")
+    answers: ClassVar[tuple[str, ...]] = ("logits",)
+
+    encoder: Encoder = EfficientNetLite0()
+    tuning: EncoderTuning = EncoderTuning()
+    num_encoder_layers: int = option(
+        "layers over the grid; 0: features are read as they are", default=2, settled=True, least=0
+    )
+    sizes: TransformerSizes = TransformerSizes()
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
+        from keras_attn.models.transformer_config import DECODER, TransformerConfig
+
+        size = vocabulary_sizes["tokenizer"]
+        config = TransformerConfig(size, tied=DECODER, **self.sizes.arguments())
+
+        def decoder():
+            return TransformerCaptionDecoder(config, self.num_encoder_layers, name="decoder")
+
+        return built_captioner(self, features, decoder, 0.0, seed)
+
+    def slow_layers(self, model):
+        """See `Model`: the encoder."""
+        return (model.encoder.name,)
+
+    def describe(self, model):
+        """See `Model`."""
+        return f"a Transformer over the grid of a picture encoder: {type(model.encoder).__name__}"

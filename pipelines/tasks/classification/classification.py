@@ -1,0 +1,88 @@
+"""The classification task: labeled pictures to features, answers to accuracy."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.tasks.classification.names import IMAGE, LABELS, LOGITS, TOP
+
+
+@part
+class Classification:
+    """A label for a picture."""
+
+    records: ClassVar[str] = "labeled pictures"
+    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
+    monitors: ClassVar[tuple[str, ...]] = ()
+    accuracy: ClassVar[str] = "accuracy"
+    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
+    judged: ClassVar[int] = TOP
+
+    pictures: PictureOptions = PictureOptions()
+    label_smoothing: float = option(
+        "probability spread over all labels", default=0.1, least=0, below=1
+    )
+
+    def features(self):
+        """See `Task`."""
+        size = self.pictures.image_size
+        return {IMAGE: Feature((size, size, 3), "uint8")}
+
+    def vocabulary_types(self):
+        """See `Task`."""
+        from keras_attn.text.label_table import LabelTable
+
+        return {LABELS: LabelTable}
+
+    def learn(self, records):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import learn_labels
+
+        return learn_labels([picture.label for picture in records], "pictures")
+
+    def encode(self, records, vocabularies, setting):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.features import encode
+
+        return encode(self, records, vocabularies[LABELS], setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import label_objective
+
+        return label_objective(model, self.label_smoothing)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Task`: `fit` measures all there is to measure."""
+        part, picture_format = setting.model, self.pictures.picture_format()
+        service = part.serve(model, data.extra.labels, picture_format, 1)
+        return Callbacks(pictures=part.show(model, service, data.extra.shown(), folder))
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import check_no_beam
+
+        check_no_beam(beam_width)
+        return part.serve(model, vocabularies[LABELS], self.pictures.picture_format(), n_best)
+
+    def request(self, record):
+        """See `Task`."""
+        return str(record.path), {IMAGE: record.path.read_bytes()}
+
+    def size(self, record):
+        """See `Task`: pictures are all of one size."""
+        return 0
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.evaluation import evaluate_labels
+
+        return evaluate_labels(records, answers, vocabularies[LABELS])
+
+    def card(self, service, description):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import label_card
+
+        return label_card(service, description)

@@ -1,0 +1,154 @@
+"""Distorted digits as named features."""
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE
+from keras_attn.text.label_table import LabelTable
+from keras_attn_pipelines.data.batches import Batches
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.training_data import TrainingData
+from keras_attn_pipelines.tasks.classification.digit_distortions import (
+    DIGIT,
+    Bent,
+    Cluttered,
+    Projected,
+    Turned,
+)
+from keras_attn_pipelines.tasks.classification.digits import Digit, Digits
+from keras_attn_pipelines.tasks.classification.features import LABEL, WEIGHT
+from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_words
+from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
+
+FIXED_SEED = 1506_02025
+"""Of the distortions of dev and test, which are the same in every training."""
+FIXED_BATCH = 500
+"""Digits of dev or test that are distorted together; clutter is made of pieces of the others."""
+SHOWN = 8
+
+
+@dataclass(frozen=True)
+class DigitExamples:
+    """Digits and their classes, all in one bucket.
+
+    Attributes:
+        pictures: uint8 (R, height, width, …).
+        classes: int32 (R,).
+    """
+
+    pictures: np.ndarray
+    classes: np.ndarray
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """See `Examples`."""
+        return {
+            IMAGE: Feature(self.pictures.shape[1:], "uint8"),
+            LABEL: Feature(()),
+            WEIGHT: Feature((), "float32"),
+        }
+
+    @property
+    def buckets(self) -> np.ndarray:
+        """See `Examples`."""
+        return np.zeros(len(self.classes), "int32")
+
+    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Examples`."""
+        inside = np.maximum(rows, 0)
+        return {IMAGE: self.pictures[inside], LABEL: self.classes[inside], WEIGHT: rows >= 0}
+
+
+@dataclass(frozen=True)
+class Distorted:
+    """Digits distorted by name.
+
+    Attributes:
+        distortion: one of DISTORTED_SIZES.
+    """
+
+    distortion: str
+    kinds: ClassVar = {
+        "rotation": Turned(),
+        "rotation_scale_translation": Turned(size=42, degrees=45.0, scales=(0.7, 1.2)),
+        "projective": Projected(),
+        "elastic": Bent(),
+        "cluttered": Cluttered(),
+    }
+
+    def __call__(self, digits, seed):
+        """uint8 (B, 28, 28) and a seed int64 (2,) to uint8 (B, height, width, 3)."""
+        distort = self.kinds[self.distortion]
+        distorted = distort(tf.cast(digits, tf.float32)[..., None] / 255.0, seed)
+        bright = tf.cast(tf.clip_by_value(tf.round(255.0 * distorted), 0, 255), tf.uint8)
+        return tf.repeat(bright, 3, axis=-1)
+
+    def fixed(self, digits: Digits, start: int) -> np.ndarray:
+        """Pictures of FIXED_BATCH digits from `start` on, always distorted in the same way."""
+        seed = tf.constant([FIXED_SEED, start], tf.int64)
+        return self(tf.constant(digits.pictures[start : start + FIXED_BATCH]), seed).numpy()
+
+    def all_fixed(self, digits: Digits) -> np.ndarray:
+        """Pictures of all digits, always distorted in the same way."""
+        return np.concatenate(
+            [self.fixed(digits, start) for start in range(0, len(digits), FIXED_BATCH)]
+        )
+
+
+def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingData:
+    """Training data of digits: see `Task.encode`."""
+    splits, fit = records.splits, setting.fit
+    known = {*splits["train"].labels, *splits["dev"].labels}
+    if strange := sorted(label for label in known if labels.id_of(label) is None):
+        raise ValueError(
+            f"Expected labels of {in_words(labels.labels)} in train and dev, the last of the "
+            f"training digits. Received: {in_words(strange)}"
+        )
+    distort, size = Distorted(distortion), (DISTORTED_SIZES[distortion],) * 2
+
+    def arrange(features, pictures):
+        parts = (pictures, features[LABEL], features[WEIGHT])
+        return tuple(tf.ensure_shape(one, (fit.batch_size, *one.shape[1:])) for one in parts)
+
+    def distorted(features, step):
+        digits = tf.ensure_shape(features[IMAGE], (None, DIGIT, DIGIT))
+        seed = tf.stack([tf.constant(fit.seed, tf.int64), step])
+        return arrange(features, tf.ensure_shape(distort(digits, seed), (None, *size, 3)))
+
+    def classes(digits):
+        return np.array([labels.id_of(label) for label in digits.labels], "int32")
+
+    train, dev = splits["train"], splits["dev"]
+    examples = DigitExamples(train.pictures, classes(train))
+    training = Batches(examples, fit.batch_size, distorted, fit.seed)
+    pictures = distort.all_fixed(dev)
+    validation = Batches(
+        DigitExamples(pictures, classes(dev)),
+        fit.batch_size,
+        lambda features, step: arrange(features, features[IMAGE]),
+    )
+    return TrainingData(
+        splits=splits,
+        training=training.training,
+        dev=validation.dataset(),
+        steps=training.steps,
+        lines=[f"labels: {in_words(labels.labels)}"],
+        extra=LabelFeatures(labels, lambda: pictures[:SHOWN]),
+    )
+
+
+def encoded_digit(distortion: str, record: Digit) -> bytes:
+    """A digit's PNG, always distorted in the same way."""
+    first = record.place // FIXED_BATCH * FIXED_BATCH
+    pictures = _fixed(distortion, record.digits, first)
+    return tf.io.encode_png(pictures[record.place - first][..., :1]).numpy()
+
+
+@functools.lru_cache(maxsize=2)
+def _fixed(distortion, digits, start):
+    return Distorted(distortion).fixed(digits, start)

@@ -1,0 +1,35 @@
+"""Handwritten digits as Keras keeps MNIST."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+
+@part
+class DigitFile:
+    """An .npz file of digits, or MNIST by the name keras:mnist."""
+
+    unit: ClassVar[str] = "digits"
+    records: ClassVar[str] = "digits"
+
+    dev_share: float = option(
+        "share of the training digits, the last, for dev", default=1 / 12, least=0, below=1
+    )
+
+    def read(self, data):
+        """See `Source`."""
+        from keras_attn_pipelines.data.training_data import Records
+        from keras_attn_pipelines.tasks.classification.digits import read_digits
+
+        return Records(read_digits(data, self.dev_share))
+
+    def split(self, data, name):
+        """See `Source`."""
+        from keras_attn_pipelines.tasks.classification.digits import read_digits
+        from keras_attn_pipelines.tasks.classification.labels import in_words
+
+        splits = read_digits(data, self.dev_share)
+        if not len(splits.get(name, ())):
+            known = in_words([split for split, digits in splits.items() if len(digits)])
+            raise ValueError(f"Expected a split of {known} with digits. Received: {name!r}")
+        return splits[name].records()

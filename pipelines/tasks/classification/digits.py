@@ -1,0 +1,144 @@
+"""Digits of an .npz file."""
+
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from keras_attn_pipelines.tasks.classification.digit_distortions import DIGIT
+from keras_attn_pipelines.tasks.classification.labels import in_words
+
+DOWNLOADED = "keras:mnist"
+ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/mnist.npz"
+SHA256 = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Digits of a split as they were written.
+
+    Attributes:
+        split: name of the split.
+        pictures: uint8 (N, 28, 28), white on black.
+        labels: tuple of N strings.
+    """
+
+    split: str
+    pictures: np.ndarray
+    labels: tuple[str, ...]
+
+    def __len__(self):
+        return len(self.labels)
+
+    def records(self) -> list["Digit"]:
+        """The digits one by one."""
+        return [Digit(self, place) for place in range(len(self))]
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A digit of a split.
+
+    Attributes:
+        digits: the split's `Digits`.
+        place: its place among them.
+    """
+
+    digits: Digits
+    place: int
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.digits.split}/{self.place}"
+
+    @property
+    def label(self) -> str:
+        """Its class."""
+        return self.digits.labels[self.place]
+
+
+def read_digits(data, dev_share: float) -> dict[str, Digits]:
+    """Reads digits as Keras keeps MNIST.
+
+    Args:
+        data: path of an .npz file with x_train and x_test, uint8 (N, 28, 28), and y_train and
+            y_test, integers (N,); of a folder with one .npz file; or "keras:mnist", which is
+            downloaded once, into Keras' cache.
+        dev_share: share of the training digits, which should be in no order, the last of them,
+            that is dev.
+
+    Returns:
+        dict of "train", "dev" and "test".
+
+    Raises:
+        ValueError: no such file, a damaged one, other arrays, or no digit left for a split.
+        OSError: MNIST cannot be downloaded.
+    """
+    path = _path(data)
+    try:
+        with zipfile.ZipFile(path), np.load(path) as file:
+            found = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"Expected an .npz file of digits at {path}. Received: {error}") from error
+    if missing := [key for key in KEYS if key not in found]:
+        raise ValueError(f"Expected arrays {in_words(KEYS)} in {path}. Received: no {missing[0]}")
+    for split in ("train", "test"):
+        _check(path, found, split)
+    count = len(found["y_train"])
+    first = count - round(count * dev_share)
+    splits = {
+        "train": _digits("train", found, "train", slice(first)),
+        "dev": _digits("dev", found, "train", slice(first, None)),
+        "test": _digits("test", found, "test", slice(None)),
+    }
+    for name, digits in splits.items():
+        if not len(digits):
+            raise ValueError(
+                f"Expected digits in the split {name!r} of {path}. Received: none of {count}"
+            )
+    return splits
+
+
+def _path(data):
+    if str(data) == DOWNLOADED:
+        try:
+            return Path(keras.utils.get_file("mnist.npz", ORIGIN, file_hash=SHA256))
+        except Exception as error:  # Keras raises no narrower one.
+            raise OSError(
+                f"Expected to download {ORIGIN} for {DOWNLOADED}; a path of mnist.npz needs no "
+                f"download. Received: {error}"
+            ) from error
+    path = Path(data)
+    files = sorted(path.glob("*.npz")) if path.is_dir() else [path]
+    if len(files) != 1 or not files[0].is_file():
+        received = in_words([one.name for one in files]) or "no .npz file"
+        received = received if path.is_dir() else "no such file"
+        raise ValueError(
+            f"Expected an .npz file of digits, a folder with one, or {DOWNLOADED}. "
+            f"Received: {data}, {received}"
+        )
+    return files[0]
+
+
+def _check(path, found, split):
+    pictures, labels = found[f"x_{split}"], found[f"y_{split}"]
+    if pictures.dtype != np.uint8 or pictures.shape[1:] != (DIGIT, DIGIT):
+        raise ValueError(
+            f"Expected x_{split} uint8 (N, {DIGIT}, {DIGIT}) in {path}. "
+            f"Received: {pictures.dtype} {pictures.shape}"
+        )
+    if labels.shape != pictures.shape[:1] or not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(
+            f"Expected y_{split} integers ({len(pictures)},) in {path}. "
+            f"Received: {labels.dtype} {labels.shape}"
+        )
+
+
+def _digits(name, found, split, part):
+    labels = tuple(str(label) for label in found[f"y_{split}"][part])
+    return Digits(name, found[f"x_{split}"][part], labels)

@@ -1,0 +1,101 @@
+"""The task of telling digits apart that are distorted anew in each epoch."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.tasks.classification.names import (
+    DISTORTED_SIZES,
+    IMAGE,
+    LABELS,
+    LOGITS,
+    TOP,
+)
+
+
+@part
+class DistortedDigits:
+    """A label for a digit that is turned, moved, stretched, bent or hidden in clutter."""
+
+    records: ClassVar[str] = "digits"
+    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
+    monitors: ClassVar[tuple[str, ...]] = ()
+    accuracy: ClassVar[str] = "accuracy"
+    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
+    judged: ClassVar[int] = TOP
+
+    distortion: str = option(
+        "of the digits", default="rotation", settled=True, choices=tuple(DISTORTED_SIZES)
+    )
+    label_smoothing: float = option(
+        "probability spread over all labels", default=0.0, least=0, below=1
+    )
+
+    def features(self):
+        """See `Task`."""
+        size = DISTORTED_SIZES[self.distortion]
+        return {IMAGE: Feature((size, size, 3), "uint8")}
+
+    def vocabulary_types(self):
+        """See `Task`."""
+        from keras_attn.text.label_table import LabelTable
+
+        return {LABELS: LabelTable}
+
+    def learn(self, records):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import learn_labels
+
+        return learn_labels(records.labels, "digits")
+
+    def encode(self, records, vocabularies, setting):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.digit_features import encode
+
+        return encode(self.distortion, records, vocabularies[LABELS], setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import label_objective
+
+        return label_objective(model, self.label_smoothing)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Task`: `fit` measures all there is to measure."""
+        service = setting.model.serve(model, data.extra.labels, self._picture_format(), 1)
+        return Callbacks(pictures=setting.model.show(model, service, data.extra.shown(), folder))
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import check_no_beam
+
+        check_no_beam(beam_width)
+        return part.serve(model, vocabularies[LABELS], self._picture_format(), n_best)
+
+    def request(self, record):
+        """See `Task`: of dev and test always the same distortions."""
+        from keras_attn_pipelines.tasks.classification.digit_features import encoded_digit
+
+        return record.name, {IMAGE: encoded_digit(self.distortion, record)}
+
+    def size(self, record):
+        """See `Task`: digits are all of one size."""
+        return 0
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.evaluation import evaluate_labels
+
+        return evaluate_labels(records, answers, vocabularies[LABELS], "digits")
+
+    def card(self, service, description):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.classification.labels import label_card
+
+        return label_card(service, description)
+
+    def _picture_format(self):
+        from keras_attn.images.picture_format import PictureFormat
+
+        return PictureFormat(DISTORTED_SIZES[self.distortion], DISTORTED_SIZES[self.distortion])

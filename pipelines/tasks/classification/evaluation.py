@@ -1,0 +1,71 @@
+"""Accuracy of labels, and which labels are taken for which."""
+
+from collections import Counter
+
+from keras_attn.contracts import LABEL_SCORES, LABELS
+from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.tasks.classification.names import TOP
+
+SHOWN = 10
+"""Mistakes in the table."""
+NAMES = {"accuracy": "accuracy", "top_5": f"top-{TOP} accuracy"}
+
+
+def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
+    """The scores of a classifier's answers: see `Task.evaluation`.
+
+    Args:
+        records: labeled pictures.
+        answers: dicts of arrays, of a classifier's service.
+        labels: its `LabelTable`.
+        unit: what the records are, in the plural.
+    """
+    truth = [record.label for record in records]
+    answered = [[label.decode() for label in answer[LABELS]] for answer in answers]
+    wrong = Counter((label, best[0]) for label, best in zip(truth, answered) if best[0] != label)
+    scores = {"accuracy": 1 - wrong.total() / len(truth)}
+    if labels.vocabulary_size > TOP and min(map(len, answered)) >= TOP:
+        scores["top_5"] = sum(label in top for label, top in zip(truth, answered)) / len(truth)
+    unknown = sum(labels.id_of(label) is None for label in truth)
+    mistakes = [
+        {"label": label, "answer": answer, "count": count}
+        for (label, answer), count in sorted(wrong.items(), key=lambda one: (-one[1], one[0]))
+    ]
+    return Evaluation(
+        scores=scores,
+        cells={NAMES[key]: f"{100 * value:.1f}%" for key, value in scores.items()},
+        count=len(truth),
+        unit=unit,
+        note=_note(unknown, mistakes, unit),
+        facts={
+            "unknown": unknown,
+            "mistakes": mistakes,
+            "answers": [
+                {
+                    "image": record.name,
+                    "label": record.label,
+                    "labels": best,
+                    "scores": answer[LABEL_SCORES].tolist(),
+                }
+                for record, best, answer in zip(records, answered, answers)
+            ],
+        },
+    )
+
+
+def _note(unknown, mistakes, unit):
+    """How many labels are not known, and a table of the most frequent mistakes."""
+    note = f"; {unknown} with labels that the model does not know" if unknown else ""
+    if not mistakes:
+        return note
+    rows = "".join(
+        f"\n| {_cell(mistake['label'])} | {_cell(mistake['answer']) or '(unreadable)'} "
+        f"| {mistake['count']} |"
+        for mistake in mistakes[:SHOWN]
+    )
+    return f"{note}\n\n| label | taken for | {unit} |\n| --- | --- | --- |{rows}"
+
+
+def _cell(label):
+    """A label inside a Markdown table."""
+    return label.replace("|", "\\|")

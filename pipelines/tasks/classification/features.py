@@ -1,0 +1,128 @@
+"""Labeled pictures as named features."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE
+from keras_attn.text.label_table import LabelTable
+from keras_attn_pipelines.data.batches import Batches
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.skipped import Skipped
+from keras_attn_pipelines.data.training_data import TrainingData
+from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_words
+
+LABEL, WEIGHT = "label", "weight"
+SHOWN = 8
+"""Pictures of dev that are drawn."""
+
+
+@dataclass(frozen=True)
+class LabelExamples:
+    """Classes of examples, all in one bucket.
+
+    Attributes:
+        classes: int32 (R,).
+    """
+
+    classes: np.ndarray
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """See `Examples`."""
+        return {LABEL: Feature(()), WEIGHT: Feature((), "float32")}
+
+    @property
+    def buckets(self) -> np.ndarray:
+        """See `Examples`."""
+        return np.zeros(len(self.classes), "int32")
+
+    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """See `Examples`."""
+        return {LABEL: self.classes[np.maximum(rows, 0)], WEIGHT: rows >= 0}
+
+
+def labeled_batches(records, labels: LabelTable, picture_format, size, augmentation, seed):
+    """`Batches` of labeled pictures.
+
+    Inputs: uint8 (B, height, width, 3). Targets: int32 (B,). Weights: float32 (B,), 0 where a batch
+    is filled up.
+
+    Args:
+        records: the pictures.
+        labels: `LabelTable` that knows every label.
+        picture_format: `PictureFormat`.
+        size: B.
+        augmentation: `Augmentation`, or None.
+        seed: of the shuffling.
+    """
+
+    def arrange(features, step):
+        pictures = features[IMAGE]
+        if augmentation is not None:
+            pictures = augmentation(pictures, step)
+        parts = (pictures, features[LABEL], features[WEIGHT])
+        return tuple(tf.ensure_shape(one, (size, *one.shape[1:])) for one in parts)
+
+    classes = np.array([labels.id_of(picture.label) for picture in records], "int32")
+    paths = [str(picture.path) for picture in records]
+    return Batches(LabelExamples(classes), size, arrange, seed, paths, picture_format)
+
+
+def encode(task, records, labels: LabelTable, setting) -> TrainingData:
+    """Training data of labeled pictures: see `Task.encode`."""
+    splits, skipped = _known(records.splits, labels)
+    picture_format, fit = task.pictures.picture_format(), setting.fit
+
+    def batches(name, augmentation):
+        return labeled_batches(
+            splits[name], labels, picture_format, fit.batch_size, augmentation, fit.seed
+        )
+
+    train = batches("train", task.pictures.augmentation(fit.seed))
+
+    def shown():
+        dev = splits["dev"]
+        places = np.unique(np.linspace(0, len(dev) - 1, SHOWN).astype(int))
+        contents = tf.constant([dev[place].path.read_bytes() for place in places])
+        return picture_format.decode_batch(contents)[0].numpy()
+
+    return TrainingData(
+        splits=splits,
+        training=train.training,
+        dev=batches("dev", None).dataset(),
+        steps=train.steps,
+        skipped=skipped,
+        lines=[f"labels: {in_words(labels.labels)}"],
+        extra=LabelFeatures(labels, shown),
+    )
+
+
+def _known(splits, labels):
+    """The splits without dev's pictures of other labels, and these as `Skipped`.
+
+    Raises:
+        ValueError: a label of train that is not known, or no picture of dev with one that is.
+    """
+    train = {picture.label for picture in splits["train"]}
+    if strange := sorted(label for label in train if labels.id_of(label) is None):
+        raise ValueError(
+            f"Expected train to have labels of {in_words(labels.labels)} alone. "
+            f"Received: {in_words(strange)}"
+        )
+    known = [picture for picture in splits["dev"] if labels.id_of(picture.label) is not None]
+    unknown = [picture for picture in splits["dev"] if labels.id_of(picture.label) is None]
+    if not known:
+        strange = sorted({picture.label for picture in unknown})
+        raise ValueError(
+            f"Expected a picture of dev with a label of train. Received: {in_words(strange)}"
+        )
+    skipped = [
+        Skipped(
+            picture.path, 0, f"the label {picture.label!r} of dev is not in train", picture.name
+        )
+        for picture in unknown
+    ]
+    return {**splits, "dev": known}, skipped

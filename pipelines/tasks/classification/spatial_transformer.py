@@ -1,0 +1,293 @@
+"""A CNN that looks at pictures through spatial transformers."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+
+NONE = "none"
+TRANSFORMS = (
+    "translation",
+    "attention",
+    "similarity",
+    "affine",
+    "projective",
+    "thin_plate_spline",
+)
+SMALL, LITE0 = "small", "efficientnet_lite0"
+FEATURES, PLACES = "features", "places"
+LOOK = 32
+"""Pixels a side that a transformer chooses by, about."""
+DIGIT = 28
+"""Pixels a side of a digit that nothing has distorted."""
+LEAST_READ, MOST_READ = 24, 256
+"""Pixels a side that the CNN of digits takes."""
+
+
+@part
+class SpatialTransforms:
+    """Spatial transformers in series."""
+
+    transforms: tuple[str, ...] = option(
+        "of the transformers, in series; or none",
+        default=("affine",),
+        settled=True,
+        choices=(*TRANSFORMS, NONE),
+    )
+    read_size: int = option(
+        "height and width in pixels of what a transformer reads",
+        default=28,
+        settled=True,
+        least=2,
+        most=4096,
+    )
+    bound: float | None = option(
+        "how far a number of theta may be from the identity's",
+        default=None,
+        settled=True,
+        least=1e-6,
+        most=1e6,
+    )
+
+    def check(self):
+        """Raises ValueError for a transformer beside none."""
+        if NONE in self.transforms and len(self.transforms) > 1:
+            raise ValueError(
+                f"Expected transforms without none, or none alone. "
+                f"Received: transforms={' '.join(self.transforms)}"
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The transformers' transforms; empty for none."""
+        return () if self.transforms == (NONE,) else self.transforms
+
+    def describe(self) -> str:
+        """The transformers in a few words; empty for none."""
+        return f" behind spatial transformers ({', '.join(self.names)})" if self.names else ""
+
+
+@part
+class SpatialTransformer:
+    """Spatial transformers before a CNN, for pictures of any kind."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    answers: ClassVar[tuple[str, ...]] = ("logits",)
+
+    spatial: SpatialTransforms = SpatialTransforms(read_size=64, bound=0.5)
+    filters: int = option("filters of the first convolution", default=32, settled=True, least=1)
+    backbone: str = option(
+        f"the CNN: {SMALL}, from scratch, or {LITE0}, with weights of ImageNet",
+        default=SMALL,
+        settled=True,
+        choices=(SMALL, LITE0),
+    )
+    fine_tune: bool = option(f"train the weights of {LITE0} too", default=False)
+    dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        if features["image"].shape[0] < 2:
+            raise ValueError(
+                f"Expected image_size >= 2. Received: image_size={features['image'].shape[0]}"
+            )
+        return _built(self, features, vocabulary_sizes, seed, grayscale=False)
+
+    def encoder(self, size):
+        """The CNN behind the transformers."""
+        import keras
+
+        from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+        from keras_attn.models.small_conv_encoder import SmallConvEncoder
+
+        if self.backbone == LITE0:
+            backbone = EfficientNetLite0Encoder()
+            backbone.trainable = self.fine_tune
+        else:
+            widths = (self.filters, 2 * self.filters, 4 * self.filters)
+            backbone = SmallConvEncoder(widths, (2, 2, 2), coordinates=False)
+        pool = keras.layers.GlobalAveragePooling2D()
+        return keras.Sequential([keras.layers.Rescaling(255.0), backbone, pool], name="encoder")
+
+    def localization(self, size):
+        """What a transformer chooses by, for pictures of `size` pixels a side."""
+        import keras
+
+        coarser = max(size // LOOK, 1)
+        return keras.Sequential(
+            [
+                keras.layers.AveragePooling2D(coarser, padding="same"),
+                keras.layers.Conv2D(16, 5, strides=2, padding="same", activation="relu"),
+                keras.layers.Conv2D(32, 3, strides=2, padding="same", activation="relu"),
+                keras.layers.Flatten(),
+                keras.layers.Dense(32, activation="relu"),
+            ]
+        )
+
+    def slow_layers(self, model):
+        """See `Model`: the transformers."""
+        return [layer.name for layer in model.transformers]
+
+    def describe(self, model):
+        """See `Model`."""
+        return f"a CNN{self.spatial.describe()}"
+
+    def serve(self, model, labels, picture_format, n_best):
+        """See `ClassifierModel`."""
+        return _served(model, labels, picture_format, n_best)
+
+    def show(self, model, service, pictures, folder):
+        """See `ClassifierModel`: how the transformers learn to read, as a film."""
+        return _film(model, pictures, folder)
+
+
+@part
+class DigitSpatialTransformer:
+    """The digit networks of the paper: a spatial transformer before a small CNN."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    answers: ClassVar[tuple[str, ...]] = ("logits",)
+
+    spatial: SpatialTransforms = SpatialTransforms(transforms=("thin_plate_spline",))
+    filters: int = option("filters of the first convolution", default=32, settled=True, least=1)
+    chooses_by: str = option(
+        f"what a transformer chooses by; {PLACES} of features suit clutter",
+        default=FEATURES,
+        settled=True,
+        choices=(FEATURES, PLACES),
+    )
+    dropout: float = option("dropout probability", default=0.0, least=0, below=1)
+
+    def check(self):
+        """Raises ValueError for a size that the CNN cannot take."""
+        count, size = len(self.spatial.transforms), self.spatial.read_size
+        least = LEAST_READ if count == 1 else DIGIT
+        if not least <= size <= MOST_READ:
+            raise ValueError(
+                f"Expected read_size {least} to {MOST_READ} with {count} in transforms. "
+                f"Received: read_size={size}"
+            )
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        return _built(self, features, vocabulary_sizes, seed, grayscale=True)
+
+    def encoder(self, size):
+        """The CNN behind the transformers."""
+        import keras
+
+        return keras.Sequential(
+            [
+                keras.layers.Conv2D(self.filters, 9, activation="relu"),
+                keras.layers.MaxPooling2D(2),
+                keras.layers.Conv2D(self.filters, 7, activation="relu"),
+                keras.layers.MaxPooling2D(2),
+            ],
+            name="encoder",
+        )
+
+    def localization(self, size):
+        """What a transformer chooses by, for pictures of `size` pixels a side."""
+        import keras
+
+        from keras_attn.layers.spatial_softmax import SpatialSoftmax
+
+        if self.chooses_by == PLACES:
+            return keras.Sequential(
+                [
+                    keras.layers.AveragePooling2D(2),
+                    keras.layers.Conv2D(20, 5, activation="relu"),
+                    keras.layers.MaxPooling2D(2),
+                    keras.layers.Conv2D(20, 5),
+                    SpatialSoftmax(),
+                ]
+            )
+        return keras.Sequential(
+            [
+                keras.layers.MaxPooling2D(2),
+                keras.layers.Conv2D(20, 5, activation="relu"),
+                keras.layers.MaxPooling2D(2),
+                keras.layers.Conv2D(20, 5 if size <= DIGIT else 3, activation="relu"),
+                *([keras.layers.MaxPooling2D(2)] if size > DIGIT else []),
+                keras.layers.Flatten(),
+                keras.layers.Dense(20, activation="relu"),
+            ]
+        )
+
+    def slow_layers(self, model):
+        """See `Model`: the transformers."""
+        return [layer.name for layer in model.transformers]
+
+    def describe(self, model):
+        """See `Model`."""
+        return f"a CNN{self.spatial.describe()}"
+
+    def serve(self, model, labels, picture_format, n_best):
+        """See `ClassifierModel`."""
+        return _served(model, labels, picture_format, n_best)
+
+    def show(self, model, service, pictures, folder):
+        """See `ClassifierModel`: how the transformers learn to read, as a film."""
+        return _film(model, pictures, folder)
+
+
+def _built(part, features, vocabulary_sizes, seed, grayscale):
+    """A built `SpatialTransformerClassifier` of a part's networks."""
+    import keras
+
+    from keras_attn.layers.spatial_transformer import SpatialTransformer
+    from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
+
+    keras.utils.set_random_seed(seed)
+    height, width, _ = features["image"].shape
+    size, transformers, read = height, [], part.spatial.read_size
+    for number, name in enumerate(part.spatial.names, 1):
+        transformers.append(
+            SpatialTransformer(
+                part.localization(size),
+                _transform(name)(),
+                (read, read),
+                bound=part.spatial.bound,
+                return_grid=True,
+                data_format="channels_last",
+                name=f"transformer_{number}",
+            )
+        )
+        size = read
+    model = SpatialTransformerClassifier(
+        transformers,
+        part.encoder(size),
+        vocabulary_sizes["labels"],
+        part.dropout,
+        grayscale,
+        name="classifier",
+    )
+    model.build((None, height, width, 3))
+    return model
+
+
+def _transform(name) -> Callable:
+    """The library's class of a transform by its name."""
+    from keras_attn.layers import transforms
+
+    classes = (
+        transforms.Translation,
+        transforms.AttentionWindow,
+        transforms.Similarity,
+        transforms.Affine,
+        transforms.Projective,
+        transforms.ThinPlateSpline,
+    )
+    return dict(zip(TRANSFORMS, classes))[name]
+
+
+def _served(model, labels, picture_format, n_best):
+    from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
+
+    return SpatialTransformerService(model, labels, picture_format, n_best)
+
+
+def _film(model, pictures, folder):
+    from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
+
+    return [TransformerFilm(pictures, folder)] if model.transformers else []

@@ -1,0 +1,95 @@
+"""A Vision Transformer that tells the class of a picture."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import check_heads, option, part
+
+
+@part
+class VisionTransformer:
+    """A Vision Transformer, from scratch or pretrained, with a head for the labels."""
+
+    reads: ClassVar[tuple[str, ...]] = ("image",)
+    answers: ClassVar[tuple[str, ...]] = ("logits",)
+
+    pretrained: str = option(
+        "checkpoint to begin with, a path or a hub name, whose sizes are the model's then",
+        default="",
+        settled=True,
+    )
+    patch_size: int = option("pixels of a patch's side", default=16, settled=True, least=1)
+    num_layers: int = option("blocks", default=12, settled=True, least=1)
+    hidden_dim: int = option("width of the model", default=192, settled=True, least=1)
+    intermediate_dim: int = option(
+        "width of the feed-forward layers", default=768, settled=True, least=1
+    )
+    num_heads: int = option("attention heads", default=3, settled=True, least=1)
+    dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+
+    def check(self):
+        """Raises ValueError unless the heads divide the width."""
+        if not self.pretrained:
+            check_heads(self.hidden_dim, self.num_heads)
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        import keras
+
+        from keras_attn.models.image_classifier import ImageClassifier
+        from keras_attn.models.vision_transformer import VisionTransformer
+        from keras_attn.models.vision_transformer_checkpoint import load_image_classifier
+        from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+
+        keras.utils.set_random_seed(seed)
+        height, width, _ = features["image"].shape
+        classes = vocabulary_sizes["labels"]
+        if self.pretrained:
+            model = load_image_classifier(self.pretrained, classes, dropout=self.dropout)
+            _check_patches(height, model.encoder.config.patch_size)
+            return model
+        _check_patches(height, self.patch_size)
+        config = VisionTransformerConfig(
+            image_size=(height, width),
+            patch_size=self.patch_size,
+            num_layers=self.num_layers,
+            hidden_dim=self.hidden_dim,
+            intermediate_dim=self.intermediate_dim,
+            num_heads=self.num_heads,
+            dropout=self.dropout,
+        )
+        model = ImageClassifier(VisionTransformer(config), classes, name="classifier")
+        model.build((None, height, width, 3))
+        return model
+
+    def slow_layers(self, model):
+        """See `Model`: none."""
+        return ()
+
+    def describe(self, model):
+        """See `Model`."""
+        config = model.encoder.config
+        return (
+            f"a Vision Transformer of {config.num_layers} blocks, width {config.hidden_dim}, "
+            f"patches of {config.patch_size}×{config.patch_size} pixels"
+        )
+
+    def serve(self, model, labels, picture_format, n_best):
+        """See `ClassifierModel`."""
+        from keras_attn.serving.classifier_service import ClassifierService
+
+        return ClassifierService(model, labels, picture_format, n_best)
+
+    def show(self, model, service, pictures, folder):
+        """See `ClassifierModel`: the attention rollout."""
+        from keras_attn_pipelines.tasks.classification.rollout_pictures import rollout_pictures
+
+        return [rollout_pictures(service, pictures, folder)]
+
+
+def _check_patches(image_size, patch_size):
+    """Raises ValueError unless patches fill a picture."""
+    if image_size % patch_size:
+        raise ValueError(
+            f"Expected image_size that patch_size={patch_size} divides. "
+            f"Received: image_size={image_size}"
+        )

@@ -1,0 +1,7 @@
+"""Constituency parsing: sentences to their trees."""
+
+from keras_attn_pipelines.tasks.parsing.parser import Parser
+from keras_attn_pipelines.tasks.parsing.parsing import Parsing
+from keras_attn_pipelines.tasks.parsing.treebank import Treebank
+
+__all__ = ["Parser", "Parsing", "Treebank"]

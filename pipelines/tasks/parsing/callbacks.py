@@ -1,0 +1,74 @@
+"""What a training of a parser shows after each epoch: scores of its trees, pictures of some."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import ERROR, TEXT
+from keras_attn.evaluation.brackets import compare_brackets
+from keras_attn.serving.parser_service import ParserService
+from keras_attn.text.bracket_text import parse_tree
+from keras_attn.text.trees import leaves
+from keras_attn.training.callbacks import AttentionImages
+from keras_attn.viz.attention import figure_pixels
+from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
+from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.tasks.parsing.evaluation import with_true_tags
+
+PICTURED = 3
+MOST_WORDS = 20
+"""In pictures."""
+SIZE = (900, 900)
+
+
+class TreeScores(keras.callbacks.Callback):
+    """Scores greedy trees of some sentences after each epoch; adds `val_…` to the logs.
+
+    The parsed brackets are compared under the true tags, so that every sentence counts: EVALB
+    leaves out those where a wrong tag makes a word of a comma. val_tagging is of the parser's own.
+
+    Args:
+        service: `ParserService` that decodes greedily.
+        pairs: the sentences with their trees, such as the service can read.
+        keys: which of the scores of `BracketReport` are added.
+        batch: int. Sentences at a time, those of like length together.
+    """
+
+    def __init__(self, service: ParserService, pairs, keys, batch=64):
+        super().__init__()
+        self.pairs = sorted(pairs, key=lambda pair: len(pair.source))
+        self.keys, self.batch = keys, batch
+        signature = [tf.TensorSpec((None,), tf.string)]
+        self.answer = tf.function(service.answer, signature, autograph=False)
+
+    def on_epoch_end(self, epoch, logs=None):
+        parsed, true = [], [pair.target for pair in self.pairs]
+        for start in range(0, len(self.pairs), self.batch):
+            sources = [pair.source for pair in self.pairs[start : start + self.batch]]
+            found = self.answer(tf.constant(sources))[TEXT][:, 0].numpy()
+            parsed += [parse_tree(text.decode()) for text in found]
+        bare = [with_true_tags(*both) for both in zip(parsed, self.pairs)]
+        scores = compare_brackets(bare, true).scores()
+        both = zip(parsed, true)
+        right = [
+            one.tag == other.tag
+            for own, tree in both
+            for one, other in zip(leaves(own), leaves(tree))
+        ]
+        scores["tagging"] = 100 * float(np.mean(right))
+        logs.update({f"val_{key}": scores[key] for key in self.keys})
+
+
+def tree_pictures(service: ParserService, pairs, folder) -> AttentionImages:
+    """The callback that draws the trees of a few short sentences."""
+    short = [pair.source for pair in pairs if pair.source.count(" ") < MOST_WORDS]
+    sources = (short or [pair.source for pair in pairs])[:PICTURED]
+    explain = tf.function(service.explain, autograph=False)
+
+    def draw():
+        answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
+        rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
+        figures = [parsed_tree_figure(ParsedTree.of(row)) for row in rows if not row[ERROR]]
+        return np.stack([figure_pixels(one, size=SIZE) for one in figures])
+
+    return AttentionImages(draw, picture_log(folder))

@@ -1,0 +1,5 @@
+"""Names that the modules of the parsing task share."""
+
+SOURCE, TOKENS, LOGITS, TAG_LOGITS = "source", "tokens", "logits", "tag_logits"
+SYMBOLS, WORDS, TAGS = "tokenizer", "source_tokenizer", "tags"
+"""Names of the vocabularies: of the trees' symbols, the words' pieces and the tags."""

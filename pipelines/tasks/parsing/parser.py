@@ -1,0 +1,54 @@
+"""A Transformer that writes trees and tags words."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import part
+from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+from keras_attn_pipelines.tasks.parsing.names import (
+    LOGITS,
+    SOURCE,
+    SYMBOLS,
+    TAG_LOGITS,
+    TAGS,
+    TOKENS,
+    WORDS,
+)
+
+
+@part
+class Parser:
+    """A Transformer from words to the symbols of their tree, with a tag for each word."""
+
+    reads: ClassVar[tuple[str, ...]] = (SOURCE, TOKENS)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS, TAG_LOGITS)
+
+    sizes: TransformerSizes = TransformerSizes()
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
+        import keras
+
+        from keras_attn.models.parser import Parser
+        from keras_attn.models.transformer_config import DECODER, TransformerConfig
+        from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
+
+        keras.utils.set_random_seed(seed)
+        config = TransformerConfig(
+            vocabulary_size=vocabulary_sizes[WORDS],
+            target_vocabulary_size=vocabulary_sizes[SYMBOLS],
+            tied=DECODER,
+            counted_token=SPECIAL_SYMBOLS,  # The symbol of a word, the first in its table.
+            **self.sizes.arguments(),
+        )
+        model = Parser(config, vocabulary_sizes[TAGS], name="parser")
+        model.build()
+        return model
+
+    def slow_layers(self, model):
+        """See `Model`: none."""
+        return ()
+
+    def describe(self, model):
+        """See `Model`."""
+        layers, width = self.sizes.num_layers, self.sizes.hidden_dim
+        return f"a Transformer of {layers} + {layers} layers, width {width}"

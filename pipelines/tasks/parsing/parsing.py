@@ -1,0 +1,179 @@
+"""The parsing task: sentences and trees to features, answers to EVALB's scores."""
+
+from datetime import date
+from typing import ClassVar
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.tasks.parsing.names import (
+    LOGITS,
+    SOURCE,
+    SYMBOLS,
+    TAG_LOGITS,
+    TAGS,
+    TOKENS,
+    WORDS,
+)
+
+MOST_PIECES = 2**24
+DEEPEST = 200
+"""Levels of the deepest tree that is read."""
+
+
+@part
+class Parsing:
+    """A constituency tree for a sentence."""
+
+    records: ClassVar[str] = "trees"
+    targets: ClassVar[tuple[str, ...]] = (LOGITS, TAG_LOGITS)
+    monitors: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall", "exact", "tagging")
+    accuracy: ClassVar[str] = "token_accuracy"
+    batch_units: ClassVar[tuple[str, ...]] = ("batch_size", "batch_tokens")
+    judged: ClassVar[int] = 1
+
+    vocabulary_size: int = option(
+        "most pieces that the words' tokenizer learns", default=8000, settled=True, most=MOST_PIECES
+    )
+    lowercase: bool = option("put words in lower case", default=False, settled=True)
+    lengths: tuple[int, ...] = option(
+        "bucket lengths in symbols",
+        default=(16, 32, 48, 64, 80, 96, 112, 128, 160, 224, 448, 1024),
+        buckets=True,
+    )
+    source_lengths: tuple[int, ...] = option(
+        "bucket lengths in words, the end included",
+        default=(9, 16, 23, 30, 36, 43, 50, 57, 71, 100, 200, 448),
+        buckets=True,
+    )
+    word_pieces: int = option(
+        "pieces of a word that are read, the first", default=8, settled=True, least=1
+    )
+    max_unary_chain: int = option(
+        "most constituents around the same words and nothing else", default=3, least=1
+    )
+    max_depth: int = option(
+        "most constituents inside each other", default=32, least=1, most=DEEPEST
+    )
+    scored: int = option("trees of dev that are scored after each epoch", default=500, least=1)
+    label_smoothing: float = option(
+        "probability spread over the vocabulary", default=0.1, least=0, below=1
+    )
+    scheduled_sampling_rate: float = option(
+        "share of decoder inputs that are the model's own symbols, at the end of training",
+        default=0.0,
+        least=0,
+        most=1,
+    )
+    search: BeamSearch = BeamSearch(length_alpha=0.0)
+
+    def check(self):
+        """Raises ValueError unless buckets come in pairs and leave room for trees."""
+        if len(self.source_lengths) != len(self.lengths):
+            raise ValueError(
+                f"Expected as many source_lengths as lengths={self.lengths}. "
+                f"Received: source_lengths={self.source_lengths}"
+            )
+        if self.lengths[-1] < self.source_lengths[-1] + 2:
+            raise ValueError(
+                "Expected the last of lengths >= the last of source_lengths + 2, which is room for "
+                f"a tree over as many words. Received: lengths={self.lengths}, "
+                f"source_lengths={self.source_lengths}"
+            )
+
+    def features(self):
+        """See `Task`."""
+        return {SOURCE: Feature((None, self.word_pieces)), TOKENS: Feature((None,))}
+
+    def vocabulary_types(self):
+        """See `Task`."""
+        from keras_attn.text.symbol_table import SymbolTable
+        from keras_attn.text.tokenizer import Tokenizer
+
+        return {SYMBOLS: SymbolTable, WORDS: Tokenizer, TAGS: SymbolTable}
+
+    def learn(self, records):
+        """See `Task`: symbols of the trees, pieces of the words, tags."""
+        from keras_attn_pipelines.tasks.parsing.features import learn
+
+        return learn(self, records)
+
+    def encode(self, records, vocabularies, setting):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.parsing.features import encode
+
+        return encode(self, records, vocabularies, setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Task`: cross-entropy of the next symbol, and of each word's tag."""
+        from keras_attn_pipelines.experiment.token_objective import token_objective
+
+        sampled = self.scheduled_sampling_rate
+        return token_objective(model, self.label_smoothing, sampled, steps, seed, self.targets)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Task`: scores of `scored` trees, evenly out of those of dev that fit."""
+        from keras_attn.decoding import Greedy
+        from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores, tree_pictures
+
+        service = self._service(model, data.extra.vocabularies, Greedy())
+        pairs = data.extra.splits["dev"].pairs
+        scoring = TreeScores(service, pairs[:: -(-len(pairs) // self.scored)], self.monitors)
+        return Callbacks([scoring], [tree_pictures(service, pairs, folder)])
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Task`."""
+        return self._service(model, vocabularies, self.search.strategy(beam_width, n_best))
+
+    def request(self, record):
+        """See `Task`."""
+        return f"{record.source!r:.80}", {SOURCE: record.source.encode()}
+
+    def size(self, record):
+        """See `Task`: characters of the sentence."""
+        return len(record.source)
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.parsing.evaluation import evaluate_trees
+
+        return evaluate_trees(records, answers, metadata)
+
+    def card(self, service, description):
+        """See `Task`."""
+        from keras_attn.serving.parser_service import LENGTH_EXTRA, LENGTH_FACTOR
+
+        return {
+            "What it does": "Writes the constituency tree of a sentence in brackets: "
+            f"{description}, {service.model.count_params():,} parameters, exported "
+            f"{date.today().isoformat()}.",
+            "Service": "Signature `serving_default`: source (UTF-8; words and punctuation marks "
+            "with a space between them) to text (a tree in brackets over exactly these words; "
+            "round brackets become -LRB- and -RRB-), score (nats), error. `explain`: also tags, "
+            "source_pieces (the words), tokens, pieces (the symbols), token_scores, weights (the "
+            "last layer's, mean over its heads, by word). `attention`: source to the best text and "
+            f"the weights of every layer and head. A sentence has at most {service.max_source - 1} "
+            f"words, a tree at most {LENGTH_FACTOR} times as many symbols as "
+            f"words and {LENGTH_EXTRA} more, with at most {service.longest_chain} constituents "
+            f"around the same words and {service.deepest} inside each other.",
+            "Search": search_text(service),
+            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
+            "trained on.",
+        }
+
+    def _service(self, model, vocabularies, strategy):
+        from keras_attn.serving.parser_service import ParserService
+
+        return ParserService(
+            model=model,
+            symbols=vocabularies[SYMBOLS],
+            tokenizer=vocabularies[WORDS],
+            tags=vocabularies[TAGS],
+            strategy=strategy,
+            max_length=self.lengths[-1],
+            max_source=self.source_lengths[-1],
+            word_pieces=self.word_pieces,
+            longest_chain=self.max_unary_chain,
+            deepest=self.max_depth,
+        )

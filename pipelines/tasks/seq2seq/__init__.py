@@ -1,0 +1,7 @@
+"""Sequence to sequence: pairs of texts to a model that writes one for the other."""
+
+from keras_attn_pipelines.tasks.seq2seq.seq2seq import Seq2Seq
+from keras_attn_pipelines.tasks.seq2seq.text_pairs import TextPairs
+from keras_attn_pipelines.tasks.seq2seq.transformer import Transformer
+
+__all__ = ["Seq2Seq", "TextPairs", "Transformer"]

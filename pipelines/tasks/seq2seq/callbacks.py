@@ -1,0 +1,57 @@
+"""Callbacks of the sequence-to-sequence task: metrics of greedy answers, and their alignments."""
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.contracts import SOURCE
+from keras_attn.evaluation.text_metrics import text_metrics
+from keras_attn.serving.sources import read_sources
+from keras_attn.serving.text_service import TextService, most_pieces
+from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
+from keras_attn.viz.alignment import Alignment, alignment_figure
+from keras_attn.viz.attention import figure_pixels
+from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TOKENIZER
+
+PICTURED = 3
+SIZE = (600, 600)
+
+
+def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
+    """The callback that scores greedy answers to dev's sources, those of like length together.
+
+    A source that is too long for the model counts as one that is only its end.
+    """
+    pairs = sorted(data.splits["dev"], key=lambda pair: len(pair.source))
+    tokenizer = data.extra.vocabularies[TARGET_TOKENIZER]
+    source_tokenizer = data.extra.vocabularies.get(SOURCE_TOKENIZER, tokenizer)
+    contexts = [
+        _context(pairs[start : start + batch], source_tokenizer, task.longest_source, batch)
+        for start in range(0, len(pairs), batch)
+    ]
+    references = [pair.target for pair in pairs]
+
+    def length(context):
+        return tf.reduce_max(most_pieces(context[SOURCE], task.lengths[-1]))
+
+    return GenerationMetrics(model, contexts, tokenizer, references, length, text_metrics)
+
+
+def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
+    """The callback that draws the alignments of the answers to the first few pairs' sources."""
+    sources = [pair.source for pair in pairs[:PICTURED]]
+    explain = tf.function(service.explain, autograph=False)
+
+    def draw():
+        answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
+        rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
+        figures = [alignment_figure(Alignment.of(row)) for row in rows]
+        return np.stack([figure_pixels(figure, size=SIZE) for figure in figures])
+
+    return AttentionImages(draw, picture_log(folder))
+
+
+def _context(pairs, tokenizer, longest, batch):
+    """Source tokens int32 (batch, S) of a few pairs; rows of their own end after the last."""
+    texts = [pair.source for pair in pairs] + [""] * (batch - len(pairs))
+    return {SOURCE: read_sources(tf.constant(texts), tokenizer, longest)[0]}

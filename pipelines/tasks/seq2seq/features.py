@@ -1,0 +1,65 @@
+"""Pairs of texts as named features."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import tensorflow as tf
+
+from keras_attn.contracts import SOURCE, TARGET, TOKENS
+from keras_attn_pipelines.data.pair_training import PairFormat, PairSplit, pair_training_data
+from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
+from keras_attn_pipelines.data.tables import RaggedTable
+from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TOKENIZER
+
+
+@dataclass(frozen=True)
+class TextFeatures:
+    """What the task finds again while it trains.
+
+    Attributes:
+        splits: dict of the `PairSplit`s of "train" and "dev".
+        vocabularies: dict of `Tokenizer`s.
+    """
+
+    splits: dict[str, PairSplit]
+    vocabularies: dict[str, Any]
+
+
+def encode(task, records, vocabularies, setting):
+    """Training data of pairs of texts: see `Task.encode`."""
+    target = vocabularies[TARGET_TOKENIZER]
+    source = vocabularies.get(SOURCE_TOKENIZER, target)
+
+    def tables(pairs):
+        last = ends(len(pairs))
+        sources = in_parts(source.encode, [pair.source for pair in pairs])
+        targets = in_parts(target.encode, [pair.target for pair in pairs])
+        return {
+            SOURCE: RaggedTable.of_ragged(tf.concat([sources, last], axis=1)),
+            TARGET: RaggedTable.of_ragged(tf.concat([targets, last], axis=1)),
+        }
+
+    form = PairFormat(
+        encode=tables,
+        lengths={SOURCE: task.source_lengths or task.lengths, TARGET: task.lengths},
+        units=("pieces", "pieces"),
+        arrange=_arrange,
+        batch_size=setting.fit.batch_size,
+        batch_tokens=setting.fit.batch_tokens,
+        replicas=setting.replicas,
+        seed=setting.fit.seed,
+    )
+    lines = [
+        f"{name}: {tokenizer.vocabulary_size} pieces instead of {task.vocabulary_size}, the text "
+        "has no more"
+        for name, tokenizer in vocabularies.items()
+        if tokenizer.vocabulary_size < task.vocabulary_size
+    ]
+    data = pair_training_data(records, form, lines)
+    return replace(data, extra=TextFeatures(data.extra, dict(vocabularies)))
+
+
+def _arrange(features, step):
+    targets = features[TARGET]
+    inputs = {SOURCE: features[SOURCE], TOKENS: teacher_forced(targets)}
+    return inputs, targets, real(targets)

@@ -1,0 +1,168 @@
+"""The sequence-to-sequence task: texts to tokens, answers to sacreBLEU's metrics."""
+
+from datetime import date
+from typing import ClassVar
+
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
+from keras_attn_pipelines.experiment.fields import is_increasing, option, part
+from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.tasks.seq2seq.names import (
+    LOGITS,
+    SOURCE,
+    SOURCE_TOKENIZER,
+    TARGET_TOKENIZER,
+    TOKENS,
+)
+
+SHARED, SEPARATE = "shared", "separate"
+MOST_PIECES = 2**24
+
+
+@part
+class Seq2Seq:
+    """A text for a text: translation, summaries, paraphrases, answers."""
+
+    records: ClassVar[str] = "pairs of texts"
+    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
+    monitors: ClassVar[tuple[str, ...]] = ("bleu", "chrf", "bleu_lowercase", "exact")
+    accuracy: ClassVar[str] = "token_accuracy"
+    batch_units: ClassVar[tuple[str, ...]] = ("batch_size", "batch_tokens")
+    judged: ClassVar[int] = 1
+
+    vocabulary: str = option(
+        "one tokenizer for both sides, or two",
+        default=SHARED,
+        settled=True,
+        choices=(SHARED, SEPARATE),
+    )
+    vocabulary_size: int = option(
+        "most pieces that a tokenizer learns", default=8000, settled=True, most=MOST_PIECES
+    )
+    lowercase: bool = option("put texts in lower case", default=False, settled=True)
+    lengths: tuple[int, ...] = option(
+        "bucket lengths of targets in pieces", default=(12, 16, 20, 24, 32, 48, 96), buckets=True
+    )
+    source_lengths: tuple[int, ...] = option(
+        "bucket lengths of sources; none: as of targets", default=()
+    )
+    label_smoothing: float = option(
+        "probability spread over the vocabulary", default=0.1, least=0, below=1
+    )
+    scheduled_sampling_rate: float = option(
+        "share of decoder inputs that are the model's own words, at the end of training",
+        default=0.0,
+        least=0,
+        most=1,
+    )
+    search: BeamSearch = BeamSearch(length_alpha=0.6)
+
+    def check(self):
+        """Raises ValueError unless sources have as many buckets as targets."""
+        lengths = self.source_lengths
+        if lengths and not (is_increasing(lengths) and len(lengths) == len(self.lengths)):
+            raise ValueError(
+                f"Expected source_lengths increasing and >= 1, as many as lengths={self.lengths}. "
+                f"Received: source_lengths={lengths}"
+            )
+
+    def features(self):
+        """See `Task`."""
+        return {SOURCE: Feature((None,)), TOKENS: Feature((None,))}
+
+    def vocabulary_types(self):
+        """See `Task`: tokenizers, one of both sides or one of each."""
+        from keras_attn.text.tokenizer import Tokenizer
+
+        separate = {SOURCE_TOKENIZER: Tokenizer} if self.vocabulary == SEPARATE else {}
+        return {TARGET_TOKENIZER: Tokenizer, **separate}
+
+    def learn(self, records):
+        """See `Task`."""
+        from keras_attn.text.tokenizer import Tokenizer
+
+        sources = [pair.source for pair in records]
+        targets = [pair.target for pair in records]
+
+        def learn(texts):
+            return Tokenizer.learn(texts, self.vocabulary_size, self.lowercase)
+
+        if self.vocabulary == SHARED:
+            return {TARGET_TOKENIZER: learn(sources + targets)}
+        return {TARGET_TOKENIZER: learn(targets), SOURCE_TOKENIZER: learn(sources)}
+
+    def encode(self, records, vocabularies, setting):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.seq2seq.features import encode
+
+        return encode(self, records, vocabularies, setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Task`: cross-entropy of the next piece, with scheduled sampling if wanted."""
+        from keras_attn_pipelines.experiment.token_objective import token_objective
+
+        sampled = self.scheduled_sampling_rate
+        return token_objective(model, self.label_smoothing, sampled, steps, seed)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Task`."""
+        from keras_attn.decoding import Greedy
+        from keras_attn_pipelines.tasks.seq2seq.callbacks import alignment_pictures, text_scoring
+
+        vocabularies = data.extra.vocabularies
+        service = self._service(model, vocabularies, Greedy())
+        pictures = alignment_pictures(data.extra.splits["dev"].pairs, service, folder)
+        return Callbacks([text_scoring(self, model, data)], [pictures])
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Task`."""
+        return self._service(model, vocabularies, self.search.strategy(beam_width, n_best))
+
+    def request(self, record):
+        """See `Task`."""
+        return f"{record.source!r:.80}", {SOURCE: record.source.encode()}
+
+    def size(self, record):
+        """See `Task`: characters of the source."""
+        return len(record.source)
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.seq2seq.evaluation import evaluate_texts
+
+        return evaluate_texts(records, answers, metadata)
+
+    def card(self, service, description):
+        """See `Task`."""
+        from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR
+
+        return {
+            "What it does": f"Writes a text for a text: {description}, "
+            f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
+            "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
+            "`explain`: also source_pieces, tokens, pieces, token_scores, weights (the last "
+            "layer's, mean over its heads). `score`: source and target to score (log-probability "
+            "in nats), token_scores, error. `attention`: source to the best text and the weights "
+            f"of every layer and head. A source has at most {service.max_source} pieces, an "
+            f"answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
+            "Search": search_text(service),
+            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
+            "trained on.",
+        }
+
+    @property
+    def longest_source(self) -> int:
+        """Most pieces of a source, its end included."""
+        return (self.source_lengths or self.lengths)[-1]
+
+    def _service(self, model, vocabularies, strategy):
+        from keras_attn.serving.text_service import TextService
+
+        return TextService(
+            model=model,
+            tokenizer=vocabularies[TARGET_TOKENIZER],
+            strategy=strategy,
+            max_length=self.lengths[-1],
+            max_source=self.longest_source,
+            source_tokenizer=vocabularies.get(SOURCE_TOKENIZER),
+        )

@@ -1,0 +1,36 @@
+"""Pairs of texts, in whichever form they come."""
+
+from dataclasses import astuple
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+
+AUTO = "auto"
+
+
+@part
+class TextPairs:
+    """Parallel files, CSV, TSV or JSON lines, or a data set of tensorflow-datasets."""
+
+    unit: ClassVar[str] = "pairs"
+    records: ClassVar[str] = "pairs of texts"
+
+    source_column: str = option("language suffix, column or key of the source", default=AUTO)
+    target_column: str = option("language suffix, column or key of the target", default=AUTO)
+    shares: SplitShares = SplitShares()
+
+    def read(self, data):
+        """See `Source`."""
+        return self._splits(data).training()
+
+    def split(self, data, name):
+        """See `Source`."""
+        return self._splits(data).pairs(name)
+
+    def _splits(self, data):
+        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+
+        sources = pair_sources(data, self.source_column, self.target_column)
+        return PairSplits(sources, *astuple(self.shares))

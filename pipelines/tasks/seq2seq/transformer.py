@@ -1,0 +1,52 @@
+"""The Transformer that reads one sequence and writes another."""
+
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import part
+from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
+from keras_attn_pipelines.tasks.seq2seq.names import (
+    LOGITS,
+    SOURCE,
+    SOURCE_TOKENIZER,
+    TARGET_TOKENIZER,
+    TOKENS,
+)
+
+
+@part
+class Transformer:
+    """Transformer encoder and decoder over sequences of tokens."""
+
+    reads: ClassVar[tuple[str, ...]] = (SOURCE, TOKENS)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
+
+    sizes: TransformerSizes = TransformerSizes()
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`: one table of embeddings where both sides share a tokenizer."""
+        import keras
+
+        from keras_attn.models.transformer import Transformer
+        from keras_attn.models.transformer_config import ALL, DECODER, TransformerConfig
+
+        keras.utils.set_random_seed(seed)
+        target = vocabulary_sizes[TARGET_TOKENIZER]
+        source = vocabulary_sizes.get(SOURCE_TOKENIZER)
+        config = TransformerConfig(
+            vocabulary_size=source or target,
+            target_vocabulary_size=target,
+            tied=DECODER if source else ALL,
+            **self.sizes.arguments(),
+        )
+        model = Transformer(config, name="transformer")
+        model.build()
+        return model
+
+    def slow_layers(self, model):
+        """See `Model`: none."""
+        return ()
+
+    def describe(self, model):
+        """See `Model`."""
+        layers, width = self.sizes.num_layers, self.sizes.hidden_dim
+        return f"a Transformer of {layers} + {layers} layers, width {width}"
