@@ -8,9 +8,9 @@ import argparse
 import time
 from pathlib import Path
 
-from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.recipes.scenes import Scenes
 from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.train import train
 
 

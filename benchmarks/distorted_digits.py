@@ -17,11 +17,11 @@ from pathlib import Path
 
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.digits import DISTORTIONS
-from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.spatial_transforming import NONE
 from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.spatial_transforming import NONE
 
 CLASSES = 10
 SPLINE = {"transforms": ("thin_plate_spline",)}

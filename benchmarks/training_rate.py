@@ -29,8 +29,8 @@ from benchmarks.step_operations import Product, operations, products
 from benchmarks.timing import cores, in_turns, ratio, table
 from keras_attn.contracts import TOKENS
 from keras_attn_pipelines.caption_data import CaptionData
-from keras_attn_pipelines.recipes.flickr8k import Flickr8k
 from keras_attn_pipelines.data.picture_splits import CaptionedPicture
+from keras_attn_pipelines.recipes.flickr8k import Flickr8k
 
 HEAD = ("what", "captions/s", "pictures/s", "ms a step", "GFLOP/s", "of matmul")
 FIT, STEP, PRODUCTS, TORCH, MATMUL = (

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.recipes.flickr8k import Flickr8k
 from keras_attn_pipelines.recipes.own_pictures import OwnPictures
+from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart

@@ -8,7 +8,17 @@ from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.fit import Fit
 from keras_attn_pipelines.experiment.optimizer import Adam
-from keras_attn_pipelines.experiment.parts import Callbacks, Model, Objective, Setting, Source, Task
+from keras_attn_pipelines.experiment.parts import (
+    Built,
+    Callbacks,
+    Model,
+    Objective,
+    Request,
+    Setting,
+    Source,
+    Task,
+    TaskSpec,
+)
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.experiment.split_shares import SplitShares
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
@@ -16,6 +26,7 @@ from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 __all__ = [
     "Adam",
     "BeamSearch",
+    "Built",
     "Callbacks",
     "Evaluation",
     "Experiment",
@@ -25,10 +36,12 @@ __all__ = [
     "Objective",
     "PictureOptions",
     "Records",
+    "Request",
     "Setting",
     "Source",
     "SplitShares",
     "Task",
+    "TaskSpec",
     "TrainingData",
     "TransformerSizes",
     "option",

@@ -151,15 +151,15 @@ def _check_fit(experiment):
     """Refuses parts that do not fit each other."""
     task, model, fit = experiment.task, experiment.model, experiment.fit
     source = experiment.source
-    if source.records != task.records:
+    if source.records != task.spec.records:
         raise ValueError(
-            f"Expected a source of {task.records} for {type(task).__name__}. "
+            f"Expected a source of {task.spec.records} for {type(task).__name__}. "
             f"Received: {type(source).__name__}, a source of {source.records}"
         )
     names = f"{type(model).__name__} for {type(task).__name__}"
-    if missing := [key for key in task.targets if key not in model.answers]:
+    if missing := [key for key in task.spec.targets if key not in model.answers]:
         raise ValueError(
-            f"Expected a model that answers {', '.join(task.targets)}. Received: {names}, without "
+            f"Expected a model that answers {', '.join(task.spec.targets)}. Received: {names}, without "
             f"{', '.join(missing)}"
         )
     if set(model.reads) != set(task.features()):
@@ -167,8 +167,8 @@ def _check_fit(experiment):
             f"Expected a model that reads {', '.join(task.features())}. Received: {names}, which "
             f"reads {', '.join(model.reads)}"
         )
-    fitted = (LOSS, task.accuracy)
-    monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.monitors)))
+    fitted = (LOSS, task.spec.accuracy)
+    monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.spec.monitors)))
     if fit.monitor not in monitors:
         raise ValueError(
             f"Expected monitor one of {', '.join(monitors)}. Received: monitor={fit.monitor!r}"
@@ -178,7 +178,7 @@ def _check_fit(experiment):
             "Expected a monitor on dev with average > 1. "
             f"Received: monitor={fit.monitor!r}, average={experiment.optimizer.average}"
         )
-    if fit.batch_tokens and "batch_tokens" not in task.batch_units:
+    if fit.batch_tokens and not task.spec.batches_of_tokens:
         raise ValueError(
             f"Expected batch_tokens=0 with {type(task).__name__}, whose batches have batch_size "
             f"records. Received: batch_tokens={fit.batch_tokens}"

@@ -87,25 +87,60 @@ class Setting:
     start: Any = field(default=None, compare=False)
 
 
-class Task(Protocol):
-    """What is to be learned: records to features, answers to scores.
+@dataclass(frozen=True, kw_only=True)
+class TaskSpec:
+    """What a task is, beside what it does.
 
     Attributes:
         records: what kind of records it takes; the source names the same kind.
         targets: names of the model's outputs that have targets.
-        monitors: metrics of free-running answers beside loss and accuracy; with `val_` before
-            them, any can pick the best epoch.
         accuracy: name of the accuracy that `fit` measures.
-        batch_units: budgets of `Fit` that the batches follow: "batch_size" or "batch_tokens".
+        monitors: metrics of free-running answers, by any of which, with `val_` before it, the best
+            epoch can be picked, as by the loss and the accuracy.
+        batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
         judged: most answers to a record, best first, that an evaluation looks at.
     """
 
-    records: ClassVar[str]
-    targets: ClassVar[tuple[str, ...]]
-    monitors: ClassVar[tuple[str, ...]]
-    accuracy: ClassVar[str]
-    batch_units: ClassVar[tuple[str, ...]]
-    judged: ClassVar[int]
+    records: str
+    targets: tuple[str, ...] = ("logits",)
+    accuracy: str = "token_accuracy"
+    monitors: tuple[str, ...] = ()
+    batches_of_tokens: bool = False
+    judged: int = 1
+
+
+class Request(NamedTuple):
+    """What a service is asked about a record.
+
+    Attributes:
+        name: of the record, in messages.
+        inputs: bytes, or an array of bytes, by the name of each input of `serving_default`.
+        size: how long the request is; requests of like size are answered together.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    size: int = 0
+
+
+class Built(NamedTuple):
+    """A built Keras model.
+
+    Attributes:
+        model: Keras model.
+        description: the model in a few words, for the model card.
+        slow_layers: names of the layers that `Adam.slow_rate` slows down.
+    """
+
+    model: Any
+    description: str
+    slow_layers: Sequence[str] = ()
+
+
+class Task(Protocol):
+    """What is to be learned: records to features, answers to scores."""
+
+    spec: ClassVar[TaskSpec]
 
     def features(self) -> Mapping[str, Feature]:
         """The declared shape and type of each input feature of one example."""
@@ -154,12 +189,8 @@ class Task(Protocol):
             ValueError: a beam width for a model that does not search.
         """
 
-    def request(self, record: Any) -> tuple[str, dict[str, Any]]:
-        """A record's name in messages, and what the service's `serving_default` is asked about it:
-        bytes, or an array of bytes, by the name of each input."""
-
-    def size(self, record: Any) -> int:
-        """How long a request is; requests of like size are answered together."""
+    def request(self, record: Any) -> Request:
+        """What the service is asked about a record."""
 
     def evaluation(
         self,
@@ -199,17 +230,11 @@ class Model(Protocol):
 
     def build(
         self, features: Mapping[str, Feature], vocabulary_sizes: Mapping[str, int], seed: int
-    ) -> Any:
-        """A built Keras model.
+    ) -> Built:
+        """The model, built.
 
         Args:
             features: of the task.
             vocabulary_sizes: size of each vocabulary by its name.
             seed: of initial weights.
         """
-
-    def slow_layers(self, model: Any) -> Sequence[str]:
-        """Names of the layers that `optimizer.slow_rate` slows down."""
-
-    def describe(self, model: Any) -> str:
-        """A built model in a few words, for the model card."""

@@ -42,7 +42,7 @@ def evaluate(
     """
     experiment = run.experiment()
     records = experiment.source.split(data, split)
-    service = run.service(beam_width, experiment.task.judged, precision)
+    service = run.service(beam_width, experiment.task.spec.judged, precision)
     function, inputs = service.signatures()["serving_default"]
     graph = tf.function(function, input_signature=inputs, autograph=False)
 
@@ -100,17 +100,19 @@ class _Answers:
     @classmethod
     def of(cls, task, records: Sequence[Any], answer: Callable, split: str, batch: int):
         """Asks about all records, those of like size together."""
-        order = sorted(range(len(records)), key=lambda place: task.size(records[place]))
+        sizes = [task.request(record).size for record in records]
+        order = sorted(range(len(records)), key=sizes.__getitem__)
         answers: dict[int, dict] = {}
         errors: dict[int, str] = {}
         for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
             places = order[start : start + batch]
-            names, requests = zip(*(task.request(records[place]) for place in places))
-            arrays = {key: value.numpy() for key, value in answer(_stacked(requests)).items()}
-            for row, (place, name) in enumerate(zip(places, names)):
+            requests = [task.request(records[place]) for place in places]
+            batched = _stacked([request.inputs for request in requests])
+            arrays = {key: value.numpy() for key, value in answer(batched).items()}
+            for row, (place, request) in enumerate(zip(places, requests)):
                 answers[place] = {key: value[row] for key, value in arrays.items()}
                 if error := answers[place][ERROR].decode():
-                    errors[place] = f"{name}: {error}"
+                    errors[place] = f"{request.name}: {error}"
         ordered = [answers[place] for place in range(len(records))]
         return cls(records, ordered, [errors[place] for place in sorted(errors)])
 

@@ -84,7 +84,7 @@ def _measured(run, evaluation, precision):
 
 
 def _card(title, experiment, description, metrics, service, storage, limits):
-    words = experiment.task.card(service, experiment.model.describe(service.model))
+    words = experiment.task.card(service, description["model"])
     values = json.dumps(experiment.values(), indent=2)
     answering = (
         f" {words['Search']} Precision: {_PRECISION[precision_of(service.model)]}. "

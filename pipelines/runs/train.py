@@ -84,18 +84,19 @@ def train(
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
-            model = experiment.model.build(task.features(), sizes, experiment.fit.seed)
+            built = experiment.model.build(task.features(), sizes, experiment.fit.seed)
             if source:
-                source.start(experiment, model)
-            objective = _compiled(experiment, model, loaded, jit_compile_for(strategy))
+                source.start(experiment, built.model)
+            objective = _compiled(experiment, built, loaded, jit_compile_for(strategy))
         facts = {"precision": policy, "strategy": strategy, "unit": unit, "records": counts}
+        facts["model"] = built.description
         run.describe({**description, **facts, "vocabularies": sizes})
         for key, vocabulary in vocabularies.items():
             vocabulary.save(run.folder / key)
         if name.endswith(".py"):
             shutil.copyfile(name, run.folder / RECIPE_FILE)
         _report(run, unit, records, loaded, vocabularies)
-        fitting = _Fitting(experiment, run, model, objective, setting)
+        fitting = _Fitting(experiment, run, built.model, objective, setting)
         with device.scope():
             start = fitting.checkpoint(checkpoint_seconds).restore(objective.model)
         if start:
@@ -110,13 +111,12 @@ def train(
     return run
 
 
-def _compiled(experiment, model, loaded: TrainingData, jit_compile) -> Objective:
+def _compiled(experiment, built, loaded: TrainingData, jit_compile) -> Objective:
     """The task's objective, compiled with the experiment's optimizer."""
     steps = loaded.steps * experiment.fit.epochs
-    objective = experiment.task.objective(model, loaded, steps, experiment.fit.seed)
-    slow_layers = experiment.model.slow_layers(model)
+    objective = experiment.task.objective(built.model, loaded, steps, experiment.fit.seed)
     objective.model.compile(
-        optimizer=experiment.optimizer.build(steps, slow_layers, loaded.unfreeze_step),
+        optimizer=experiment.optimizer.build(steps, built.slow_layers, loaded.unfreeze_step),
         loss=objective.loss,
         weighted_metrics=objective.metrics,
         jit_compile=jit_compile,

@@ -13,8 +13,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.runs import train as training
 
 RECIPE = Scenes(
     batch_size=6,

@@ -13,9 +13,9 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.augmentation import Augmentation
-from keras_attn_pipelines.tasks.captioning.features import CaptionBatches
-from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
 from keras_attn_pipelines.data.picture_splits import CaptionedPicture
+from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
+from keras_attn_pipelines.tasks.captioning.features import CaptionBatches
 
 CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog sees a small dog"]
 

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
-from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.class_batches import ClassBatches
+from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.readers.label_reader import read_labels
 from tests.pipelines.labeled_pictures import write_classes
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn_pipelines.tasks.classification.digit_distortions import Bent, Cluttered, Projected, Turned, homography
+from keras_attn_pipelines.tasks.classification.digit_distortions import (
+    Bent,
+    Cluttered,
+    Projected,
+    Turned,
+    homography,
+)
 
 RANDOM = np.random.default_rng(23)
 SEED = tf.constant([3, 5])

@@ -10,14 +10,13 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from keras_attn_pipelines.tasks.classification import digits
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.tasks.classification.digits import read_digits
 from keras_attn_pipelines.digits import DISTORTIONS
 from keras_attn_pipelines.recipes.digits_stn import DigitsSpatialTransformer
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
 from keras_attn_pipelines.runs.warm_start import WarmStart
+from keras_attn_pipelines.tasks.classification.digits import read_digits
+from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
 from tests.pipelines.recipes_on_devices import check_one_and_two
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from keras_attn.training.resume import Checkpoint
-from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.runs.run import Run
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from keras_attn_pipelines.class_data import ClassData
+from keras_attn_pipelines.data.picture_splits import split_labeled
 from keras_attn_pipelines.data.readers.label_reader import CLASS_FOLDERS, read_labels
 from keras_attn_pipelines.recipes.vit_classifier import VitClassifier
-from keras_attn_pipelines.data.picture_splits import split_labeled
 from tests.pipelines.labeled_pictures import TINY, write_classes
 from tests.pipelines.picture_folder import pictures
 

@@ -11,10 +11,10 @@ import pytest
 from keras_attn.serving.export import export_service
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.saved.predict import SavedCaptioner
+from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.scenes import Scenes
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
-from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.saved.predict import SavedCaptioner
 
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
 

@@ -5,9 +5,9 @@ import pytest
 
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.pair_batches import PairBatches
 from keras_attn_pipelines.pair_encoding import TextEncoding
-from keras_attn_pipelines.data.pairs import TextPair
 from tests.pipelines.toy_language import pairs
 
 SOURCES, TARGETS = (5, 11, 47), (3, 13, 61)

@@ -14,11 +14,11 @@ from PIL import Image
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.picture_recipe import MONITORS
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
+from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
@@ -279,7 +279,9 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("keras_attn_pipelines.tasks.captioning.callbacks.AttentionImages.on_epoch_end", press)
+        patch.setattr(
+            "keras_attn_pipelines.tasks.captioning.callbacks.AttentionImages.on_epoch_end", press
+        )
         assert main(command) == 130
     assert "goes on from the last checkpoint" in capsys.readouterr().err
     assert main(command) == 0

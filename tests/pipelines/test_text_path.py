@@ -14,13 +14,13 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.runs.kept_model import mean_model, try_mean
-from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.recipes.translator_transformer import TranslatorTransformer
+from keras_attn_pipelines.runs.kept_model import mean_model, try_mean
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.text_to_text import MONITORS
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
+from keras_attn_pipelines.saved.predict import saved_model
+from keras_attn_pipelines.text_to_text import MONITORS
 from tests.pipelines.recipes_on_devices import check_one_and_two
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder

@@ -8,11 +8,11 @@ from PIL import Image
 
 from keras_attn.viz.caption_heads import CaptionHeads
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.saved.predict import SavedCaptioner
+from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
 from keras_attn_pipelines.recipes.flickr8k_vit import Flickr8kVit
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
 
 SIZES = {

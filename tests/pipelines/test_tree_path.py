@@ -12,14 +12,14 @@ from keras_attn.serving.export import read_metadata
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import Leaf, Tree, leaves
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.parsing import SCORES
-from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
+from keras_attn_pipelines.parsing import SCORES
 from keras_attn_pipelines.recipes.parser_transformer import ParserTransformer
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.warm_start import WarmStart
+from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
 from keras_attn_pipelines.tasks.parsing.evaluation import TreeEvaluation
-from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.pipelines.recipes_on_devices import check_one_and_two
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written

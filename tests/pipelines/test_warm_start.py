@@ -9,13 +9,13 @@ import pytest
 
 from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.demo.scenes import write_scenes
+from keras_attn_pipelines.recipes.scenes import Scenes
 from keras_attn_pipelines.runs import kept_model
 from keras_attn_pipelines.runs import train as training
-from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.export import export
-from keras_attn_pipelines.recipes.scenes import Scenes
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.

@@ -34,8 +34,9 @@ def write_folder(folder, train=61, val=7, test=5):
     """Parallel files train, val and test_toy with suffixes .en and .de."""
     folder.mkdir(parents=True, exist_ok=True)
     for seed, (stem, count) in enumerate((("train", train), ("val", val), ("test_toy", test))):
-        own = pairs(count, seed)
-        for language, texts in zip(("en", "de"), zip(*own)):
-            text = "".join(f"{one}\n" for one in texts)
+        split = pairs(count, seed)
+        sides = {"en": [pair.source for pair in split], "de": [pair.target for pair in split]}
+        for language, texts in sides.items():
+            text = "".join(f"{line}\n" for line in texts)
             (folder / f"{stem}.{language}").write_text(text, encoding="utf-8")
     return folder

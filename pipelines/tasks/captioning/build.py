@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+from keras_attn_pipelines.experiment.parts import Built
 
-def built_captioner(part, features, decoder: Callable, penalty: float, seed: int):
-    """A built `Captioner`.
+
+def built_captioner(
+    part, features, decoder: Callable, penalty: float, seed: int, kind: str
+) -> Built:
+    """A built `Captioner`, whose encoder is slow.
 
     Args:
         part: model part with `encoder` and `tuning`.
@@ -12,6 +16,7 @@ def built_captioner(part, features, decoder: Callable, penalty: float, seed: int
         decoder: function that makes the decoder, called after the seed is set.
         penalty: λ of the `Captioner`.
         seed: of initial weights.
+        kind: what kind of captioner it is, for the model card.
     """
     import keras
 
@@ -23,4 +28,4 @@ def built_captioner(part, features, decoder: Callable, penalty: float, seed: int
     encoder.trainable = part.tuning.fine_tune
     model = Captioner(encoder, decoder(), (height, width), penalty, name="captioner")
     model.build()
-    return model
+    return Built(model, f"{kind}: {type(encoder).__name__}", (encoder.name,))

@@ -6,7 +6,7 @@ from typing import ClassVar
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import option, part
-from keras_attn_pipelines.experiment.parts import Callbacks, Objective
+from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request, TaskSpec
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 
 IMAGE, TOKENS, LOGITS = "image", "tokens", "logits"
@@ -18,20 +18,19 @@ MOST_PIECES = 2**24
 class Captioning:
     """A sentence for a picture."""
 
-    records: ClassVar[str] = "captioned pictures"
-    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
-    monitors: ClassVar[tuple[str, ...]] = (
-        "bleu_1",
-        "bleu_2",
-        "bleu_3",
-        "bleu_4",
-        "cider_d",
-        "rouge_l",
-        "exact",
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="captioned pictures",
+        targets=(LOGITS,),
+        monitors=(
+            "bleu_1",
+            "bleu_2",
+            "bleu_3",
+            "bleu_4",
+            "cider_d",
+            "rouge_l",
+            "exact",
+        ),
     )
-    accuracy: ClassVar[str] = "token_accuracy"
-    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
-    judged: ClassVar[int] = 1
 
     pictures: PictureOptions = PictureOptions()
     vocabulary_size: int = option(
@@ -138,11 +137,7 @@ class Captioning:
 
     def request(self, record):
         """See `Task`."""
-        return str(record.path), {IMAGE: record.path.read_bytes()}
-
-    def size(self, record):
-        """See `Task`: pictures are all of one size."""
-        return 0
+        return Request(str(record.path), {IMAGE: record.path.read_bytes()})
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""

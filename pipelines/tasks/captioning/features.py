@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -186,6 +187,7 @@ def _encoded(task, splits, setting):
     Where training changes pictures and the encoder never trains, only dev's are cached.
     """
     size, tuning = task.pictures.image_size, setting.model.tuning
+    keras.utils.set_random_seed(setting.fit.seed)  # One without pretrained weights is the model's.
     encoder = setting.model.encoder.build(size) if setting.start is None else setting.start.encoder
     if not encoder.built:
         encoder.build((None, size, size, 3))

@@ -58,15 +58,7 @@ class ShowAttendTell:
         def decoder():
             return CaptionDecoder(config, self._reader(seed), name="decoder")
 
-        return built_captioner(self, features, decoder, penalty, seed)
-
-    def slow_layers(self, model):
-        """See `Model`: the encoder."""
-        return (model.encoder.name,)
-
-    def describe(self, model):
-        """See `Model`."""
-        return f"Show, Attend and Tell: {type(model.encoder).__name__}"
+        return built_captioner(self, features, decoder, penalty, seed, "Show, Attend and Tell")
 
     def _reader(self, seed):
         """What the decoder reads of the picture at each step."""

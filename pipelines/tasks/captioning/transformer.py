@@ -33,12 +33,5 @@ class CaptionTransformer:
         def decoder():
             return TransformerCaptionDecoder(config, self.num_encoder_layers, name="decoder")
 
-        return built_captioner(self, features, decoder, 0.0, seed)
-
-    def slow_layers(self, model):
-        """See `Model`: the encoder."""
-        return (model.encoder.name,)
-
-    def describe(self, model):
-        """See `Model`."""
-        return f"a Transformer over the grid of a picture encoder: {type(model.encoder).__name__}"
+        kind = "a Transformer over the grid of a picture encoder"
+        return built_captioner(self, features, decoder, 0.0, seed, kind)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.fields import option, part
-from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
 from keras_attn_pipelines.tasks.classification.names import IMAGE, LABELS, LOGITS, TOP
 
@@ -13,12 +13,9 @@ from keras_attn_pipelines.tasks.classification.names import IMAGE, LABELS, LOGIT
 class Classification:
     """A label for a picture."""
 
-    records: ClassVar[str] = "labeled pictures"
-    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
-    monitors: ClassVar[tuple[str, ...]] = ()
-    accuracy: ClassVar[str] = "accuracy"
-    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
-    judged: ClassVar[int] = TOP
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="labeled pictures", targets=(LOGITS,), accuracy="accuracy", judged=TOP
+    )
 
     pictures: PictureOptions = PictureOptions()
     label_smoothing: float = option(
@@ -69,11 +66,7 @@ class Classification:
 
     def request(self, record):
         """See `Task`."""
-        return str(record.path), {IMAGE: record.path.read_bytes()}
-
-    def size(self, record):
-        """See `Task`: pictures are all of one size."""
-        return 0
+        return Request(str(record.path), {IMAGE: record.path.read_bytes()})
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""

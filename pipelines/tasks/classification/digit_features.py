@@ -1,7 +1,6 @@
 """Distorted digits as named features."""
 
 import functools
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,8 +9,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import IMAGE
 from keras_attn.text.label_table import LabelTable
+from keras_attn_pipelines.data.array_examples import WEIGHT, ArrayExamples
 from keras_attn_pipelines.data.batches import Batches
-from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.tasks.classification.digit_distortions import (
     DIGIT,
@@ -21,7 +20,7 @@ from keras_attn_pipelines.tasks.classification.digit_distortions import (
     Turned,
 )
 from keras_attn_pipelines.tasks.classification.digits import Digit, Digits
-from keras_attn_pipelines.tasks.classification.features import LABEL, WEIGHT
+from keras_attn_pipelines.tasks.classification.features import LABEL
 from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_words
 from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
 
@@ -30,38 +29,6 @@ FIXED_SEED = 1506_02025
 FIXED_BATCH = 500
 """Digits of dev or test that are distorted together; clutter is made of pieces of the others."""
 SHOWN = 8
-
-
-@dataclass(frozen=True)
-class DigitExamples:
-    """Digits and their classes, all in one bucket.
-
-    Attributes:
-        pictures: uint8 (R, height, width, …).
-        classes: int32 (R,).
-    """
-
-    pictures: np.ndarray
-    classes: np.ndarray
-
-    @property
-    def features(self) -> Mapping[str, Feature]:
-        """See `Examples`."""
-        return {
-            IMAGE: Feature(self.pictures.shape[1:], "uint8"),
-            LABEL: Feature(()),
-            WEIGHT: Feature((), "float32"),
-        }
-
-    @property
-    def buckets(self) -> np.ndarray:
-        """See `Examples`."""
-        return np.zeros(len(self.classes), "int32")
-
-    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Examples`."""
-        inside = np.maximum(rows, 0)
-        return {IMAGE: self.pictures[inside], LABEL: self.classes[inside], WEIGHT: rows >= 0}
 
 
 @dataclass(frozen=True)
@@ -124,11 +91,11 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
         return np.array([labels.id_of(label) for label in digits.labels], "int32")
 
     train, dev = splits["train"], splits["dev"]
-    examples = DigitExamples(train.pictures, classes(train))
+    examples = ArrayExamples({IMAGE: train.pictures, LABEL: classes(train)})
     training = Batches(examples, fit.batch_size, distorted, fit.seed)
     pictures = distort.all_fixed(dev)
     validation = Batches(
-        DigitExamples(pictures, classes(dev)),
+        ArrayExamples({IMAGE: pictures, LABEL: classes(dev)}),
         fit.batch_size,
         lambda features, step: arrange(features, features[IMAGE]),
     )

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.fields import option, part
-from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
 from keras_attn_pipelines.tasks.classification.names import (
     DISTORTED_SIZES,
     IMAGE,
@@ -18,12 +18,9 @@ from keras_attn_pipelines.tasks.classification.names import (
 class DistortedDigits:
     """A label for a digit that is turned, moved, stretched, bent or hidden in clutter."""
 
-    records: ClassVar[str] = "digits"
-    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
-    monitors: ClassVar[tuple[str, ...]] = ()
-    accuracy: ClassVar[str] = "accuracy"
-    batch_units: ClassVar[tuple[str, ...]] = ("batch_size",)
-    judged: ClassVar[int] = TOP
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="digits", targets=(LOGITS,), accuracy="accuracy", judged=TOP
+    )
 
     distortion: str = option(
         "of the digits", default="rotation", settled=True, choices=tuple(DISTORTED_SIZES)
@@ -77,11 +74,7 @@ class DistortedDigits:
         """See `Task`: of dev and test always the same distortions."""
         from keras_attn_pipelines.tasks.classification.digit_features import encoded_digit
 
-        return record.name, {IMAGE: encoded_digit(self.distortion, record)}
-
-    def size(self, record):
-        """See `Task`: digits are all of one size."""
-        return 0
+        return Request(record.name, {IMAGE: encoded_digit(self.distortion, record)})
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""

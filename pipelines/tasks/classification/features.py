@@ -1,47 +1,19 @@
 """Labeled pictures as named features."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import IMAGE
 from keras_attn.text.label_table import LabelTable
+from keras_attn_pipelines.data.array_examples import WEIGHT, ArrayExamples
 from keras_attn_pipelines.data.batches import Batches
-from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.skipped import Skipped
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_words
 
-LABEL, WEIGHT = "label", "weight"
+LABEL = "label"
 SHOWN = 8
 """Pictures of dev that are drawn."""
-
-
-@dataclass(frozen=True)
-class LabelExamples:
-    """Classes of examples, all in one bucket.
-
-    Attributes:
-        classes: int32 (R,).
-    """
-
-    classes: np.ndarray
-
-    @property
-    def features(self) -> Mapping[str, Feature]:
-        """See `Examples`."""
-        return {LABEL: Feature(()), WEIGHT: Feature((), "float32")}
-
-    @property
-    def buckets(self) -> np.ndarray:
-        """See `Examples`."""
-        return np.zeros(len(self.classes), "int32")
-
-    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Examples`."""
-        return {LABEL: self.classes[np.maximum(rows, 0)], WEIGHT: rows >= 0}
 
 
 def labeled_batches(records, labels: LabelTable, picture_format, size, augmentation, seed):
@@ -68,7 +40,7 @@ def labeled_batches(records, labels: LabelTable, picture_format, size, augmentat
 
     classes = np.array([labels.id_of(picture.label) for picture in records], "int32")
     paths = [str(picture.path) for picture in records]
-    return Batches(LabelExamples(classes), size, arrange, seed, paths, picture_format)
+    return Batches(ArrayExamples({LABEL: classes}), size, arrange, seed, paths, picture_format)
 
 
 def encode(task, records, labels: LabelTable, setting) -> TrainingData:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import Built
 
 NONE = "none"
 TRANSFORMS = (
@@ -62,10 +63,6 @@ class SpatialTransforms:
         """The transformers' transforms; empty for none."""
         return () if self.transforms == (NONE,) else self.transforms
 
-    def describe(self) -> str:
-        """The transformers in a few words; empty for none."""
-        return f" behind spatial transformers ({', '.join(self.names)})" if self.names else ""
-
 
 @part
 class SpatialTransformer:
@@ -123,14 +120,6 @@ class SpatialTransformer:
                 keras.layers.Dense(32, activation="relu"),
             ]
         )
-
-    def slow_layers(self, model):
-        """See `Model`: the transformers."""
-        return [layer.name for layer in model.transformers]
-
-    def describe(self, model):
-        """See `Model`."""
-        return f"a CNN{self.spatial.describe()}"
 
     def serve(self, model, labels, picture_format, n_best):
         """See `ClassifierModel`."""
@@ -214,14 +203,6 @@ class DigitSpatialTransformer:
             ]
         )
 
-    def slow_layers(self, model):
-        """See `Model`: the transformers."""
-        return [layer.name for layer in model.transformers]
-
-    def describe(self, model):
-        """See `Model`."""
-        return f"a CNN{self.spatial.describe()}"
-
     def serve(self, model, labels, picture_format, n_best):
         """See `ClassifierModel`."""
         return _served(model, labels, picture_format, n_best)
@@ -263,7 +244,10 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
         name="classifier",
     )
     model.build((None, height, width, 3))
-    return model
+    behind = (
+        f" behind spatial transformers ({', '.join(part.spatial.names)})" if transformers else ""
+    )
+    return Built(model, f"a CNN{behind}", [layer.name for layer in transformers])
 
 
 def _transform(name) -> Callable:

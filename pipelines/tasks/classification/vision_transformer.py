@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
+from keras_attn_pipelines.experiment.parts import Built
 
 
 @part
@@ -46,7 +47,7 @@ class VisionTransformer:
         if self.pretrained:
             model = load_image_classifier(self.pretrained, classes, dropout=self.dropout)
             _check_patches(height, model.encoder.config.patch_size)
-            return model
+            return Built(model, _description(model.encoder.config))
         _check_patches(height, self.patch_size)
         config = VisionTransformerConfig(
             image_size=(height, width),
@@ -59,19 +60,7 @@ class VisionTransformer:
         )
         model = ImageClassifier(VisionTransformer(config), classes, name="classifier")
         model.build((None, height, width, 3))
-        return model
-
-    def slow_layers(self, model):
-        """See `Model`: none."""
-        return ()
-
-    def describe(self, model):
-        """See `Model`."""
-        config = model.encoder.config
-        return (
-            f"a Vision Transformer of {config.num_layers} blocks, width {config.hidden_dim}, "
-            f"patches of {config.patch_size}×{config.patch_size} pixels"
-        )
+        return Built(model, _description(config))
 
     def serve(self, model, labels, picture_format, n_best):
         """See `ClassifierModel`."""
@@ -84,6 +73,14 @@ class VisionTransformer:
         from keras_attn_pipelines.tasks.classification.rollout_pictures import rollout_pictures
 
         return [rollout_pictures(service, pictures, folder)]
+
+
+def _description(config) -> str:
+    """A Vision Transformer in a few words."""
+    return (
+        f"a Vision Transformer of {config.num_layers} blocks, width {config.hidden_dim}, patches "
+        f"of {config.patch_size}×{config.patch_size} pixels"
+    )
 
 
 def _check_patches(image_size, patch_size):

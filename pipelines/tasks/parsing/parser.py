@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import part
+from keras_attn_pipelines.experiment.parts import Built
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 from keras_attn_pipelines.tasks.parsing.names import (
     LOGITS,
@@ -42,13 +43,5 @@ class Parser:
         )
         model = Parser(config, vocabulary_sizes[TAGS], name="parser")
         model.build()
-        return model
-
-    def slow_layers(self, model):
-        """See `Model`: none."""
-        return ()
-
-    def describe(self, model):
-        """See `Model`."""
         layers, width = self.sizes.num_layers, self.sizes.hidden_dim
-        return f"a Transformer of {layers} + {layers} layers, width {width}"
+        return Built(model, f"a Transformer of {layers} + {layers} layers, width {width}")

@@ -6,7 +6,7 @@ from typing import ClassVar
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import option, part
-from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
 from keras_attn_pipelines.tasks.parsing.names import (
     LOGITS,
     SOURCE,
@@ -26,12 +26,12 @@ DEEPEST = 200
 class Parsing:
     """A constituency tree for a sentence."""
 
-    records: ClassVar[str] = "trees"
-    targets: ClassVar[tuple[str, ...]] = (LOGITS, TAG_LOGITS)
-    monitors: ClassVar[tuple[str, ...]] = ("f1", "precision", "recall", "exact", "tagging")
-    accuracy: ClassVar[str] = "token_accuracy"
-    batch_units: ClassVar[tuple[str, ...]] = ("batch_size", "batch_tokens")
-    judged: ClassVar[int] = 1
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="trees",
+        targets=(LOGITS, TAG_LOGITS),
+        monitors=("f1", "precision", "recall", "exact", "tagging"),
+        batches_of_tokens=True,
+    )
 
     vocabulary_size: int = option(
         "most pieces that the words' tokenizer learns", default=8000, settled=True, most=MOST_PIECES
@@ -110,7 +110,7 @@ class Parsing:
         from keras_attn_pipelines.experiment.token_objective import token_objective
 
         sampled = self.scheduled_sampling_rate
-        return token_objective(model, self.label_smoothing, sampled, steps, seed, self.targets)
+        return token_objective(model, self.label_smoothing, sampled, steps, seed, self.spec.targets)
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`: scores of `scored` trees, evenly out of those of dev that fit."""
@@ -119,7 +119,7 @@ class Parsing:
 
         service = self._service(model, data.extra.vocabularies, Greedy())
         pairs = data.extra.splits["dev"].pairs
-        scoring = TreeScores(service, pairs[:: -(-len(pairs) // self.scored)], self.monitors)
+        scoring = TreeScores(service, pairs[:: -(-len(pairs) // self.scored)], self.spec.monitors)
         return Callbacks([scoring], [tree_pictures(service, pairs, folder)])
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
@@ -128,11 +128,8 @@ class Parsing:
 
     def request(self, record):
         """See `Task`."""
-        return f"{record.source!r:.80}", {SOURCE: record.source.encode()}
-
-    def size(self, record):
-        """See `Task`: characters of the sentence."""
-        return len(record.source)
+        source = record.source
+        return Request(f"{source!r:.80}", {SOURCE: source.encode()}, len(source))
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import is_increasing, option, part
-from keras_attn_pipelines.experiment.parts import Callbacks
+from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
 from keras_attn_pipelines.tasks.seq2seq.names import (
     LOGITS,
     SOURCE,
@@ -23,12 +23,12 @@ MOST_PIECES = 2**24
 class Seq2Seq:
     """A text for a text: translation, summaries, paraphrases, answers."""
 
-    records: ClassVar[str] = "pairs of texts"
-    targets: ClassVar[tuple[str, ...]] = (LOGITS,)
-    monitors: ClassVar[tuple[str, ...]] = ("bleu", "chrf", "bleu_lowercase", "exact")
-    accuracy: ClassVar[str] = "token_accuracy"
-    batch_units: ClassVar[tuple[str, ...]] = ("batch_size", "batch_tokens")
-    judged: ClassVar[int] = 1
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="pairs of texts",
+        targets=(LOGITS,),
+        monitors=("bleu", "chrf", "bleu_lowercase", "exact"),
+        batches_of_tokens=True,
+    )
 
     vocabulary: str = option(
         "one tokenizer for both sides, or two",
@@ -120,11 +120,8 @@ class Seq2Seq:
 
     def request(self, record):
         """See `Task`."""
-        return f"{record.source!r:.80}", {SOURCE: record.source.encode()}
-
-    def size(self, record):
-        """See `Task`: characters of the source."""
-        return len(record.source)
+        source = record.source
+        return Request(f"{source!r:.80}", {SOURCE: source.encode()}, len(source))
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import part
+from keras_attn_pipelines.experiment.parts import Built
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 from keras_attn_pipelines.tasks.seq2seq.names import (
     LOGITS,
@@ -40,13 +41,5 @@ class Transformer:
         )
         model = Transformer(config, name="transformer")
         model.build()
-        return model
-
-    def slow_layers(self, model):
-        """See `Model`: none."""
-        return ()
-
-    def describe(self, model):
-        """See `Model`."""
         layers, width = self.sizes.num_layers, self.sizes.hidden_dim
-        return f"a Transformer of {layers} + {layers} layers, width {width}"
+        return Built(model, f"a Transformer of {layers} + {layers} layers, width {width}")
