@@ -6,14 +6,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
         "classifier_service": ["ClassifierService"],
-        "client": [
-            "GrpcClassifierClient",
-            "GrpcClient",
-            "GrpcTextClient",
-            "RestClassifierClient",
-            "RestClient",
-            "RestTextClient",
-        ],
+        "client": ["GrpcClient", "RestClient"],
         "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
         "parser_service": ["ParserService"],
         "precision": ["precision_of", "set_precision"],

@@ -1,6 +1,6 @@
-"""Asking a served model over gRPC or REST: deadlines, retries, clear errors.
+"""Clients of TF Serving over gRPC and REST: deadlines, retries, clear errors.
 
-Those for REST need NumPy only; those for gRPC need `pip install 'keras-attn[client]'`.
+`RestClient` needs NumPy only; `GrpcClient` needs `pip install 'keras-attn[client]'`.
 """
 
 import abc
@@ -15,18 +15,8 @@ import urllib.request
 
 import numpy as np
 
-from keras_attn.contracts import (
-    ANSWER_PIECES,
-    ANSWER_TOKENS,
-    ERROR,
-    LABELS,
-    SOURCE_PIECES,
-    TAGS,
-    TEXT,
-)
-from keras_attn.serving.requests import CaptionRequests, ClassifierRequests, Requests, TextRequests
+from keras_attn.serving.requests import Requests
 
-STRINGS = (TEXT, LABELS, ERROR, ANSWER_PIECES, SOURCE_PIECES, TAGS)
 _PIECE_OF_ANSWER = 1 << 16
 
 
@@ -41,9 +31,9 @@ class _Transient(Exception):
 class _Client(Requests):
     """Abstract: deadlines, retries and clear errors; a subclass asks once.
 
-    All requests are answered as a SavedModel's are, and raise TimeoutError (no answer within the
-    deadline, in any attempt), ConnectionError (the server could not be reached, in the last
-    attempt) or ValueError (no such model there, or a request that it refused).
+    Beside what `Requests` says, `ask` raises TimeoutError (no answer within the deadline, in the
+    last attempt), ConnectionError (the server could not be reached, in the last attempt) or
+    ValueError (no such model there, or a request that it refused).
 
     Args:
         model: name of the model.
@@ -89,17 +79,18 @@ class _Client(Requests):
         return ValueError(f"Expected {wanted}. Received: {reason}")
 
 
-class _Grpc(_Client):
-    """Abstract: asks over gRPC.
+class GrpcClient(_Client):
+    """Asks the signatures of any served model over gRPC.
 
     Args:
         address: "host:port" of the server's gRPC port.
         model: name of the model.
         deadline: float > 0. Seconds that one attempt may take.
         retries: int ≥ 0. Attempts after the first, on UNAVAILABLE and DEADLINE_EXCEEDED.
-        backoff: float ≥ 0. Seconds before the first retry; doubles.
+        backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
 
     Raises:
+        ValueError: a number out of its range.
         ImportError: grpcio or tensorflow-serving-api is not installed.
     """
 
@@ -147,15 +138,22 @@ class _Grpc(_Client):
         return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
 
 
-class _Rest(_Client):
-    """Abstract: asks over HTTP with JSON; with the standard library alone.
+class RestClient(_Client):
+    """Asks the signatures of any served model over HTTP, with the standard library alone.
+
+    JSON has no types of numbers: whole numbers are answered as int32 (int64 where one does not
+    fit), others as float32. TF Serving does not name the output of a model that has only one; it
+    is answered as "outputs".
 
     Args:
         url: of the server's REST port, as "http://host:8501".
         model: name of the model.
         deadline: float > 0. Seconds that one attempt may take.
         retries: int ≥ 0. Attempts after the first, on status 503, timeouts and lost connections.
-        backoff: float ≥ 0. Seconds before the first retry; doubles.
+        backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
+
+    Raises:
+        ValueError: a number out of its range.
     """
 
     def __init__(self, url, model, deadline=10.0, retries=3, backoff=0.1):
@@ -164,7 +162,7 @@ class _Rest(_Client):
         self._endpoint = f"{self.url}/v1/models/{urllib.parse.quote(model, safe='')}:predict"
 
     def _attempt(self, signature, inputs):
-        values = {key: [_as_json(one) for one in own] for key, own in inputs.items()}
+        values = {key: [_as_json(value) for value in rows] for key, rows in inputs.items()}
         body = {"signature_name": signature, "inputs": values}
         content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
         request = urllib.request.Request(self._endpoint, content, headers)
@@ -182,7 +180,8 @@ class _Rest(_Client):
         except (ValueError, KeyError, TypeError) as error:
             reason = f"an answer that TF Serving would not give ({error!r})"
             raise self._refused(False, self.url, reason) from error
-        return {key: _array(key, value) for key, value in outputs.items()}
+        named = outputs if isinstance(outputs, dict) else {"outputs": outputs}
+        return {key: _array(value) for key, value in named.items()}
 
     def _read(self, request):
         """The body of the answer; TimeoutError once the deadline has passed between two pieces."""
@@ -195,51 +194,20 @@ class _Rest(_Client):
         return body
 
 
-class GrpcClient(CaptionRequests, _Grpc):
-    """Asks a captioner over gRPC; arguments as of `GrpcTextClient`."""
-
-
-class GrpcClassifierClient(ClassifierRequests, _Grpc):
-    """Asks a classifier over gRPC; arguments as of `GrpcTextClient`."""
-
-
-class GrpcTextClient(TextRequests, _Grpc):
-    """Asks a model from text to text over gRPC.
-
-    Args:
-        address: "host:port" of the server's gRPC port.
-        model: name of the model.
-        deadline, retries, backoff: seconds of an attempt, attempts after the first, seconds before
-            the second.
-    """
-
-
-class RestClient(CaptionRequests, _Rest):
-    """Asks a captioner over HTTP; arguments as of `RestTextClient`."""
-
-
-class RestClassifierClient(ClassifierRequests, _Rest):
-    """Asks a classifier over HTTP; arguments as of `RestTextClient`."""
-
-
-class RestTextClient(TextRequests, _Rest):
-    """Asks a model from text to text over HTTP.
-
-    Args:
-        url: of the server's REST port, as "http://host:8501".
-        model: name of the model.
-        deadline, retries, backoff: seconds of an attempt, attempts after the first, seconds before
-            the second.
-    """
-
-
 def _as_json(value):
     """Text as it is, bytes as TF Serving wants them."""
     return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
 
 
-def _array(key, value):
+def _array(value):
     """JSON lists to the array that the SavedModel gave."""
-    if key in STRINGS:
-        return np.vectorize(str.encode, [object])(np.array(value, object))
-    return np.array(value, "int32" if key == ANSWER_TOKENS else "float32")
+    array = np.array(value)
+    if array.dtype.kind in "UO":
+        return np.vectorize(_as_bytes, [object])(np.array(value, object))
+    small = array.astype({"f": "float32", "i": "int32"}.get(array.dtype.kind, array.dtype))
+    return array if array.dtype.kind == "i" and (small != array).any() else small
+
+
+def _as_bytes(value):
+    """A string of TF Serving, which gives outputs named *_bytes in base 64."""
+    return value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])

@@ -88,7 +88,7 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
     """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, evaluation.split)
-    answers = captioner.explain([path.read_bytes() for path in pictures])
+    answers = captioner.ask("explain", image=[path.read_bytes() for path in pictures])
     explanations = [explanation_of(answer) for answer in answers]
     captions = {one["image"]: one["references"][0] for one in evaluation.facts["captions"]}
     scenes = [

@@ -1,7 +1,6 @@
 """Exported models that are asked about pictures: captioners and classifiers."""
 
 import glob
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,6 @@ from keras_attn.contracts import (
     PICTURE,
 )
 from keras_attn.images.picture_format import read_picture
-from keras_attn.serving.requests import CaptionRequests, ClassifierRequests
 from keras_attn.viz.attention import Explanation, explanation_figure
 from keras_attn.viz.caption_heads import CaptionHeads
 from keras_attn.viz.every_head import CROSS
@@ -47,19 +45,15 @@ class SavedPictureModel(Saved):
         """See `Saved`: paths of pictures; files are read a batch at a time."""
         for start in range(0, len(inputs), BATCH):
             data = [Path(path).read_bytes() for path in inputs[start : start + BATCH]]
-            yield from self._ask("serving_default", {IMAGE: data}, BATCH)
+            yield from self.ask("serving_default", image=data, batch=BATCH)
 
 
-class SavedCaptioner(CaptionRequests, SavedPictureModel):
-    """An exported captioner: `caption`, `explain` and `score` ask its signatures."""
-
-    def caption_files(self, paths: Sequence) -> list[dict]:
-        """As `caption`, for files."""
-        return self.caption([Path(path).read_bytes() for path in paths])
+class SavedCaptioner(SavedPictureModel):
+    """An exported captioner."""
 
     def score_pair(self, first, second):
         """See `Saved`: path of a picture, and a caption."""
-        return self.score([Path(first).read_bytes()], [second])[0]
+        return self.ask("score", image=[Path(first).read_bytes()], caption=[second])[0]
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; with heads or a word, of a Transformer."""
@@ -72,7 +66,7 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         picture = Path(asked).read_bytes()
-        answer = self.attention([picture])[0]
+        answer = self.ask("attention", image=[picture])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked}: {error}")
         heads_of_caption, shown = CaptionHeads.of(answer), read_picture(picture)
@@ -91,7 +85,7 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
         """
         check_kind(out, (".png",))
         picture = Path(path).read_bytes()
-        answer = self.explain([picture])[0]
+        answer = self.ask("explain", image=[picture])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{path}: {error}")
         explanation = explanation_of(answer)
@@ -99,7 +93,7 @@ class SavedCaptioner(CaptionRequests, SavedPictureModel):
         return explanation
 
 
-class SavedLabels(ClassifierRequests, SavedPictureModel):
+class SavedLabels(SavedPictureModel):
     """Abstract: an exported classifier."""
 
     answered = (LABELS, LABEL_SCORES)
@@ -115,14 +109,14 @@ class SavedLabels(ClassifierRequests, SavedPictureModel):
             ValueError: the file is no picture that can be read.
         """
         picture = Path(path).read_bytes()
-        (answer,) = self._ask(signature, {IMAGE: [picture]}, 1)
+        (answer,) = self.ask(signature, image=[picture])
         if error := answer[ERROR].decode():
             raise ValueError(f"{path}: {error}")
         return picture, answer
 
 
 class SavedClassifier(SavedLabels):
-    """An exported classifier: `classify`, `explain` and `attention` ask its signatures."""
+    """An exported classifier."""
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; its heads are those of the encoder, and it has no words.
@@ -149,7 +143,7 @@ class SavedClassifier(SavedLabels):
 
 
 class SavedSpatialTransformer(SavedLabels):
-    """An exported classifier behind spatial transformers: `classify` and `explain` ask it."""
+    """An exported classifier behind spatial transformers."""
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: path of a picture; there are neither heads nor words.
@@ -170,7 +164,7 @@ class SavedSpatialTransformer(SavedLabels):
 
 
 def explanation_of(answer: dict, rank: int = 0) -> Explanation:
-    """The `Explanation` in one answer of `SavedCaptioner.explain`; rank 0 is the best caption."""
+    """The `Explanation` in one answer of a captioner's `explain`; rank 0 is the best caption."""
     return Explanation.of({key: np.asarray(value)[None] for key, value in answer.items()}, 0, rank)
 
 

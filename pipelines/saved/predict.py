@@ -3,7 +3,6 @@
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGET
-from keras_attn.serving.requests import TextRequests
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.every_head import EveryHead
 from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
@@ -35,8 +34,8 @@ __all__ = [
 ]
 
 
-class SavedTextModel(TextRequests, Saved):
-    """An exported model from text to text: `answer`, `explain` and `score` ask its signatures."""
+class SavedTextModel(Saved):
+    """An exported model from text to text."""
 
     scored = (SOURCE, TARGET)
 
@@ -47,11 +46,12 @@ class SavedTextModel(TextRequests, Saved):
     def answers(self, inputs):
         """See `Saved`: texts."""
         for start in range(0, len(inputs), BATCH):
-            yield from self.answer([_encoded(one) for one in inputs[start : start + BATCH]])
+            texts = [_encoded(text) for text in inputs[start : start + BATCH]]
+            yield from self.ask("serving_default", source=texts, batch=BATCH)
 
     def score_pair(self, first, second):
         """See `Saved`: texts."""
-        return self.score([_encoded(first)], [_encoded(second)])[0]
+        return self.ask("score", source=[_encoded(first)], target=[_encoded(second)])[0]
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: a text; PNG or SVG."""
@@ -60,8 +60,8 @@ class SavedTextModel(TextRequests, Saved):
             raise ValueError(f"Expected a word with a layer. Received: layer={layer} alone")
         if heads is not None and word is not None:
             raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
-        ask = self.explain if heads is None and word is None else self.attention
-        answer = ask([_encoded(asked)])[0]
+        signature = "explain" if heads is None and word is None else "attention"
+        answer = self.ask(signature, source=[_encoded(asked)])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
         if heads is None and word is None:

@@ -80,6 +80,9 @@ class Saved(Requests):
             raise ValueError(
                 f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
             )
+        expected = self._signatures[signature].structured_input_signature[1]
+        if set(chunk) != set(expected):
+            raise ValueError(f"Expected inputs {sorted(expected)}. Received: {sorted(chunk)}")
         tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
         return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
 

@@ -80,7 +80,9 @@ def test_every_head(model, data, tmp_path, capsys):
     """The mean over the heads of the last layer is what `explain` answers."""
     captioner = SavedCaptioner(model)
     asked = [(data / "images" / f"test_0000{n}.png").read_bytes() for n in (0, 1)] + [b"<html>"]
-    for answer, explained in zip(captioner.attention(asked), captioner.explain(asked)):
+    for answer, explained in zip(
+        *(captioner.ask(one, image=asked) for one in ("attention", "explain"))
+    ):
         heads, count = answer["cross_weights"], len(answer["pieces"])
         assert heads.shape == (1, 2, count, 4, 4) and answer["error"] == explained["error"]
         assert answer["text"] == explained["text"][0]
@@ -101,7 +103,7 @@ def test_every_head(model, data, tmp_path, capsys):
     ):
         assert main([*ask, *flags]) == 2
         assert message in capsys.readouterr().err and not out.exists()
-    said = captioner.attention(asked[:1])[0]["text"]
+    said = captioner.ask("attention", image=asked[:1])[0]["text"]
     assert main([*ask, "--heads", "cross"]) == (0 if said else 2) and out.exists() == bool(said)
 
 
@@ -138,13 +140,13 @@ def test_pictures_of_every_kind_and_damaged_ones(model):
     damaged += [claiming(kind, 16000, 15000) for kind in CLAIMING]
     asked = [*damaged, *KINDS.values()]
     captioner = SavedCaptioner(model)
-    for ask in (captioner.caption, captioner.explain):
-        answers = ask(asked)
+    for signature in ("serving_default", "explain"):
+        answers = captioner.ask(signature, image=asked)
         errors = [one["error"].decode() for one in answers]
         assert all(errors[: len(damaged)]) and not any(errors[len(damaged) :])
         assert all(one["text"][0] == b"" for one in answers[: len(damaged)])
         for data, answer in list(zip(asked, answers))[len(damaged) :]:
-            alone = ask([data])[0]
+            alone = captioner.ask(signature, image=[data])[0]
             assert alone["text"][0] == answer["text"][0]
             assert alone["score"][0] == pytest.approx(answer["score"][0], abs=1e-3)
 

@@ -312,7 +312,7 @@ def test_other_data_folders(tmp_path, capsys):
 
 
 def test_answers_of_sentences_that_cannot_be_parsed(model):
-    answers = saved_model(model).answer(["", SENTENCE])
+    answers = saved_model(model).ask("serving_default", source=["", SENTENCE])
     assert answers[0][ERROR] == b"an empty text" and answers[0][TEXT].tolist() == [b"", b""]
     assert answers[1][ERROR] == b"" and answers[1][TEXT][0].startswith(b"(")
 

@@ -19,7 +19,7 @@ from keras_attn.models import ImageClassifier, SmallConvEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 from keras_attn.serving.classifier_service import ClassifierService
-from keras_attn.serving.client import RestClassifierClient
+from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
@@ -105,14 +105,9 @@ def test_export_equals_the_service(service, version):
     assert not unservable_ops(version) and "DecodeImage" in graph_ops(version)
     saved = saved_model(version.parent)
     assert isinstance(saved, SavedClassifier)
-    asked = {
-        saved.classify: service.classify,
-        saved.explain: service.explain,
-        saved.attention: service.attention,
-    }
-    for ask, expect in asked.items():
-        expected = expect(tf.constant(PICTURES))
-        for row, answer in enumerate(ask(PICTURES, batch=2)):
+    for signature, (answer_of, _) in service.signatures().items():
+        expected = answer_of(tf.constant(PICTURES))
+        for row, answer in enumerate(saved.ask(signature, image=PICTURES, batch=2)):
             assert set(answer) == set(expected)
             for key, value in answer.items():
                 if expected[key].dtype == tf.string:
@@ -125,7 +120,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
     half = export_service(service, tmp_path / "half", "card", storage="float16")
     assert not unservable_ops(half)
     expected = service.attention(tf.constant(PICTURES))
-    for row, answer in enumerate(SavedClassifier(half).attention(PICTURES)):
+    for row, answer in enumerate(SavedClassifier(half).ask("attention", image=PICTURES)):
         for key in (LABEL_SCORES, ANSWER_WEIGHTS, ENCODER_WEIGHTS):
             np.testing.assert_allclose(answer[key], expected[key][row], atol=5e-3, err_msg=key)
 
@@ -134,13 +129,10 @@ def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     saved = SavedClassifier(version)
     with rest_server(Backend("classes", saved._answer)) as address:
-        asked = RestClassifierClient(address, "classes", deadline=120.0)
-        for found, expected in (
-            (asked.classify(PICTURES, batch=2), saved.classify(PICTURES)),
-            (asked.explain(PICTURES), saved.explain(PICTURES)),
-            (asked.attention(PICTURES), saved.attention(PICTURES)),
-        ):
-            for one, other in zip(found, expected, strict=True):
+        asked = RestClient(address, "classes", deadline=120.0)
+        for signature in ("serving_default", "explain", "attention"):
+            answers = asked.ask(signature, image=PICTURES, batch=2)
+            for one, other in zip(answers, saved.ask(signature, image=PICTURES), strict=True):
                 assert set(one) == set(other) and one[ERROR] == other[ERROR]
                 np.testing.assert_array_equal(one[LABELS], other[LABELS])
                 for key in set(one) - {LABELS, ERROR}:

@@ -1,6 +1,7 @@
 """The clients against servers in this process: the SavedModel's answers, and every kind of no."""
 
 import contextlib
+import json
 import socket
 import subprocess
 import sys
@@ -79,11 +80,15 @@ def test_answers_as_the_saved_model_does(kind, saved):
         return {key: value.numpy() for key, value in answers.items()}
 
     with client_of(kind, Backend("tiny", answer), deadline=120.0) as asked:
-        same(asked.caption(PICTURES, batch=2), saved.caption(PICTURES, batch=2))
-        same(asked.explain(PICTURES), saved.explain(PICTURES))
-        same(asked.score(PICTURES, CAPTIONS), saved.score(PICTURES, CAPTIONS))
-        with pytest.raises(ValueError, match=r"as many captions as pictures \(5\)"):
-            asked.score(PICTURES, CAPTIONS[:2])
+        pairs = {"image": PICTURES, "caption": CAPTIONS}
+        for signature, inputs in (
+            ("serving_default", {"image": PICTURES, "batch": 2}),
+            ("explain", {"image": PICTURES}),
+            ("score", pairs),
+        ):
+            same(asked.ask(signature, **inputs), saved.ask(signature, **inputs))
+        with pytest.raises(ValueError, match=r"equal length.*'image': 5, 'caption': 2"):
+            asked.ask("score", image=PICTURES, caption=CAPTIONS[:2])
 
 
 def same(found, expected):
@@ -103,7 +108,7 @@ def same(found, expected):
 def test_fails_twice_then_answers(kind, waits):
     backend = Backend("tiny", canned, ["unavailable", "unavailable"])
     with client_of(kind, backend, retries=2, backoff=0.5, deadline=60.0) as asked:
-        answer = asked.caption([b"x"])[0]
+        answer = asked.ask("serving_default", image=[b"x"])[0]
     assert answer[TEXT].tolist() == ["serving_default ☂".encode()] and answer[ERROR] == b""
     assert backend.asked == 3 and len(waits) == 2
     assert 0.25 <= waits[0] <= 0.5 <= waits[1] <= 1.0
@@ -115,14 +120,14 @@ def test_gives_up(kind, waits):
         client_of(kind, backend, retries=2, deadline=60.0) as asked,
         pytest.raises(ConnectionError, match=r"Received: (UNAVAILABLE: no free|HTTP 503: )"),
     ):
-        asked.caption([b"x"])
+        asked.ask("serving_default", image=[b"x"])
     assert backend.asked == 3 and len(waits) == 2
 
 
 def test_slow_once_then_answers(kind, waits):
     backend = Backend("tiny", canned, ["slow"])
     with client_of(kind, backend, retries=1, deadline=2.0) as asked:
-        assert asked.explain([b"x"])[0][TEXT].tolist() == ["explain ☂".encode()]
+        assert asked.ask("explain", image=[b"x"])[0][TEXT].tolist() == ["explain ☂".encode()]
     assert backend.asked == 2 and len(waits) == 1
 
 
@@ -132,7 +137,7 @@ def test_too_slow(kind, waits):
         client_of(kind, backend, retries=1, deadline=0.3) as asked,
         pytest.raises(TimeoutError, match=r"within 0.3 s \(2 attempts\). Received"),
     ):
-        asked.caption([b"x"])
+        asked.ask("serving_default", image=[b"x"])
     assert len(waits) == 1
 
 
@@ -142,7 +147,7 @@ def test_no_such_model(kind, waits):
         client_of(kind, backend, model="other", deadline=60.0) as asked,
         pytest.raises(ValueError, match=r"Expected model 'other' at .*127.0.0.1:\d+\. Rec"),
     ):
-        asked.caption([b"x"])
+        asked.ask("serving_default", image=[b"x"])
     assert backend.asked == 1 and not waits
 
 
@@ -152,7 +157,7 @@ def test_refused(kind, waits):
         client_of(kind, backend, deadline=60.0) as asked,
         pytest.raises(ValueError, match=r"Expected a request that model 'tiny' at .* under"),
     ):
-        asked.caption([b"x"])
+        asked.ask("serving_default", image=[b"x"])
     assert backend.asked == 1 and not waits
 
 
@@ -165,7 +170,7 @@ def test_nobody_there(kind, waits):
             closing(client(kind, address, retries=1, deadline=20.0)) as asked,
             pytest.raises(ConnectionError, match=r"Expected an answer from .*127.0.0.1"),
         ):
-            asked.caption([b"x"])
+            asked.ask("serving_default", image=[b"x"])
     assert len(waits) == 1
 
 
@@ -174,7 +179,40 @@ def test_another_kind_of_server(monkeypatch):
         monkeypatch.setattr(RestClient, "_read", lambda *_, content=content: content)
         asked = RestClient("http://localhost", "tiny", retries=0)
         with pytest.raises(ValueError, match="an answer that TF Serving would not give"):
-            asked.caption([b"x"])
+            asked.ask("serving_default", image=[b"x"])
+
+
+def test_rest_gives_every_kind_of_array(monkeypatch):
+    """Numbers by how JSON writes them, NaN too; *_bytes in base 64."""
+    outputs = {
+        "ids": [[1, -2]],
+        "large": [2**40],
+        "shares": [[1.0, float("nan")]],
+        "flags": [True],
+        "name": ["☂\0"],
+        "hash_bytes": [{"b64": "/wA="}],
+    }
+    content = json.dumps({"outputs": outputs}).encode()
+    monkeypatch.setattr(RestClient, "_read", lambda *_: content)
+    (answer,) = RestClient("http://localhost", "tiny").ask("any", source=["x"])
+    assert answer["ids"].dtype == np.int32 and answer["ids"].tolist() == [1, -2]
+    assert answer["large"] == 2**40 and answer["flags"].dtype == bool
+    assert answer["shares"].dtype == np.float32 and np.isnan(answer["shares"][1])
+    assert answer["name"] == "☂\0".encode() and answer["hash_bytes"] == b"\xff\0"
+
+
+def test_rest_names_the_only_output(monkeypatch):
+    monkeypatch.setattr(RestClient, "_read", lambda *_: b'{"outputs": [1.5, 2.5]}')
+    answers = RestClient("http://localhost", "tiny").ask("any", source=["x", "y"])
+    assert answers == [{"outputs": 1.5}, {"outputs": 2.5}]
+
+
+def test_an_answer_of_another_length(monkeypatch):
+    for output in ("1.5", "[1.5]", "[]"):
+        content = f'{{"outputs": {{"score": {output}}}}}'.encode()
+        monkeypatch.setattr(RestClient, "_read", lambda *_, content=content: content)
+        with pytest.raises(ValueError, match=r"Expected 2 rows of score\. Received: "):
+            RestClient("http://localhost", "tiny").ask("score", source=["x", "y"])
 
 
 WITHOUT_KERAS = """

@@ -60,7 +60,7 @@ def words_of(sentence):
 
 
 def test_every_answer_is_a_tree_over_the_words(saved):
-    answers = saved.explain(SENTENCES)
+    answers = saved.ask("explain", source=SENTENCES)
     assert [one[ERROR].decode() for one in answers] == REASONS
     for row, one in enumerate(answers):
         if row not in GOOD:
@@ -98,8 +98,8 @@ def test_an_empty_batch(service):
 
 
 def test_attention_of_every_head(saved):
-    answer, bad = saved.attention([b"the cell grows", b""])
-    best = saved.answer([b"the cell grows"])[0][TEXT][0]
+    answer, bad = saved.ask("attention", source=[b"the cell grows", b""])
+    best = saved.ask("serving_default", source=[b"the cell grows"])[0][TEXT][0]
     assert answer[TEXT] == best and bad[TEXT] == b"" and bad[ERROR].decode() == EMPTY
     symbols = [one.decode() for one in answer["pieces"] if one]
     assert symbols == [*linearize(parse_tree(best.decode())).symbols, "</s>"]
@@ -116,7 +116,7 @@ def test_what_is_exported(version, saved):
     assert metadata["longest_chain"] == CHAIN and metadata["deepest"] == DEEPEST
     assert metadata["max_source"] == LONGEST_SENTENCE and metadata["word_pieces"] == 3
     with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'score'"):
-        saved.score(["a"], ["b"])
+        saved.ask("score", source=["a"], target=["b"])
 
 
 def test_greedy_and_too_little_room():

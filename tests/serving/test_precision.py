@@ -63,11 +63,11 @@ def test_weights_are_cast_before_the_loop(low):
 
 def test_answers_are_close_and_float32(tiny_export, low):
     full, half = SavedCaptioner(tiny_export), SavedCaptioner(low)
-    pairs = zip(full.score(PICTURES, CAPTIONS), half.score(PICTURES, CAPTIONS))
+    pairs = zip(*(one.ask("score", image=PICTURES, caption=CAPTIONS) for one in (full, half)))
     scores = np.array([(one[SCORE], other[SCORE]) for one, other in pairs])
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], rtol=0.05)
     assert np.any(scores[:, 0] != scores[:, 1])
-    answer = half.explain(PICTURES[:2])[0]
+    answer = half.ask("explain", image=PICTURES[:2])[0]
     for key in (SCORE, TOKEN_SCORES, ANSWER_WEIGHTS):
         assert answer[key].dtype == np.float32, key
     sums = answer[ANSWER_WEIGHTS].sum((2, 3))
@@ -114,7 +114,8 @@ def test_stored_halves_answer_as_the_rounded_weights(stored):
     service = caption_service()
     for variable in service.model.trainable_variables:
         variable.assign(tf.cast(tf.cast(variable.value, tf.float16), tf.float32))
-    found, expected = SavedCaptioner(stored).explain(PICTURES), service.explain(PICTURES)
+    found = SavedCaptioner(stored).ask("explain", image=PICTURES)
+    expected = service.explain(PICTURES)
     for row, answer in enumerate(found):
         for key, value in answer.items():
             value = np.asarray(value)

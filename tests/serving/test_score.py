@@ -83,7 +83,7 @@ def test_the_longest_caption_fits_and_an_empty_one_is_its_end(tiny_service):
 
 def test_the_saved_model_scores_alike(tiny_service, tiny_export):
     saved = SavedCaptioner(tiny_export)
-    answers = saved.score(PICTURES, CAPTIONS, batch=2)
+    answers = saved.ask("score", image=PICTURES, caption=CAPTIONS, batch=2)
     expected = tiny_service.score(tf.constant(PICTURES), tf.constant(CAPTIONS))
     for row, answer in enumerate(answers):
         assert sorted(answer) == [ERROR, SCORE, TOKEN_SCORES]
@@ -100,5 +100,5 @@ def test_as_many_captions_as_pictures(tiny_service, tiny_export):
         saved._signatures["score"](
             image=tf.constant(PICTURES[:1]), caption=tf.constant(CAPTIONS[:2])
         )
-    with pytest.raises(ValueError, match=r"as many captions as pictures \(2\)"):
-        saved.score(PICTURES[:2], CAPTIONS[:3])
+    with pytest.raises(ValueError, match=r"equal length.*'image': 2, 'caption': 3"):
+        saved.ask("score", image=PICTURES[:2], caption=CAPTIONS[:3])

@@ -91,7 +91,7 @@ def test_empty_batch(service, exported):
 
 
 def test_export_equals_the_service(service, exported):
-    answers = SavedCaptioner(exported.parent).explain(PICTURES, batch=2)
+    answers = SavedCaptioner(exported.parent).ask("explain", image=PICTURES, batch=2)
     expected = service.explain(tf.constant(PICTURES))
     for row, answer in enumerate(answers):
         for key, value in answer.items():

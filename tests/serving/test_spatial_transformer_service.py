@@ -11,7 +11,7 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.layers import Affine, Projective, SpatialTransformer
 from keras_attn.models import SpatialTransformerClassifier
 from keras_attn.ops.sample import sample
-from keras_attn.serving.client import RestClassifierClient
+from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
@@ -101,9 +101,9 @@ def test_export_equals_the_service(service, version):
     assert not unservable_ops(version)
     saved = saved_model(version.parent)
     assert isinstance(saved, SavedSpatialTransformer)
-    for ask, expect in ((saved.classify, service.classify), (saved.explain, service.explain)):
-        expected = expect(tf.constant(PICTURES))
-        for row, answer in enumerate(ask(PICTURES, batch=2)):
+    for signature, (answer_of, _) in service.signatures().items():
+        expected = answer_of(tf.constant(PICTURES))
+        for row, answer in enumerate(saved.ask(signature, image=PICTURES, batch=2)):
             assert set(answer) == set(expected)
             for key, value in answer.items():
                 if expected[key].dtype == tf.string:
@@ -117,9 +117,9 @@ def test_export_equals_the_service(service, version):
 def test_over_rest(version):
     saved = saved_model(version)
     with rest_server(Backend("seen", saved._answer)) as address:
-        asked = RestClassifierClient(address, "seen", deadline=120.0)
-        answers = asked.explain(PICTURES)
-    for answer, expected in zip(answers, saved.explain(PICTURES)):
+        asked = RestClient(address, "seen", deadline=120.0)
+        answers = asked.ask("explain", image=PICTURES)
+    for answer, expected in zip(answers, saved.ask("explain", image=PICTURES)):
         assert [one.decode() for one in answer[LABELS]] == [
             one.decode() for one in expected[LABELS]
         ]
@@ -147,7 +147,7 @@ def test_without_transformers_labels_are_all(tmp_path):
     version = export_service(service, tmp_path / "alone", "card")
     saved = saved_model(version)
     assert isinstance(saved, SavedClassifier)
-    assert set(saved.classify(PICTURES[:1])[0]) == {LABELS, LABEL_SCORES, ERROR}
+    assert set(saved.ask("serving_default", image=PICTURES[:1])[0]) == {LABELS, LABEL_SCORES, ERROR}
     (tmp_path / "a.png").write_bytes(PICTURES[0])
     with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'explain'"):
         saved.explained(tmp_path / "a.png", tmp_path / "out.png")

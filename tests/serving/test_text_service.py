@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.serving.client import GrpcTextClient, RestTextClient
+from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
@@ -46,7 +46,7 @@ def saved(tiny_text_export):
 
 
 def test_bad_texts_have_their_own_reasons(saved):
-    answers = saved.explain(TEXTS)
+    answers = saved.ask("explain", source=TEXTS)
     assert [one[ERROR].decode() for one in answers] == REASONS
     for row, one in enumerate(answers):
         if row in GOOD:
@@ -72,7 +72,8 @@ def test_the_saved_model_answers_as_the_service(service, saved):
 
 def test_score_equals_the_model_step_by_step(service, saved):
     sources, targets = [b"one two", b"seven"], ["zwei fünf", ""]
-    for source, target, one in zip(sources, targets, saved.score(sources, targets)):
+    answers = saved.ask("score", source=sources, target=targets)
+    for source, target, one in zip(sources, targets, answers):
         tokens = [*service.tokenizer.encode([target]).to_list()[0], END_ID]
         pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
         memory, state = service.model.start(tf.constant(pieces), len(tokens))
@@ -87,19 +88,20 @@ def test_score_equals_the_model_step_by_step(service, saved):
 
 def test_bad_pairs_to_score(saved):
     targets = [b"eins", b"eins", b"\xff", b"eins", b"eins", b"eins", b"eins", b"zwei " * 30]
-    found = saved.score(TEXTS, targets)
+    found = saved.ask("score", source=TEXTS, target=targets)
     target_reason = f"a target of 31 pieces, its end included (expected at most {LENGTH})"
     expected = ["", EMPTY, f"the target: {NOT_UTF8}", *REASONS[3:7], target_reason]
     assert [one[ERROR].decode() for one in found] == expected
     assert [bool(one[TOKEN_SCORES].any()) for one in found] == [one == "" for one in expected]
-    with pytest.raises(ValueError, match=r"as many targets as sources \(2\)\. Received: 1"):
-        saved.score(TEXTS[:2], targets[:1])
+    with pytest.raises(ValueError, match=r"equal length.*'source': 2, 'target': 1"):
+        saved.ask("score", source=TEXTS[:2], target=targets[:1])
 
 
 def test_attention_equals_the_model(service, saved):
     sources = [b"one two three", b"", b"seven"]
-    answers = saved.answer(sources)
-    for source, answer, found in zip(sources, answers, saved.attention(sources)):
+    answers = saved.ask("serving_default", source=sources)
+    weights = saved.ask("attention", source=sources)
+    for source, answer, found in zip(sources, answers, weights):
         assert found[ERROR].decode() == ("" if source else EMPTY)
         assert found[TEXT] == answer[TEXT][0]
         keys = ("encoder_weights", "decoder_weights", "cross_weights")
@@ -160,8 +162,8 @@ def test_bfloat16(saved, tmp_path):
     assert precision_of(low.model) == "bfloat16"
     exported = export_service(low, tmp_path / "low", "card")
     assert read_metadata(exported)["precision"] == "bfloat16"
-    expected = saved.score(["one two"], ["zwei"])[0][SCORE]
-    found = saved_model(exported).score(["one two"], ["zwei"])[0][SCORE]
+    expected = saved.ask("score", source=["one two"], target=["zwei"])[0][SCORE]
+    found = saved_model(exported).ask("score", source=["one two"], target=["zwei"])[0][SCORE]
     assert found.dtype == np.float32 and found != expected
     np.testing.assert_allclose(found, expected, rtol=0.1)
     again = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE]
@@ -171,32 +173,37 @@ def test_bfloat16(saved, tmp_path):
 
 def test_what_is_no_list_is_not_taken_apart(saved):
     with pytest.raises(ValueError, match="Expected a list for source"):
-        saved.answer("one two")
+        saved.ask("serving_default", source="one two")
     with pytest.raises(ValueError, match="Received: batch=-1"):
-        saved.answer(["one"], batch=-1)
+        saved.ask("serving_default", source=["one"], batch=-1)
+    with pytest.raises(ValueError, match=r"equal length. Received lengths: {}"):
+        saved.ask("serving_default")
+    with pytest.raises(ValueError, match=r"Expected inputs \['source'\]. Received: \['image'\]"):
+        saved.ask("serving_default", image=["one"])
 
 
 @pytest.mark.parametrize("kind", ["grpc", "rest"])
 def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    server, client = rest_server, RestTextClient
+    server, client = rest_server, RestClient
     if kind == "grpc":
         reason = "tensorflow-serving-api is not installed"
         pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
-        server, client = grpc_server, GrpcTextClient
+        server, client = grpc_server, GrpcClient
 
     with server(Backend("tiny", saved._answer)) as address:
         asked = client(address, "tiny", deadline=120.0)
-        found = asked.explain(["five ☂", "seven", b"\xff"])
-        scores = asked.score(["seven"], ["zwei"])
+        found = asked.ask("explain", source=["five ☂", "seven", b"\xff"])
+        scores = asked.ask("score", source=["seven"], target=["zwei"])
         if kind == "grpc":
             asked.close()
-    expected = saved.explain(["five ☂", "seven", b"\xff"])
+    expected = saved.ask("explain", source=["five ☂", "seven", b"\xff"])
     for one, other in zip(found, expected):
         for key in (TEXT, ERROR, "source_pieces"):
             np.testing.assert_array_equal(one[key], other[key])
         np.testing.assert_allclose(one[SCORE], other[SCORE], atol=1e-5)
-    np.testing.assert_allclose(scores[0][SCORE], saved.score(["seven"], ["zwei"])[0][SCORE])
+    expected = saved.ask("score", source=["seven"], target=["zwei"])
+    np.testing.assert_allclose(scores[0][SCORE], expected[0][SCORE])
 
 
 def test_a_saved_model_of_neither_kind(tmp_path):
