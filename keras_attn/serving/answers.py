@@ -22,16 +22,6 @@ from keras_attn.contracts import (
 from keras_attn.ops.log_probabilities import log_probabilities
 
 
-def at_least_one(items):
-    """String (B,) as it is, or one empty string where there is none; and B.
-
-    The search wants a row, and so do oneDNN's convolutions, which answer an empty batch with its
-    own shape: it is asked with a row that is cut off again.
-    """
-    count = tf.shape(items)[0]
-    return tf.concat([items, tf.fill([tf.cast(count == 0, tf.int32)], "")], axis=0), count
-
-
 def answer_of(result, tokenizer, reasons):
     """A `DecodeResult` as an answer without weights.
 

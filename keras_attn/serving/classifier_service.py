@@ -5,7 +5,7 @@ import tensorflow as tf
 from keras_attn.contracts import ANSWER_WEIGHTS, ENCODER_WEIGHTS, IMAGE
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.ops.rollout import attention_rollout
-from keras_attn.serving.answers import at_least_one
+from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.label_service import LabelService
 
 
@@ -15,6 +15,7 @@ class ClassifierService(LabelService):
     Where its encoder is a `VisionTransformer`, `explain` and `attention` are exported too.
     """
 
+    @accepts_empty_batch
     def classify(self, image):
         """Answers with labels.
 
@@ -26,10 +27,8 @@ class ClassifierService(LabelService):
             that cannot be read has empty labels, scores of 0 and its own reason under ERROR; the
             others are unaffected. An empty batch is answered with empty arrays.
         """
-        image, count = at_least_one(image)
         pictures, readable, reasons = self.picture_format.decode_batch(image)
-        answer = self._best(self.model(pictures, training=False), readable, reasons)
-        return {key: value[:count] for key, value in answer.items()}
+        return self._best(self.model(pictures, training=False), readable, reasons)
 
     def explain(self, image):
         """Answers with labels and with how much of each patch is in what they were read from.
@@ -46,6 +45,7 @@ class ClassifierService(LabelService):
         del answer[ENCODER_WEIGHTS]
         return answer
 
+    @accepts_empty_batch
     def attention(self, image):
         """Answers with labels and with every attention weight.
 
@@ -55,7 +55,6 @@ class ClassifierService(LabelService):
         Returns:
             dict as of `explain`, with ENCODER_WEIGHTS float32 (B, N, H, S, S).
         """
-        image, count = at_least_one(image)
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         logits, weights = self.model.attention(pictures, training=False)
         answer = self._best(logits, readable, reasons)
@@ -63,7 +62,7 @@ class ClassifierService(LabelService):
         answer[ANSWER_WEIGHTS] = tf.where(readable[:, None, None], shares, 0.0)
         every = tf.stack(weights, axis=1)
         answer[ENCODER_WEIGHTS] = tf.where(readable[:, None, None, None, None], every, 0.0)
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
     def signatures(self):
         """See `LabelService`."""

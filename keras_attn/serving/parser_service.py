@@ -17,7 +17,8 @@ from keras_attn.contracts import (
     WORD_MARK,
 )
 from keras_attn.decoding import WellFormedTree, decode
-from keras_attn.serving.answers import answer_of, at_least_one, every_weight, search_of
+from keras_attn.serving.answers import answer_of, every_weight, search_of
+from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.sentences import read_sentences
 from keras_attn.text.linearization import WORD
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
@@ -96,6 +97,7 @@ class ParserService(tf.Module):
         answer = self.explain(source, with_weights=False)
         return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
 
+    @accepts_empty_batch
     def explain(self, source, with_weights=True):
         """Answers with trees, and with the words that the decoder looked at for each symbol.
 
@@ -108,7 +110,6 @@ class ParserService(tf.Module):
             "</s>", ANSWER_TOKENS, ANSWER_PIECES (the symbols), TOKEN_SCORES, and ANSWER_WEIGHTS
             float32 (B, n, T, S), by word; see `contracts`.
         """
-        source, count = at_least_one(source)
         read = self._read(source)
         result, tags = self._decoded(read, with_weights)
         answer = answer_of(result, self.symbols, read.reasons)
@@ -118,8 +119,9 @@ class ParserService(tf.Module):
         if with_weights:
             readable = read.readable[:, None, None, None]
             answer[ANSWER_WEIGHTS] = tf.where(readable, result.weights, 0.0)
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
+    @accepts_empty_batch
     def attention(self, source):
         """Answers with trees and with every attention weight, once the best tree is read again.
 
@@ -132,7 +134,6 @@ class ParserService(tf.Module):
             words, WORD_MARK before each, and "</s>"; ANSWER_PIECES string (B, T), the symbols;
             ERROR string (B,).
         """
-        source, count = at_least_one(source)
         read = self._read(source)
         result, tags = self._decoded(read, with_weights=False)
         targets = result.tokens[:, 0]
@@ -143,7 +144,7 @@ class ParserService(tf.Module):
         symbols = self.symbols.pieces(targets)
         answer[ANSWER_PIECES] = tf.where(targets == END_ID, END_PIECE, symbols)
         answer[ERROR] = read.reasons
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""

@@ -20,7 +20,6 @@ from keras_attn.decoding import NoRepeatedNgrams, decode
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.answers import (
     answer_of,
-    at_least_one,
     first_reason,
     pieces_of,
     read_again,
@@ -29,6 +28,7 @@ from keras_attn.serving.answers import (
     targets_of,
     too_long,
 )
+from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.precision import cast_once
 from keras_attn.serving.warm_up import warm_up_picture
 
@@ -68,6 +68,7 @@ class CaptionService(tf.Module):
         answer = self.explain(image, with_weights=False)
         return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
 
+    @accepts_empty_batch
     def explain(self, image, with_weights=True):
         """Answers with text and with what the decoder looked at for each token.
 
@@ -79,10 +80,15 @@ class CaptionService(tf.Module):
             dict as of `caption`, with ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES, ANSWER_WEIGHTS;
             see `contracts`.
         """
-        image, count = at_least_one(image)
-        answer = self._answer(image, with_weights)
-        return {key: value[:count] for key, value in answer.items()}
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
+        result = self._decoded(pictures, with_weights)
+        answer = answer_of(result, self.tokenizer, reasons)
+        if with_weights:
+            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
+            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
+        return answer
 
+    @accepts_empty_batch
     def attention(self, image):
         """Answers with text and with every head's attention, once the best caption is read again.
 
@@ -95,21 +101,20 @@ class CaptionService(tf.Module):
             dict: TEXT string (B,), the best caption; CROSS_WEIGHTS float32 (B, N, H, T, grid
             height, grid width), 0 for padding; ANSWER_PIECES string (B, T); ERROR string (B,).
         """
-        image, count = at_least_one(image)
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         features = self.model.encode(pictures, training=False)
         targets, inputs = read_again(self._decoded({FEATURES: features}).tokens[:, 0], readable)
         batch = {FEATURES: features, TOKENS: inputs[:, None]}
         weights = self.model.cross_weights(batch)[:, 0]
         weights = tf.where((targets != PAD_ID)[:, None, None, :, None], weights, 0.0)
-        answer = {
+        return {
             TEXT: self.tokenizer.decode(targets),
             CROSS_WEIGHTS: self._on_the_grid(weights),
             ANSWER_PIECES: pieces_of(targets, self.tokenizer, readable),
             ERROR: reasons,
         }
-        return {key: value[:count] for key, value in answer.items()}
 
+    @accepts_empty_batch
     def score(self, image, caption):
         """Log-probability of given captions, each with its end, given the pictures.
 
@@ -132,16 +137,13 @@ class CaptionService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(image), tf.shape(caption), "Expected as many captions as pictures."
         )
-        image, count = at_least_one(image)
-        caption, _ = at_least_one(caption)
         pictures, _, reasons = self.picture_format.decode_batch(image)
         inputs, targets, counts = targets_of(caption, self.tokenizer, self.max_length)
         with cast_once(self.model.decoder):
             batch = {IMAGE: pictures, TOKENS: inputs[:, None]}
             logits = self.model(batch, training=False)[LOGITS][:, 0]
         long = too_long("a caption", counts, self.max_length)
-        answer = scores_of(logits, targets, first_reason(reasons, long))
-        return {key: value[:count] for key, value in answer.items()}
+        return scores_of(logits, targets, first_reason(reasons, long))
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
@@ -174,15 +176,6 @@ class CaptionService(tf.Module):
             "fit": self.picture_format.fit,
             "no_repeat_ngram": self.no_repeat_ngram,
         }
-
-    def _answer(self, image, with_weights):
-        pictures, readable, reasons = self.picture_format.decode_batch(image)
-        result = self._decoded(pictures, with_weights)
-        answer = answer_of(result, self.tokenizer, reasons)
-        if with_weights:
-            weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
-        return answer
 
     def _decoded(self, context, with_weights=False):
         """`DecodeResult` of pictures, or of a dict with their features."""

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import CROP, GRID, IMAGE, PICTURE
 from keras_attn.models.spatial_transformer_classifier import composed_grid
-from keras_attn.serving.answers import at_least_one
+from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.label_service import LabelService
 
 
@@ -42,8 +42,8 @@ class SpatialTransformerService(LabelService):
         """
         return self._answered(image)
 
+    @accepts_empty_batch
     def _answered(self, image):
-        image, count = at_least_one(image)
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         logits, read = self.model.transformed(pictures, training=False)
         answer = self._best(logits, readable, reasons)
@@ -56,7 +56,7 @@ class SpatialTransformerService(LabelService):
             shown = readable[:, None, None, None]
             zero = {key: tf.zeros_like(value) for key, value in found.items()}
             answer |= {key: tf.where(shown, value, zero[key]) for key, value in found.items()}
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
     def signatures(self):
         """See `LabelService`."""

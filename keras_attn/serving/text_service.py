@@ -19,7 +19,6 @@ from keras_attn.decoding import decode
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.serving.answers import (
     answer_of,
-    at_least_one,
     every_weight,
     first_reason,
     pieces_of,
@@ -28,6 +27,7 @@ from keras_attn.serving.answers import (
     targets_of,
     too_long,
 )
+from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.sources import read_sources, text_reasons
 
 LENGTH_FACTOR, LENGTH_EXTRA = 2, 16
@@ -70,6 +70,7 @@ class TextService(tf.Module):
         answer = self.explain(source, with_weights=False)
         return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
 
+    @accepts_empty_batch
     def explain(self, source, with_weights=True):
         """Answers with text and with what the decoder looked at for each token.
 
@@ -81,7 +82,6 @@ class TextService(tf.Module):
             dict as of `answer`, with SOURCE_PIECES, ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and
             ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
         """
-        source, count = at_least_one(source)
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         result = self._decoded(tokens, reasons, with_weights)
         answer = answer_of(result, self.tokenizer, reasons)
@@ -90,8 +90,9 @@ class TextService(tf.Module):
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
             answer[ANSWER_WEIGHTS] = weights
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
+    @accepts_empty_batch
     def score(self, source, target):
         """Log-probability of given targets, each with its end, given the sources.
 
@@ -114,7 +115,6 @@ class TextService(tf.Module):
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "Expected as many targets as sources."
         )
-        (source, count), (target, _) = at_least_one(source), at_least_one(target)
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         unreadable = text_reasons(target)
         target = tf.where(unreadable == "", target, "")
@@ -122,9 +122,9 @@ class TextService(tf.Module):
         logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
         unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
         long = too_long("a target", counts, self.max_length)
-        answer = scores_of(logits, targets, first_reason(reasons, unreadable, long))
-        return {key: value[:count] for key, value in answer.items()}
+        return scores_of(logits, targets, first_reason(reasons, unreadable, long))
 
+    @accepts_empty_batch
     def attention(self, source):
         """Answers with text and with every attention weight, once the best answer is read again.
 
@@ -136,7 +136,6 @@ class TextService(tf.Module):
             CROSS_WEIGHTS, see `contracts`, 0 for a padding query; SOURCE_PIECES string (B, S),
             ANSWER_PIECES string (B, T), ERROR string (B,).
         """
-        source, count = at_least_one(source)
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         readable = reasons == ""
         targets = self._decoded(tokens, reasons, with_weights=False).tokens[:, 0]
@@ -145,7 +144,7 @@ class TextService(tf.Module):
         answer[SOURCE_PIECES] = pieces_of(tokens, self.source_tokenizer, readable)
         answer[ANSWER_PIECES] = pieces_of(targets, self.tokenizer, readable)
         answer[ERROR] = reasons
-        return {key: value[:count] for key, value in answer.items()}
+        return answer
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""

@@ -1,0 +1,43 @@
+"""Empty batches of a service."""
+
+import functools
+import inspect
+
+import tensorflow as tf
+
+
+def accepts_empty_batch(method):
+    """Decorates a method of a service so that an empty batch is answered with empty arrays.
+
+    Search requires a row, and oneDNN's convolutions answer an empty batch with its own shape.
+    In place of an empty batch the method therefore sees one row of empty strings, which is cut off
+    its answer. Other batches pass through unchanged.
+
+    Args:
+        method: from strings (B,), its arguments without a default, to a dict of tensors (B, ...).
+
+    Returns:
+        The method. Whether a batch is empty is decided by its first argument: inputs of different
+        lengths stay different.
+
+    Example:
+        >>> class Lengths:
+        ...     @accepts_empty_batch
+        ...     def answer(self, source):
+        ...         return {"length": tf.strings.length(source)[:, None]}
+        >>> Lengths().answer([])["length"].shape, Lengths().answer(["seven"])["length"].shape
+        (TensorShape([0, 1]), TensorShape([1, 1]))
+    """
+    signature = inspect.signature(method)
+    parameters = list(signature.parameters.values())[1:]
+    names = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+
+    @functools.wraps(method)
+    def answer(*arguments, **options):
+        given = signature.bind(*arguments, **options).arguments
+        count = tf.shape(given[names[0]])[0]
+        row = tf.fill([tf.cast(count == 0, tf.int32)], "")
+        padded = {name: tf.concat([given[name], row], axis=0) for name in names}
+        return {key: value[:count] for key, value in method(**{**given, **padded}).items()}
+
+    return answer
