@@ -60,7 +60,7 @@ class LabelService(tf.Module, abc.ABC):
         scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), self.n_best)
         valid = readable[:, None]
         return {
-            LABELS: tf.where(valid, self.labels.names(ids), ""),
+            LABELS: tf.where(valid, self.labels.pieces(ids), ""),
             LABEL_SCORES: tf.where(valid, scores, 0.0),
             ERROR: reasons,
         }

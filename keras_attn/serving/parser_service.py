@@ -71,7 +71,10 @@ class ParserService(tf.Module):
         self.strategy, self.max_length, self.max_source = strategy, max_length, max_source
         self.word_pieces = word_pieces
         self.longest_chain, self.deepest = longest_chain, deepest
-        labels = [one[1:] for one in symbols.symbols if one.startswith("(")]
+        labels = [name[1:] for name in symbols.names if name.startswith("(")]
+        needed = {WORD, *(f"){label}" for label in labels)}
+        if missing := sorted(needed - set(symbols.names)):
+            raise ValueError(f"Expected symbols with {', '.join(missing)}. Received: none of them")
         self.word, counted = symbols.id_of(WORD), model.decoder.config.counted_token
         if counted not in (None, self.word):
             raise ValueError(
@@ -80,7 +83,7 @@ class ParserService(tf.Module):
         self.openings = [symbols.id_of(f"({label}") for label in labels]
         self.closings = [symbols.id_of(f"){label}") for label in labels]
         self.written = [""] * SPECIAL_SYMBOLS
-        self.written += [{"(": f" {one}", ")": ")"}.get(one[0], "") for one in symbols.symbols]
+        self.written += [{"(": f" {one}", ")": ")"}.get(one[0], "") for one in symbols.names]
 
     def answer(self, source):
         """Answers with trees.

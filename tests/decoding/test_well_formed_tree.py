@@ -122,7 +122,7 @@ def test_real_trees_are_allowed(data_folder):
     trees = [pair.target for pair in read_trees(folder / "dev.mrg.gz").pairs[::17]]
     rows = [linearize(tree) for tree in trees]
     table = SymbolTable([WORD_SYMBOL, *sorted(set(symbol_counts(trees)) - {WORD_SYMBOL})])
-    labels = [one[1:] for one in table.symbols if one.startswith("(")]
+    labels = [one[1:] for one in table.names if one.startswith("(")]
     openings, closings = ([table.id_of(f"{side}{one}") for one in labels] for side in "()")
     words = [len(row.words) for row in rows]
     lengths = [4 * count + 8 for count in words]

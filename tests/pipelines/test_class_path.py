@@ -53,7 +53,7 @@ def test_train_leaves_a_run_directory(run):
     assert run.description["kind"] == "classification"
     assert run.description["pictures"] == {"dev": 12, "test": 6, "train": 24}
     assert isinstance(run.recipe(), ClassificationRecipe) and run.recipe().crop == 0.7
-    assert run.tokenizers()["labels"].labels == tuple(LABELS)
+    assert run.tokenizers()["labels"].names == tuple(LABELS)
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
     found = sorted(one.name for one in run.folder.iterdir())

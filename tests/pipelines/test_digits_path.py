@@ -64,7 +64,7 @@ def model(run, data, tmp_path_factory):
 def test_a_run_has_a_film(run):
     assert run.description["kind"] == "digits"
     assert run.description["digits"] == {"dev": 6, "test": 11, "train": 25}
-    assert run.tokenizers()["labels"].labels == ("1", "7")
+    assert run.tokenizers()["labels"].names == ("1", "7")
     assert run.recipe().transforms == ("affine",) and run.recipe().bound is None
     names = [one.name for one in sorted((run.folder / "film").iterdir())]
     assert names == ["0000.png", "0001.png", "0002.png"]

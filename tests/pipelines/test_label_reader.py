@@ -126,7 +126,7 @@ def test_labels_that_train_does_not_have(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red", "blue"])
     pictures(data / "dev" / "emu", ["a.png"])
     loaded = ClassData.load(VitClassifier(**TINY), data)
-    assert loaded.labels.labels == ("blue", "red")
+    assert loaded.labels.names == ("blue", "red")
     assert [one.label for one in loaded.splits["dev"]] == ["blue", "red"]
     assert [one.reason for one in loaded.skipped] == ["the label 'emu' of dev is not in train"]
     shutil.rmtree(data / "dev" / "red")

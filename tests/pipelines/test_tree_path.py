@@ -79,7 +79,7 @@ def test_train_leaves_a_run_directory(run, data):
     assert description["kind"] == "parsing" and description["recipe"] == "parser_transformer"
     assert description["pairs"] == {"train": 55, "dev": 18, "test": 0}
     assert sorted(run.tokenizers()) == ["source_tokenizer", "tags", "tokenizer"]
-    assert run.tokenizers()["tokenizer"].symbols[0] == "XX"
+    assert run.tokenizers()["tokenizer"].names[0] == "XX"
     head, *rows = (run.folder / "history.csv").read_text().splitlines()
     wanted = {f"val_{key}" for key in SCORES} | {"val_tag_logits_token_accuracy"}
     assert len(rows) == 2 and wanted <= set(head.split(","))

@@ -152,7 +152,7 @@ def test_metadata_and_labels_lie_beside_the_graph(version):
     metadata = read_metadata(version)
     assert metadata["n_best"] == 3 and metadata["image_size"] == [15, 21]
     assert "beam_width" not in metadata and metadata["precision"] == "float32"
-    assert LabelTable.load(version / "assets.extra" / "labels").labels == tuple(NAMES)
+    assert LabelTable.load(version / "assets.extra" / "labels").names == tuple(NAMES)
     records = list(tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator())
     assert len(records) == 6 and all(IMAGE.encode() in one for one in records)
 

@@ -7,15 +7,18 @@ import tensorflow as tf
 from keras_attn.contracts import ERROR, SCORE, TAGS, TEXT
 from keras_attn.decoding import Greedy
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.parser_service import ParserService
 from keras_attn.serving.sources import EMPTY, NOT_UTF8
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize
+from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.trees import depth, leaves
 from keras_attn_pipelines.saved.predict import SavedTextModel, saved_model
 from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_parser_service import (
     CHAIN,
     DEEPEST,
+    LENGTH,
     LONGEST_SENTENCE,
     SYMBOLS,
     parser_service,
@@ -125,3 +128,10 @@ def test_greedy_and_too_little_room():
     assert [leaf.word for leaf in leaves(parse_tree(text))] == ["the", "cell", "grows"]
     with pytest.raises(ValueError, match=r"max_source \+ 2 symbols and more, 14. Received: .*=13"):
         parser_service(max_length=13)
+
+
+def test_a_label_without_its_closing_bracket(service):
+    symbols = SymbolTable(["XX", "(NP", ")NP", "(VP"])
+    rest = (LENGTH, LONGEST_SENTENCE, 3, CHAIN, DEEPEST)
+    with pytest.raises(ValueError, match=r"Expected symbols with \)VP\. Received"):
+        ParserService(service.model, symbols, service.tokenizer, service.tags, Greedy(), *rest)

@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.text.label_table import LabelTable
+from keras_attn.text.symbol_table import SymbolTable
 
 LABELS = ["cat", "small dog", "Ünïcode|☂"]
 
@@ -11,10 +12,10 @@ LABELS = ["cat", "small dog", "Ünïcode|☂"]
 def test_ids_and_names():
     table = LabelTable(LABELS)
     assert [table.id_of(one) for one in LABELS] == [0, 1, 2] and table.id_of("dog") is None
-    names = tf.function(table.names)(tf.constant([[2, 0], [1, 1]]))
+    names = tf.function(table.pieces)(tf.constant([[2, 0, 3], [1, 1, -1]]))
     assert [[one.decode() for one in row] for row in names.numpy()] == [
-        [LABELS[2], LABELS[0]],
-        [LABELS[1], LABELS[1]],
+        [LABELS[2], LABELS[0], ""],
+        [LABELS[1], LABELS[1], ""],
     ]
     assert table.vocabulary_size == 3 and table.unit == "labels"
 
@@ -24,6 +25,7 @@ def test_saved_and_loaded(tmp_path):
     table.save(tmp_path / "labels")
     assert table.equals(LabelTable.load(tmp_path / "labels"))
     assert not table.equals(LabelTable(LABELS[::-1])) and not table.equals(None)
+    assert not LabelTable(["a"]).equals(SymbolTable(["a"]))
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"labels": 3}', '{"labels": [1]}', "[]"])

@@ -73,7 +73,7 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
     known = {*splits["train"].labels, *splits["dev"].labels}
     if strange := sorted(label for label in known if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected labels of {in_words(labels.labels)} in train and dev, the last of the "
+            f"Expected labels of {in_words(labels.names)} in train and dev, the last of the "
             f"training digits. Received: {in_words(strange)}"
         )
     distort, size = Distorted(distortion), (DISTORTED_SIZES[distortion],) * 2
@@ -104,7 +104,7 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
         training=training.training,
         dev=validation.dataset(),
         steps=training.steps,
-        lines=[f"labels: {in_words(labels.labels)}"],
+        lines=[f"labels: {in_words(labels.names)}"],
         extra=LabelFeatures(labels, lambda: pictures[:SHOWN]),
     )
 

@@ -67,7 +67,7 @@ def encode(task, records, labels: LabelTable, setting) -> TrainingData:
         dev=batches("dev", None).dataset(),
         steps=train.steps,
         skipped=skipped,
-        lines=[f"labels: {in_words(labels.labels)}"],
+        lines=[f"labels: {in_words(labels.names)}"],
         extra=LabelFeatures(labels, shown),
     )
 
@@ -81,7 +81,7 @@ def _known(splits, labels):
     train = {picture.label for picture in splits["train"]}
     if strange := sorted(label for label in train if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected train to have labels of {in_words(labels.labels)} alone. "
+            f"Expected train to have labels of {in_words(labels.names)} alone. "
             f"Received: {in_words(strange)}"
         )
     known = [picture for picture in splits["dev"] if labels.id_of(picture.label) is not None]

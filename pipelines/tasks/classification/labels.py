@@ -65,7 +65,7 @@ def label_card(service, description: str) -> dict[str, str]:
     return {
         "What it does": f"Tells which of its labels a picture has: {description}, "
         f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
-        f"Labels: {in_words(labels.labels)}.",
+        f"Labels: {in_words(labels.names)}.",
         "Service": f"{_signatures(service)} Pictures are fitted to "
         f"{pictures.height}×{pictures.width} by {pictures.fit}.",
         "Search": f"The most probable of {labels.vocabulary_size} labels, {service.n_best} for "

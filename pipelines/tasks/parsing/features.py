@@ -142,9 +142,9 @@ def _unusable(task, pair) -> str:
 def _unknown(pair, vocabularies) -> str:
     """The labels and tags of a pair that no table has; '' where all are known."""
     row = linearize(pair.target)
-    known = set(vocabularies[SYMBOLS].symbols)
+    known = set(vocabularies[SYMBOLS].names)
     strange = {symbol[1:] for symbol in set(row.symbols) - known}
-    strange |= set(row.tags) - set(vocabularies[TAGS].symbols)
+    strange |= set(row.tags) - set(vocabularies[TAGS].names)
     return f"labels or tags that are not known: {', '.join(sorted(strange))}" if strange else ""
 
 
