@@ -16,8 +16,8 @@ FITS = ("squash", "crop")
 class PictureFormat:
     """What the model sees of a picture.
 
-    JPEG (RGB, gray, CMYK), PNG, GIF, BMP and WebP, turned upright as EXIF says. Transparency lies
-    over white; of an animation the first frame is taken; 16 bits become 8.
+    JPEG (RGB, gray, CMYK), PNG, still GIF, BMP of 24 or 32 bits and still WebP, turned upright as
+    EXIF says. Transparency lies over white; 16 bits a channel become 8.
 
     Attributes:
         height: int, pixels.
@@ -83,7 +83,7 @@ class PictureFormat:
         first = self._sound(_checked, plain, (tf.gather(data, plain),))
         count = tf.shape(data)[0]
         rest = tf.where(~_marked(first[0], count))[:, 0]
-        types = Plan(tf.string, tf.string, tf.bool, tf.int64, tf.int64)
+        types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64)
         plans = tf.map_fn(plan_of, tf.gather(data, rest), fn_output_signature=types)
         good = tf.where(plans.reason == "")[:, 0]
         given = [tf.gather(part, good) for part in plans]

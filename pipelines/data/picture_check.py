@@ -26,7 +26,7 @@ MOST_BYTES = 2**28
 BATCH = 128
 BATCH_BYTES = 2**26
 FORMAT = PictureFormat(8, 8)
-RULES = (2, MOST_PIXELS, MOST_BYTES, tf.__version__)
+RULES = (3, MOST_PIXELS, MOST_BYTES, tf.__version__)
 """What an examination depends on beside the file; raise the number when decoding changes."""
 
 

@@ -1,4 +1,4 @@
-"""Encoded pictures of every kind that is read, 13 x 11, and what can be wrong with them."""
+"""Encoded pictures of every kind that is read or refused, 13 x 11, and what can be wrong."""
 
 import io
 import struct
@@ -49,24 +49,51 @@ KINDS = {
     "gif": encoded(PALETTE, "GIF"),
     "gif transparent": encoded(PALETTE, "GIF", transparency=3),
     "gif interlaced": encoded(PALETTE, "GIF", interlace=1),
-    "gif animated": encoded(
-        PALETTE, "GIF", save_all=True, append_images=[GRAY.convert("P")], comment=b"x" * 700
-    ),
+    "gif with a comment": encoded(PALETTE, "GIF", comment=b"x" * 700),
     "bmp": encoded(RGB, "BMP"),
     "bmp 32 bits": encoded(RGBA, "BMP"),
-    "bmp palette": encoded(PALETTE, "BMP"),
-    "bmp gray": encoded(GRAY, "BMP"),
-    "bmp 1 bit": encoded(GRAY.convert("1"), "BMP"),
     "webp": encoded(SLOPE.convert("RGB"), "WEBP"),
     "webp lossless": encoded(RGB, "WEBP", lossless=True),
     "webp alpha": encoded(RGBA, "WEBP"),
     "webp lossless alpha": encoded(RGBA, "WEBP", lossless=True),
+}
+JPEG = KINDS["jpeg"]
+
+
+def bmp(bits, packing=0, masks=b""):
+    """A BMP of one gray, of so many bits a pixel."""
+    stride = (bits * 13 + 31) // 32 * 4
+    header = struct.pack("<IiiHHIIiiII", 40, 13, 11, 1, bits, packing, 0, 0, 0, 0, 0) + masks
+    start = struct.pack("<IHHI", 0, 0, 0, 14 + len(header))
+    return b"BM" + start + header + b"\x77" * (11 * stride)
+
+
+OS2 = struct.pack("<IHHI", 0, 0, 0, 26) + struct.pack("<IHHHH", 12, 13, 11, 1, 24)
+STILL = encoded(RGB, "WEBP", lossless=True)
+REFUSED = {
+    "gif animated": encoded(
+        PALETTE, "GIF", save_all=True, append_images=[GRAY.convert("P")], comment=b"x" * 700
+    ),
+    "gif animated, transparent": encoded(
+        PALETTE, "GIF", save_all=True, append_images=[GRAY.convert("P")], transparency=3, loop=0
+    ),
     "webp animated": encoded(
         RGB, "WEBP", save_all=True, append_images=[SLOPE.convert("RGB")], lossless=True
     ),
     "webp animated alpha": encoded(RGBA, "WEBP", save_all=True, append_images=[RGB]),
+    "webp said to be animated": b"".join(
+        [STILL[:12], b"VP8X\x0a\0\0\0\2\0\0\0\x0c\0\0\x0a\0\0", STILL[12:]]
+    ),
+    "bmp palette": encoded(PALETTE, "BMP"),
+    "bmp gray": encoded(GRAY, "BMP"),
+    "bmp 1 bit": encoded(GRAY.convert("1"), "BMP"),
+    "bmp 4 bits": bmp(4),
+    "bmp 16 bits": bmp(16),
+    "bmp run lengths": bmp(8, packing=1),
+    "bmp other masks": bmp(32, packing=3, masks=b"\xff\0\0\0\0\xff\0\0\0\0\xff\0"),
+    "bmp of OS/2": b"BM" + OS2 + KINDS["bmp"][54:],
 }
-JPEG = KINDS["jpeg"]
+"""Pictures of kinds that are refused, each with its reason."""
 
 
 def tiff(orientation, order="<", kind=3):
@@ -104,9 +131,7 @@ def claiming(kind, width, height):
         data[place : place + 4] = struct.pack("<HH", width, height)
     elif kind == "webp lossless":
         data[21:25] = struct.pack("<I", (width - 1) | (height - 1) << 14)
-    elif kind == "webp animated":
-        data[24:30] = (width - 1).to_bytes(3, "little") + (height - 1).to_bytes(3, "little")
     return bytes(data)
 
 
-CLAIMING = ["jpeg", "png", "bmp", "gif", "webp", "webp lossless", "webp animated"]
+CLAIMING = ["jpeg", "png", "bmp", "gif", "webp", "webp lossless"]

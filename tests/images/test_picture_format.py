@@ -11,14 +11,16 @@ from hypothesis import strategies as st
 from PIL import Image, ImageOps
 
 from keras_attn.images.formats.plain import is_plain, looks_plain
-from keras_attn.images.formats.reasons import DAMAGED, EMPTY, UNKNOWN
+from keras_attn.images.formats.reasons import ANIMATED, BMP_KIND, DAMAGED, EMPTY, UNKNOWN
 from keras_attn.images.picture_format import PictureFormat
 from tests.images.encoded_pictures import (
     CLAIMING,
     JPEG,
     KINDS,
     PALETTE,
+    REFUSED,
     RGB,
+    bmp,
     claiming,
     encoded,
     tiff,
@@ -69,7 +71,7 @@ def test_one_pixel():
         assert (decoded(encoded(white, kind)).numpy() >= 254).all(), kind
 
 
-def test_frames_that_do_not_fill_their_canvas():
+def test_a_frame_that_does_not_fill_its_canvas():
     gif = bytearray(encoded(PALETTE, "GIF"))
     gif[6:10] = struct.pack("<HH", 17, 19)
     place = gif.index(b",\0\0\0\0" + struct.pack("<HH", 13, 11))
@@ -77,22 +79,46 @@ def test_frames_that_do_not_fill_their_canvas():
     expected = np.full((19, 17, 3), 255, "uint8")
     expected[3:14, 2:15] = np.asarray(PALETTE.convert("RGB"))
     np.testing.assert_array_equal(PictureFormat(19, 17).decode(bytes(gif)), expected)
-    webp = bytearray(KINDS["webp animated"])
-    webp[24:30] = (16).to_bytes(3, "little") + (18).to_bytes(3, "little")
-    place = webp.index(b"ANMF") + 8
-    webp[place : place + 6] = (1).to_bytes(3, "little") + (2).to_bytes(3, "little")
-    expected[:] = 255
-    expected[4:15, 2:15] = np.asarray(RGB)
-    np.testing.assert_array_equal(PictureFormat(19, 17).decode(bytes(webp)), expected)
 
 
-def test_bmp_from_the_top_and_of_os2():
+def test_bmp_from_the_top():
     data = bytearray(KINDS["bmp"])
     data[22:26] = struct.pack("<i", -11)
     np.testing.assert_array_equal(decoded(bytes(data)), np.asarray(RGB)[::-1])
-    core = b"BM" + struct.pack("<IHHI", 0, 0, 0, 26) + struct.pack("<IHHHH", 12, 13, 11, 1, 24)
-    core += bytes(KINDS["bmp"][54:])
-    np.testing.assert_array_equal(decoded(core), np.asarray(RGB))
+
+
+def test_the_fourth_byte_of_a_bmp_is_alpha_only_by_its_mask():
+    masks = b"\0\0\xff\0\0\xff\0\0\xff\0\0\0"
+    for data in (bmp(24), bmp(32), bmp(32, packing=3, masks=masks)):
+        np.testing.assert_array_equal(decoded(data), np.full((11, 13, 3), 0x77))
+
+
+def test_animations_and_other_kinds_of_bmp_are_refused():
+    mixed = [one for data in REFUSED.values() for one in (data, JPEG)]
+    pictures, readable, reasons = (part.numpy() for part in FORMAT.decode_batch(mixed))
+    expected = [BMP_KIND if kind.startswith("bmp") else ANIMATED for kind in REFUSED]
+    assert [reason.decode() for reason in reasons[::2]] == expected and not any(reasons[1::2])
+    assert readable.tolist() == [False, True] * len(REFUSED) and not pictures[::2].any()
+    np.testing.assert_array_equal(pictures[1::2], np.stack([decoded(JPEG)] * len(REFUSED)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="an animation, which is not supp"):
+        decoded(REFUSED["gif animated"])
+
+
+def test_refused_kinds_that_are_cut():
+    """Whatever is left of them, they are refused or damaged; of a GIF one frame may be whole."""
+    for kind, data in REFUSED.items():
+        _, readable, reasons = FORMAT.decode_batch([data[:end] for end in range(1, len(data))])
+        said = {reason.decode() for reason in reasons.numpy()}
+        assert said <= {ANIMATED, BMP_KIND, DAMAGED, UNKNOWN, ""}, kind
+        assert not readable.numpy().any() or "gif" in kind, kind
+
+
+def test_webp_without_chunks_is_not_decoded():
+    """The decoder would read a bare VP8 stream, of a size that no chunk states."""
+    bare = KINDS["webp"][:12] + KINDS["webp"][20:]
+    hidden = KINDS["webp"][:12] + b"JUNK" + struct.pack("<I", 0) + KINDS["webp"][12:]
+    _, readable, reasons = FORMAT.decode_batch([bare, hidden])
+    assert not readable.numpy().any() and set(reasons.numpy()) == {DAMAGED.encode()}
 
 
 def test_all_orientations_in_both_byte_orders():
@@ -139,8 +165,7 @@ def test_huge_claims_are_not_decoded():
 
 
 def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
-    still = [data for kind, data in KINDS.items() if "animated" not in kind]
-    cut = [data[: int(share * len(data))] for data in still for share in (0.2, 0.6, 0.95)]
+    cut = [data[: int(share * len(data))] for data in KINDS.values() for share in (0.2, 0.6, 0.95)]
     bad = [b"", b"<html>", *cut, claiming("png", 0, 5), b"BM", b"\xff\xd8\xff", b"RIFF1234WEBP"]
     good = list(KINDS.values())
     data = [one for pair in zip(bad, good * 9) for one in pair]
@@ -152,10 +177,6 @@ def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
         UNKNOWN.encode(),
         *[DAMAGED.encode()] * (len(bad) - 2),
     ]
-    _, readable, _ = FORMAT.decode_batch(
-        [KINDS["gif animated"][:-40], KINDS["webp animated"][:-40]]
-    )
-    assert readable.numpy().all(), "only a frame that is not looked at is cut"
     alone = [FORMAT.decode_batch([one])[0][0].numpy() for one in good]
     for index, picture in enumerate(pictures[1::2]):
         np.testing.assert_array_equal(picture, alone[index % len(good)])
@@ -170,7 +191,7 @@ def test_empty_batch():
 @given(st.data())
 def test_mutations_never_crash(data):
     batch = []
-    for original in KINDS.values():
+    for original in (*KINDS.values(), *REFUSED.values()):
         one = bytearray(original)
         for _ in range(data.draw(st.integers(1, 5))):
             place = data.draw(st.integers(0, len(one) - 1))

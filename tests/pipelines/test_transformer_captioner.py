@@ -13,7 +13,7 @@ from keras_attn_pipelines.recipes.flickr8k_transformer import Flickr8kTransforme
 from keras_attn_pipelines.recipes.flickr8k_vit import Flickr8kVit
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.saved.predict import SavedCaptioner
-from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, claiming
+from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claiming
 
 SIZES = {
     "image_size": 64,
@@ -137,7 +137,7 @@ def test_pictures_of_words_and_heads():
 
 def test_pictures_of_every_kind_and_damaged_ones(model):
     damaged = [b"", b"<html>", JPEG[: len(JPEG) // 2], KINDS["png"][:60], KINDS["webp"][:40]]
-    damaged += [claiming(kind, 16000, 15000) for kind in CLAIMING]
+    damaged += [claiming(kind, 16000, 15000) for kind in CLAIMING] + list(REFUSED.values())
     asked = [*damaged, *KINDS.values()]
     captioner = SavedCaptioner(model)
     for signature in ("serving_default", "explain"):

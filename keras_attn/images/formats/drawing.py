@@ -30,15 +30,15 @@ class Plan(NamedTuple):
 
     Attributes:
         reason: string. Why they cannot be decoded; empty where they may be.
-        data: string. What the decoder is given; see `still` of each format.
-        keyed: bool; see `Header`.
+        data: string. What the decoder is given: these bytes, but for a GIF (see `gif.still`).
+        channels: int64; see `Header`.
         box: int64 (4,). Left and top of the decoded picture, width and height of its canvas.
         orientation: int64, 1 to 8.
     """
 
     reason: Any
     data: Any
-    keyed: Any
+    channels: Any
     box: Any
     orientation: Any
 
@@ -51,12 +51,11 @@ def plan_of(data):
     branches = [_apart(lambda own, one=one: tuple(one.header(own)), octets) for one in FORMATS]
     header = Header(*tf.switch_case(kind, [*branches, lambda: tuple(header_of(0, 0))]))
     reason = _reason(octets, kind, header)
-    branches = [_apart(one.still, octets) for one in FORMATS]
-    kind = tf.where(reason == "", kind, len(FORMATS))
+    sound_gif = (reason == "") & (kind == FORMATS.index(gif))
     return Plan(
         reason=reason,
-        data=tf.switch_case(kind, [*branches, lambda: tf.constant("")]),
-        keyed=header.keyed,
+        data=tf.cond(sound_gif, _apart(gif.still, octets), lambda: data),
+        channels=header.channels,
         box=tf.stack([header.left, header.top, header.width, header.height]),
         orientation=tf.cond(
             header.exif >= 0,
@@ -69,11 +68,12 @@ def plan_of(data):
 def drawn(plan):
     """uint8 (h, w, 3) by a plan without a reason; an error if the data is damaged after all."""
     picture = tf.cond(
-        plan.keyed,
+        plan.channels == 4,
         lambda: tf.io.decode_png(plan.data, channels=4),
         lambda: tf.io.decode_image(plan.data, expand_animations=False),
     )
     picture.set_shape((None, None, None))
+    picture = picture[..., : tf.where(plan.channels == 3, 3, 4)]
     return upright(placed(on_white(picture), plan.box), plan.orientation)
 
 
@@ -126,5 +126,6 @@ def _reason(octets, kind, header):
     damaged = (header.width < 1) | (header.height < 1)
     reason = tf.where(within, tf.where(header.complete, "", DAMAGED), large)
     reason = tf.where(damaged, DAMAGED, reason)
+    reason = tf.where(header.refusal == "", reason, header.refusal)
     reason = tf.where(kind < len(FORMATS), reason, UNKNOWN)
     return tf.where(octets.size > 0, reason, EMPTY)

@@ -1,10 +1,11 @@
-"""GIF: its first frame, on the white canvas of the logical screen."""
+"""GIF of one frame, on the white canvas of the logical screen."""
 
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.images.formats.reasons import ANIMATED
 
 MOST_PIXEL_BLOCKS = 16384
 """Blocks that are not full, of one frame's pixels or of one extension, at most."""
@@ -14,12 +15,12 @@ MOST_FULL = 1024
 
 
 class Frame(NamedTuple):
-    """Where the first frame stands, int64 scalars.
+    """Where a frame stands, int64 scalars.
 
     Attributes:
         start: of the image descriptor; -1 where there is none.
         end: after the block that ends its pixels; -1 where the data ends before.
-        clear: index of the transparent color; -1 where there is none.
+        clear: where its transparent color stands in its color table; -1 where there is none.
     """
 
     start: Any
@@ -29,56 +30,55 @@ class Frame(NamedTuple):
 
 def header(octets: Octets) -> Header:
     """The screen's size, larger where the frame goes beyond it. GIF holds no EXIF."""
-    frame = first_frame(octets)
+    frame = _first_frame(octets)
     left, top, width, height = _box(octets, frame)
     screen = (octets.little(6, 2), octets.little(8, 2))
-    found = tf.cast((frame.start > 0) & (width > 0) & (height > 0), tf.int64)
+    sound = tf.cast((frame.start > 0) & (width > 0) & (height > 0), tf.int64)
     width, height = tf.maximum(screen[0], left + width), tf.maximum(screen[1], top + height)
-    complete = frame.end > 0
-    return header_of(width * found, height * found, left, top, complete=complete)
+    animated = _image_after(octets, frame.end)[0] >= 0
+    refusal = tf.where(animated, ANIMATED, "")
+    width, height, complete = width * sound, height * sound, frame.end > 0
+    return header_of(width, height, left, top, complete=complete, refusal=refusal)
 
 
 def still(octets: Octets):
-    """What the decoder is given: a GIF of only this frame, its transparent color made white.
+    """What the decoder is given: the frame alone, at the origin, its transparent color made white.
 
-    Of the whole GIF it would read all frames first, and it knows no transparency.
+    The decoder's canvas is as large as its frames, and black where they are transparent.
     """
-    frame = first_frame(octets)
-    start, flags = frame.start, octets.take(frame.start + 9, 1)[0]
-    screen_colors, colors = _colors(octets.take(10, 1)[0]), _colors(flags)
-    own = colors > 0
-    parts = [
-        octets.cut(whole(0), whole(13)),
-        _whitened(octets, whole(13), screen_colors, tf.where(own, whole(-1), frame.clear)),
-        b",\0\0\0\0",
-        octets.cut(start + 5, whole(5)),
-        _whitened(octets, start + 10, colors, tf.where(own, frame.clear, whole(-1))),
-        octets.cut(start + 10 + 3 * colors, frame.end - start - 10 - 3 * colors),
-        b";",
-    ]
-    return tf.strings.join(parts)
+    start, end, clear = _first_frame(octets)
+    white = [octets.cut(whole(0), clear), b"\xff\xff\xff", octets.cut(clear + 3, octets.size)]
+    data = tf.where(clear >= 0, tf.strings.join(white), octets.data)
+    screen = tf.strings.substr(data, whole(0), 13 + 3 * _colors(octets.take(10, 1)[0]))
+    pixels = tf.strings.substr(data, start + 5, end - start - 5)
+    return tf.strings.join([screen, b",\0\0\0\0", pixels, b";"])
 
 
-def first_frame(octets: Octets) -> Frame:
-    """Walks the extensions up to the first image, then its blocks of pixels."""
+def _first_frame(octets):
+    screen_colors = _colors(octets.take(10, 1)[0])
+    start, clear = _image_after(octets, 13 + 3 * screen_colors)
+    colors = _colors(octets.take(start + 9, 1)[0])
+    end = tf.cond(start >= 0, lambda: _past(octets, start + 11 + 3 * colors), lambda: whole(-1))
+    table = tf.where(colors > 0, start + 10, 13)
+    known = (clear >= 0) & (clear < tf.where(colors > 0, colors, screen_colors))
+    return Frame(start, end, tf.where(known, table + 3 * clear, -1))
 
-    def search(step, position, frame, clear):
-        return (step < MOST_BLOCKS) & (frame < 0) & (position >= 0) & (position < octets.size)
 
-    def look(step, position, frame, clear):
+def _image_after(octets, position):
+    """Walks the extensions up to an image: its place and its transparent index, -1 for none."""
+
+    def search(step, position, image, clear):
+        return (step < MOST_BLOCKS) & (image < 0) & (position >= 0) & (position < octets.size)
+
+    def look(step, position, image, clear):
         kind, label, size, flags = tf.unstack(octets.take(position, 4))
         control = (kind == 0x21) & (label == 0xF9) & (size >= 4)
         shown = tf.where(flags % 2 == 1, octets.take(position + 6, 1)[0], whole(-1))
-        frame = tf.where(kind == 0x2C, position, frame)
+        image = tf.where(kind == 0x2C, position, image)
         after = tf.cond(kind == 0x21, lambda: _past(octets, position + 2), lambda: whole(-1))
-        return step + 1, after, frame, tf.where(control, shown, clear)
+        return step + 1, after, image, tf.where(control, shown, clear)
 
-    start = 13 + 3 * _colors(octets.take(10, 1)[0])
-    state = (0, start, whole(-1), whole(-1))
-    _, _, frame, clear = tf.while_loop(search, look, state)
-    pixels = frame + 11 + 3 * _colors(octets.take(frame + 9, 1)[0])
-    end = tf.cond(frame >= 0, lambda: _past(octets, pixels), lambda: whole(-1))
-    return Frame(frame, end, clear)
+    return tf.while_loop(search, look, (0, position, whole(-1), whole(-1)))[2:]
 
 
 def _past(octets, position):
@@ -100,19 +100,6 @@ def _past(octets, position):
     state = (0, position, whole(1))
     _, position, length = tf.while_loop(search, look, state)
     return tf.where((length == 0) & (position <= octets.size), position, whole(-1))
-
-
-def _whitened(octets, start, colors, clear):
-    """The bytes of a color table, one color of it made white."""
-    known = (clear >= 0) & (clear < colors)
-    before = tf.where(known, 3 * clear, 3 * colors)
-    return tf.strings.join(
-        [
-            octets.cut(start, before),
-            tf.where(known, b"\xff\xff\xff", b""),
-            octets.cut(start + before + 3, 3 * colors - before - 3),
-        ]
-    )
 
 
 def _colors(flags):

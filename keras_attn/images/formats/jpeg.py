@@ -33,10 +33,5 @@ def header(octets: Octets) -> Header:
     return header_of(width, height, exif=exif, exif_end=exif_end)
 
 
-def still(octets: Octets):
-    """What the decoder is given: these bytes. CMYK comes out as RGB."""
-    return octets.data
-
-
 def _one_of(code, codes):
     return tf.reduce_any(code == tf.constant(codes, tf.int64))

@@ -19,8 +19,10 @@ class Header(NamedTuple):
         top: likewise.
         exif: where the TIFF block of EXIF starts; -1 where there is none.
         exif_end: where it ends.
-        keyed: bool scalar. One gray or RGB color of a PNG is transparent.
+        channels: of the decoded picture: 4 where one gray or RGB color of a PNG is transparent, 3
+            where a fourth is to be left out, 0 for what the decoder gives.
         complete: bool scalar. False where the pixels are seen to end too early.
+        refusal: string scalar. Why pictures of this kind are not read; '' where they are.
     """
 
     width: Any
@@ -29,26 +31,29 @@ class Header(NamedTuple):
     top: Any
     exif: Any
     exif_end: Any
-    keyed: Any
+    channels: Any
     complete: Any
+    refusal: Any
 
 
 def header_of(
-    width, height, left=0, top=0, exif=-1, exif_end=-1, keyed=False, complete=True
+    width, height, left=0, top=0, exif=-1, exif_end=-1, channels=0, complete=True, refusal=""
 ) -> Header:
     """A `Header` of tensors."""
     numbers = {
-        name: tf.cast(one, tf.int64)
-        for name, one in (
+        name: tf.cast(number, tf.int64)
+        for name, number in (
             ("width", width),
             ("height", height),
             ("left", left),
             ("top", top),
             ("exif", exif),
             ("exif_end", exif_end),
+            ("channels", channels),
         )
     }
-    return Header(**numbers, keyed=tf.cast(keyed, tf.bool), complete=tf.cast(complete, tf.bool))
+    complete, refusal = tf.cast(complete, tf.bool), tf.convert_to_tensor(refusal, tf.string)
+    return Header(**numbers, complete=complete, refusal=refusal)
 
 
 @dataclass(frozen=True)
@@ -98,13 +103,6 @@ class Octets:
         """string scalar, the bytes there; fewer where the data ends before."""
         start = tf.clip_by_value(start, 0, self.size)
         return tf.strings.substr(self.data, start, tf.maximum(length, 0))
-
-
-def written(value, count: int):
-    """A number as a string scalar of `count` bytes, the lowest first."""
-    digits = value // _powers(count) % 256
-    table = tf.constant([bytes([one]) for one in range(256)])
-    return tf.strings.reduce_join(tf.gather(table, digits))
 
 
 def whole(value):

@@ -9,14 +9,9 @@ def header(octets: Octets) -> Header:
     """Walks the chunks up to the pixels."""
     exif, exif_end, transparency = _chunks(octets)
     color = octets.take(25, 1)[0]
-    keyed = transparency & ((color == 0) | (color == 2))
+    channels = tf.where(transparency & ((color == 0) | (color == 2)), 4, 0)
     width, height = octets.big(16, 4), octets.big(20, 4)
-    return header_of(width, height, exif=exif, exif_end=exif_end, keyed=keyed)
-
-
-def still(octets: Octets):
-    """What the decoder is given: these bytes."""
-    return octets.data
+    return header_of(width, height, exif=exif, exif_end=exif_end, channels=channels)
 
 
 def _chunks(octets):

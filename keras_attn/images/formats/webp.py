@@ -1,94 +1,54 @@
-"""WebP: the still picture, or the first frame of an animation on its white canvas."""
-
-from typing import Any, NamedTuple
+"""Still WebP."""
 
 import tensorflow as tf
 
-from keras_attn.images.formats.octets import (
-    MOST_BLOCKS,
-    Header,
-    Octets,
-    header_of,
-    whole,
-    written,
-)
+from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.images.formats.reasons import ANIMATED
 
-ALPHA_FLAG = 0x10
-
-
-class Chunks(NamedTuple):
-    """Where the chunks start, int64 scalars, -1 where there is none.
-
-    Attributes:
-        pixels: the first VP8 or VP8L chunk.
-        alpha: the ALPH chunk before it.
-        frame: the first ANMF chunk.
-        exif: the EXIF chunk.
-    """
-
-    pixels: Any
-    alpha: Any
-    frame: Any
-    exif: Any
+ANIMATION_FLAG = 0x02
 
 
 def header(octets: Octets) -> Header:
-    """The picture's size, or that of the canvas of an animation."""
-    chunks = _chunks(octets)
-    size = _frame_size(octets, chunks.pixels)
-    left, top, width, height = _canvas(octets, chunks, *size)
-    complete = chunks.pixels + 8 + octets.little(chunks.pixels + 4, 4) <= octets.size
-    found = tf.cast((chunks.pixels >= 0) & (size[0] > 0) & (size[1] > 0), tf.int64)
-    tiff = chunks.exif + 8 + tf.where(octets.shows(chunks.exif + 8, b"Exif\0\0"), whole(6), 0)
-    end = chunks.exif + 8 + octets.little(chunks.exif + 4, 4)
-    tiff = tf.where(chunks.exif >= 0, tiff, whole(-1))
-    return header_of(width * found, height * found, left, top, tiff, end, complete=complete)
+    """The picture's size. Animations can make TensorFlow's decoder write beyond its memory.
 
-
-def still(octets: Octets):
-    """What the decoder is given: a still picture made of the chunks that hold it.
-
-    Animations can make it write beyond its memory.
+    The decoder also takes a bare stream of pixels, whose size no chunk states: that is damaged.
     """
-    chunks = _chunks(octets)
-    size = _frame_size(octets, chunks.pixels)
-    extended = [
-        b"VP8X\x0a\0\0\0" + bytes([ALPHA_FLAG]) + b"\0\0\0",
-        written(size[0] - 1, 3),
-        written(size[1] - 1, 3),
-        _chunk(octets, chunks.alpha),
-    ]
-    extended = tf.where(chunks.alpha >= 0, tf.strings.join(extended), b"")
-    body = tf.strings.join([b"WEBP", extended, _chunk(octets, chunks.pixels)])
-    length = tf.cast(tf.strings.length(body), tf.int64)
-    return tf.strings.join([b"RIFF", written(length, 4), body])
+    pixels, frame, exif = _chunks(octets)
+    width, height = _size(octets, pixels)
+    extended = octets.shows(12, b"VP8X")
+    flag = octets.take(20, 1)[0] // ANIMATION_FLAG % 2 == 1
+    complete = pixels + 8 + octets.little(pixels + 4, 4) <= octets.size
+    refusal = tf.where((frame >= 0) | (extended & flag), ANIMATED, "")
+    sound = (pixels == 12) | (extended & (pixels > 0))
+    tiff = exif + 8 + tf.where(octets.shows(exif + 8, b"Exif\0\0"), whole(6), 0)
+    end = exif + 8 + octets.little(exif + 4, 4)
+    tiff = tf.where(exif >= 0, tiff, whole(-1))
+    sound = tf.cast(sound, tf.int64)
+    width, height = width * sound, height * sound
+    return header_of(width, height, exif=tiff, exif_end=end, complete=complete, refusal=refusal)
 
 
 def _chunks(octets):
+    """Where the first VP8 or VP8L, ANMF and EXIF chunks start; -1 where there is none."""
+
     def search(step, position, *chunks):
         return (step < MOST_BLOCKS) & (position + 8 <= octets.size)
 
-    def look(step, position, pixels, alpha, frame, exif):
-        def new(place, kind):
-            return tf.where((place < 0) & octets.shows(position, kind), position, place)
+    def look(step, position, pixels, frame, exif):
+        def first(place, *kinds):
+            here = tf.reduce_any([octets.shows(position, kind) for kind in kinds])
+            return tf.where((place < 0) & here, position, place)
 
-        waiting = pixels < 0
-        enters = waiting & (frame < 0) & octets.shows(position, b"ANMF")
-        alpha = tf.where(waiting, new(alpha, b"ALPH"), alpha)
-        pixels, frame, exif = (
-            new(new(pixels, b"VP8 "), b"VP8L"),
-            new(frame, b"ANMF"),
-            new(exif, b"EXIF"),
-        )
         length = octets.little(position + 4, 4)
-        after = position + 8 + tf.where(enters, whole(16), length + length % 2)
-        return step + 1, after, pixels, alpha, frame, exif
+        after = position + 8 + length + length % 2
+        pixels, frame = first(pixels, b"VP8 ", b"VP8L"), first(frame, b"ANMF")
+        return step + 1, after, pixels, frame, first(exif, b"EXIF")
 
-    state = (0, whole(12), whole(-1), whole(-1), whole(-1), whole(-1))
-    return Chunks(*tf.while_loop(search, look, state)[2:])
+    state = (0, whole(12), whole(-1), whole(-1), whole(-1))
+    return tf.while_loop(search, look, state)[2:]
 
 
-def _frame_size(octets, pixels):
+def _size(octets, pixels):
     """Width and height that the pixels' chunk states; 0 where it is damaged."""
     lossless = octets.shows(pixels, b"VP8L") & octets.shows(pixels + 8, b"\x2f")
     lossy = octets.shows(pixels, b"VP8 ") & octets.shows(pixels + 11, b"\x9d\x01\x2a")
@@ -98,18 +58,3 @@ def _frame_size(octets, pixels):
     return tuple(
         tf.where(lossless, one, tf.where(lossy, other, 0)) for one, other in zip(wide, narrow)
     )
-
-
-def _canvas(octets, chunks, width, height):
-    """Left and top of the frame, width and height of the canvas it stands on."""
-    moving = tf.cast(chunks.frame >= 0, tf.int64)
-    left = 2 * octets.little(chunks.frame + 8, 3) * moving
-    top = 2 * octets.little(chunks.frame + 11, 3) * moving
-    canvas = [(octets.little(place, 3) + 1) * moving for place in (24, 27)]
-    return left, top, tf.maximum(left + width, canvas[0]), tf.maximum(top + height, canvas[1])
-
-
-def _chunk(octets, position):
-    """The bytes of a chunk, with its padding."""
-    length = octets.little(position + 4, 4)
-    return octets.cut(position, 8 + length + length % 2)
