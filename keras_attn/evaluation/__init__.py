@@ -2,7 +2,6 @@
 
 from keras_attn.evaluation.brackets import (
     BracketReport,
-    BracketRules,
     SentenceBrackets,
     compare_brackets,
 )
@@ -14,7 +13,6 @@ from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
 
 __all__ = [
     "BracketReport",
-    "BracketRules",
     "ConsensusReward",
     "RightBranching",
     "SentenceBrackets",

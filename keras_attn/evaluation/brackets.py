@@ -1,4 +1,8 @@
-"""Labeled brackets of parsed trees against true ones, by the rules of EVALB or of PYEVALB."""
+"""Labeled brackets of parsed trees against true ones, by the rules of EVALB with COLLINS.prm.
+
+Parsers of the Penn Treebank are compared by these rules. Left out are EVALB's limits (200 words and
+brackets a sentence, 10 errors) and its scores of sentences of at most 40 words.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,44 +11,11 @@ from typing import NamedTuple
 
 from keras_attn.text.trees import Leaf, Node, Tree
 
-
-@dataclass(frozen=True)
-class BracketRules:
-    """What counts as a bracket, and when two are the same.
-
-    Attributes:
-        deleted: words with one of these tags are taken out of both trees, each by its own tags;
-            constituents with one of these labels do not count, what is in them does.
-        equivalent: pairs of labels, or tags, that are taken for the same.
-        cut_labels: whether labels of constituents end before their first "-" or "=".
-        repeated: whether a label twice over the same words can match twice.
-    """
-
-    deleted: frozenset[str]
-    equivalent: tuple[tuple[str, str], ...]
-    cut_labels: bool
-    repeated: bool
-
-    def label_of(self, label: str) -> str:
-        """A constituent's label as it counts."""
-        return label.partition("-")[0].partition("=")[0] if self.cut_labels else label
-
-    def same_of(self, name: str) -> str:
-        """What stands for a label or tag and all that are equivalent to it."""
-        return next((one for one, other in self.equivalent if name == other), name)
-
-
-EVALB = BracketRules(
-    frozenset(["TOP", "-NONE-", ",", ":", "``", "''", "."]), (("ADVP", "PRT"),), True, True
-)
-"""EVALB with COLLINS.prm, by which parsers of the Penn Treebank are compared. Not here: its limits
-(200 words and brackets a sentence, 10 errors), and the figures of sentences of 40 words."""
-PYEVALB = BracketRules(frozenset(), (), False, False)
-"""PYEVALB 0.1.3, which has no parameters. Differs from EVALB: punctuation and TOP count, ADVP is
-not PRT, NP-SBJ is not NP, and a label that is twice over the same words counts twice among the
-brackets but once among the matches, so that not even equal trees match completely. Differs here:
-words are compared whole (PYEVALB cuts them at "_" and at every Unicode space); a tree without
-words is skipped (PYEVALB has an error, or counts the tree before it again)."""
+DELETED = frozenset(["TOP", "-NONE-", ",", ":", "``", "''", "."])
+"""Words with one of these tags are removed from both trees. Constituents with one of these labels
+are not counted; those inside them are."""
+EQUIVALENT = {"PRT": "ADVP"}
+"""Labels and tags, each with the one that it counts as."""
 
 
 class SentenceBrackets(NamedTuple):
@@ -120,9 +91,7 @@ class BracketReport:
         }
 
 
-def compare_brackets(
-    parsed: Sequence[Node | None], true: Sequence[Node], rules: BracketRules = EVALB
-) -> BracketReport:
+def compare_brackets(parsed: Sequence[Node | None], true: Sequence[Node]) -> BracketReport:
     """Compares parsed trees with the true ones.
 
     As in EVALB, sentences in `errors` and `skipped` count in no score: a parser that fails where it
@@ -131,7 +100,6 @@ def compare_brackets(
     Args:
         parsed: for each sentence a tree, or None where the parser gave none.
         true: for each sentence its tree.
-        rules: EVALB, PYEVALB or others.
 
     Returns:
         `BracketReport`.
@@ -156,14 +124,14 @@ def compare_brackets(
             f"Received: {len(parsed)} parsed, {len(true)} true"
         )
     sentences, errors, skipped = [], [], []
-    for index, (one, other) in enumerate(zip(parsed, true)):
-        found, wanted = _Brackets.of(one, rules), _Brackets.of(other, rules)
-        if not found.leaves:
-            skipped.append(Unscored(index, "no tree" if one is None else "no words that count"))
-        elif reason := _difference(found.leaves, wanted.leaves):
+    for index, (tree, true_tree) in enumerate(zip(parsed, true)):
+        brackets, true_brackets = _Brackets.of(tree), _Brackets.of(true_tree)
+        if not brackets.leaves:
+            skipped.append(Unscored(index, "no tree" if tree is None else "no words that count"))
+        elif reason := _difference(brackets.leaves, true_brackets.leaves):
             errors.append(Unscored(index, reason))
         else:
-            sentences.append(_compared(index, found, wanted, rules))
+            sentences.append(_compared(index, brackets, true_brackets))
     return BracketReport(sentences, errors, skipped)
 
 
@@ -174,46 +142,48 @@ class _Brackets(NamedTuple):
     spans: list[tuple[str, int, int]]
 
     @classmethod
-    def of(cls, node, rules):
+    def of(cls, node):
         """Those of a tree; none where there is no tree."""
-        found, ahead = cls([], []), [] if node is None else [node]
+        brackets, ahead = cls([], []), [] if node is None else [node]
         while ahead:
             top = ahead.pop()
             if isinstance(top, Tree):
-                ahead += [(top.label, len(found.leaves)), *reversed(top.children)]
+                ahead += [(top.label, len(brackets.leaves)), *reversed(top.children)]
             elif isinstance(top, Leaf):
-                found.leaves.extend([top] if top.tag not in rules.deleted else [])
+                brackets.leaves.extend([top] if top.tag not in DELETED else [])
             else:
-                found.close(*top, rules)
-        return found
+                brackets.close(*top)
+        return brackets
 
-    def close(self, label, start, rules):
-        """Adds a constituent all of whose words are there."""
-        label, end = rules.label_of(label), len(self.leaves)
-        if end > start and label not in rules.deleted:
-            self.spans.append((rules.same_of(label), start, end))
+    def close(self, label, start):
+        """Adds a constituent all of whose words are there; its label ends before "-" or "="."""
+        label, end = label.partition("-")[0].partition("=")[0], len(self.leaves)
+        if end > start and label not in DELETED:
+            self.spans.append((_same(label), start, end))
 
 
-def _difference(found, wanted):
+def _difference(parsed, true):
     """Why the words of two trees are not the same; empty where they are."""
-    if len(found) != len(wanted):
-        return f"{len(found)} words for {len(wanted)}"
-    pairs = ((one.word, other.word) for one, other in zip(found, wanted))
+    if len(parsed) != len(true):
+        return f"{len(parsed)} words for {len(true)}"
+    pairs = ((one.word, other.word) for one, other in zip(parsed, true))
     return next((f"word {one!r} for {other!r}" for one, other in pairs if one != other), "")
 
 
-def _compared(index, found, wanted, rules):
-    if rules.repeated:
-        matched = (Counter(found.spans) & Counter(wanted.spans)).total()
-    else:
-        matched = len(set(found.spans) & set(wanted.spans))
-    places = {(start, end) for _, start, end in wanted.spans}
-    others = [(start, end) for _, start, end in found.spans if (start, end) not in places]
+def _compared(index, parsed, true):
+    matched = (Counter(parsed.spans) & Counter(true.spans)).total()
+    places = {(start, end) for _, start, end in true.spans}
+    others = [(start, end) for _, start, end in parsed.spans if (start, end) not in places]
     crossing = sum(any(_cross(one, other) for other in places) for one in others)
-    pairs = zip(found.leaves, wanted.leaves)
-    tags = sum(rules.same_of(one.tag) == rules.same_of(other.tag) for one, other in pairs)
-    counts = (matched, len(wanted.spans), len(found.spans), crossing, len(wanted.leaves), tags)
+    pairs = zip(parsed.leaves, true.leaves)
+    tags = sum(_same(one.tag) == _same(other.tag) for one, other in pairs)
+    counts = (matched, len(true.spans), len(parsed.spans), crossing, len(true.leaves), tags)
     return SentenceBrackets(index, *counts)
+
+
+def _same(name):
+    """What a label or tag counts as."""
+    return EQUIVALENT.get(name, name)
 
 
 def _cross(one, other):

@@ -1,6 +1,5 @@
-"""Bracket scores: those of EVALB and PYEVALB on damaged trees, and cases counted by hand."""
+"""Bracket scores: those of EVALB on damaged trees, and cases counted by hand."""
 
-import importlib.util
 import json
 import random
 import shutil
@@ -8,9 +7,6 @@ import shutil
 import pytest
 
 from keras_attn.evaluation.brackets import (
-    EVALB,
-    PYEVALB,
-    BracketRules,
     SentenceBrackets,
     Unscored,
     compare_brackets,
@@ -19,25 +15,25 @@ from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import leaves
 from keras_attn_pipelines.data.readers.tree_reader import read_trees
 from tests.evaluation.damaged_trees import damaged
-from tests.golden.make_brackets import GOLDEN, OK, evalb_answer, pairs, pyevalb_answer
+from tests.golden.make_brackets import GOLDEN, OK, evalb_answer, pairs
 
 ANSWERS = json.loads(GOLDEN.read_text(encoding="utf-8"))
 CASES = ANSWERS["pairs"]
 TRUE = "(S (NP (DT the) (NN cell)) (VP (VBZ grows) (ADVP (RB well))) (. .))"
 
 
-def compare(parsed, true, rules=EVALB):
-    return compare_brackets([parse_tree(parsed)], [parse_tree(true)], rules)
+def compare(parsed, true):
+    return compare_brackets([parse_tree(parsed)], [parse_tree(true)])
 
 
-def counts(parsed, true, rules=EVALB):
+def counts(parsed, true):
     """Matched, true, parsed and crossing brackets, words, correct tags."""
-    (found,) = compare(parsed, true, rules).sentences
+    (found,) = compare(parsed, true).sentences
     return found[1:]
 
 
 def check(report, rows, scores):
-    """A report against what `evalb_answer` or `pyevalb_answer` gave; EVALB prints two decimals."""
+    """A report against what `evalb_answer` gave; EVALB prints two decimals."""
     expected = [(index, *row[1:]) for index, row in enumerate(rows) if row[0] == OK]
     assert [tuple(one) for one in report.sentences] == expected
     unscored = sorted(one.sentence for one in (*report.errors, *report.skipped))
@@ -46,21 +42,13 @@ def check(report, rows, scores):
     assert len(expected) > len(rows) / 3 and any(row[4] for row in rows)
 
 
-@pytest.mark.parametrize(("name", "rules"), [("evalb", EVALB), ("pyevalb", PYEVALB)])
-def test_equals_the_programs_on_golden_pairs(name, rules):
+def test_equals_evalb_on_golden_pairs():
     trees = ([parse_tree(case[side]) for case in CASES] for side in ("parsed", "true"))
-    report = compare_brackets(*trees, rules)
-    wanted = [case[name] for case in CASES]
-    check(report, wanted, ANSWERS["scores"][name])
-    if rules is EVALB:
-        assert [one.sentence for one in report.skipped] == [
-            index for index, row in enumerate(wanted) if row[0] == 2
-        ]
-
-
-def needs_pyevalb():
-    if not importlib.util.find_spec("PYEVALB"):
-        pytest.skip("needs PYEVALB: pip install PYEVALB==0.1.3")
+    report = compare_brackets(*trees)
+    expected = [case["evalb"] for case in CASES]
+    check(report, expected, ANSWERS["scores"])
+    skipped = [index for index, row in enumerate(expected) if row[0] == 2]
+    assert [sentence.sentence for sentence in report.skipped] == skipped
 
 
 def needs_evalb():
@@ -69,7 +57,7 @@ def needs_evalb():
 
 
 def real_pairs(folder, seed):
-    """(parsed, true): the dev trees that PYEVALB can read, and damaged copies."""
+    """(parsed, true): the dev trees that EVALB can read, and damaged copies."""
     path = folder / "craft-treebank" / "dev.mrg.gz"
     if not path.is_file():
         pytest.skip(f"needs {path}; set KERAS_ATTN_DATA to the data folder")
@@ -80,30 +68,15 @@ def real_pairs(folder, seed):
 
 
 def readable(tree):
-    """Whether PYEVALB reads a tree as it is: without Unicode spaces and underscores."""
-    return all(len(leaf.word.split()) == 1 and "_" not in leaf.word for leaf in leaves(tree))
-
-
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_equals_pyevalb_on_generated_pairs(seed):
-    needs_pyevalb()
-    parsed, true = pairs(seed, 100)
-    check(compare_brackets(parsed, true, PYEVALB), *pyevalb_answer(parsed, true))
+    """Whether EVALB reads a tree as it is: without Unicode spaces."""
+    return all(len(leaf.word.split()) == 1 for leaf in leaves(tree))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_equals_evalb_on_generated_pairs(seed):
     needs_evalb()
     parsed, true = pairs(seed, 200)
-    check(compare_brackets(parsed, true, EVALB), *evalb_answer(parsed, true))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_equals_pyevalb_on_a_damaged_treebank(data_folder, seed):
-    needs_pyevalb()
-    parsed, true = real_pairs(data_folder, seed)
-    check(compare_brackets(parsed, true, PYEVALB), *pyevalb_answer(parsed, true))
+    check(compare_brackets(parsed, true), *evalb_answer(parsed, true))
 
 
 @pytest.mark.slow
@@ -111,7 +84,7 @@ def test_equals_pyevalb_on_a_damaged_treebank(data_folder, seed):
 def test_equals_evalb_on_a_damaged_treebank(data_folder, seed):
     needs_evalb()
     parsed, true = real_pairs(data_folder, seed)
-    check(compare_brackets(parsed, true, EVALB), *evalb_answer(parsed, true))
+    check(compare_brackets(parsed, true), *evalb_answer(parsed, true))
 
 
 def test_equal_trees():
@@ -140,13 +113,6 @@ def test_repeated_labels_match_as_often_as_they_stand():
     three, two = "(NP (NP (NP (NN a))))", "(NP (NP (NN a)))"
     assert counts(three, two)[:3] == (2, 2, 3)
     assert counts(three, three)[:3] == (3, 3, 3)
-    assert counts(three, three, PYEVALB)[:3] == (1, 3, 3)
-
-
-def test_pyevalb_counts_punctuation_roots_and_functions():
-    assert counts(f"(TOP {TRUE})", f"(TOP {TRUE})", PYEVALB) == (5, 5, 5, 0, 5, 5)
-    assert counts(TRUE.replace("NP", "NP-SBJ"), TRUE, PYEVALB)[0] == 3
-    assert counts(TRUE.replace("ADVP", "PRT"), TRUE, PYEVALB)[0] == 3
 
 
 def test_scores_are_of_all_brackets_together():
@@ -189,7 +155,6 @@ def test_punctuation_with_another_tag_is_another_length():
 
 def test_equivalent_tags_are_the_same():
     assert counts("(S (PRT up))", "(S (ADVP up))") == (1, 1, 1, 0, 1, 1)
-    assert counts("(S (PRT up))", "(S (ADVP up))", PYEVALB) == (1, 1, 1, 0, 1, 0)
 
 
 def test_nothing_to_divide_by_is_zero():
@@ -197,11 +162,6 @@ def test_nothing_to_divide_by_is_zero():
     assert report.sentences == [SentenceBrackets(0, 0, 0, 0, 0, 1, 1)]
     assert report.scores()["f1"] == 0 and report.scores()["exact"] == 100
     assert set(compare("(NN a)", "(NN b)").scores().values()) == {0}
-
-
-def test_rules_of_ones_own():
-    rules = BracketRules(frozenset(["X"]), (("NP", "NML"), ("NP", "NX")), False, True)
-    assert counts("(X (NML (NN a) (. .)))", "(S (NX (NN a) (. .)))", rules) == (1, 2, 1, 0, 2, 2)
 
 
 @pytest.mark.parametrize("count", [0, 2])

@@ -1,12 +1,10 @@
-"""Writes brackets.json: pairs of random trees, and what EVALB and PYEVALB count in them.
+"""Writes brackets.json: pairs of random trees, and what EVALB counts in them.
 
     python -m tests.golden.make_brackets
 
-Needs PYEVALB 0.1.3, and on the PATH the program evalb (EVALB of 2006 to 2013); takes a second.
+Needs on the PATH the program evalb (EVALB of 2006 to 2013); takes a second.
 """
 
-import contextlib
-import io
 import json
 import random
 import subprocess
@@ -30,14 +28,8 @@ EVALB_NAMES = {
     "no_crossing": "No crossing",
     "tagging": "Tagging accuracy",
 }
-PYEVALB_NAMES = tuple(EVALB_NAMES)
-"""PYEVALB has its scores in the same order."""
-PYEVALB_COUNTS = (
-    *("state", "matched_brackets", "gold_brackets", "test_brackets"),
-    *("cross_brackets", "words", "correct_tags"),
-)
 OK = 0
-"""State of a sentence that both programs could compare; 1 and 2 are errors or skipped."""
+"""State of a sentence that could be compared; 1 is an error, 2 is skipped."""
 
 
 def evalb_answer(parsed, true) -> tuple[list[list[int]], dict[str, float]]:
@@ -62,17 +54,6 @@ def evalb_answer(parsed, true) -> tuple[list[list[int]], dict[str, float]]:
     return [[int(row[2]), *map(int, row[5:11])] for row in rows], scores
 
 
-def pyevalb_answer(parsed, true) -> tuple[list[list[int]], dict[str, float]]:
-    """The same by PYEVALB, where a tree with other words has state 2."""
-    from PYEVALB import scorer, summary
-
-    lines = [[bracket_text(tree) for tree in own] for own in (true, parsed)]
-    with contextlib.redirect_stdout(io.StringIO()):
-        found = scorer.Scorer().score_corpus(*lines)
-    scores = dict(zip(PYEVALB_NAMES, summary.summary(found)[4:]))
-    return [[getattr(one, name) for name in PYEVALB_COUNTS] for one in found], scores
-
-
 def pairs(seed: int, count: int):
     """(parsed, true) random trees: damaged copies, every sixth with other words perhaps."""
     source = random.Random(seed)
@@ -84,15 +65,13 @@ def pairs(seed: int, count: int):
 
 def main() -> None:
     parsed, true = pairs(seed=7, count=PAIRS)
-    evalb, evalb_scores = evalb_answer(parsed, true)
-    pyevalb, pyevalb_scores = pyevalb_answer(parsed, true)
-    scores = json.dumps({"evalb": evalb_scores, "pyevalb": pyevalb_scores})
+    counts, scores = evalb_answer(parsed, true)
     lines = [
-        json.dumps({"parsed": bracket_text(p), "true": bracket_text(t), "evalb": e, "pyevalb": y})
-        for p, t, e, y in zip(parsed, true, evalb, pyevalb)
+        json.dumps({"parsed": bracket_text(p), "true": bracket_text(t), "evalb": row})
+        for p, t, row in zip(parsed, true, counts)
     ]
     pairs_text = ",\n".join(lines)
-    text = f'{{"scores": {scores},\n"pairs": [\n{pairs_text}\n]}}\n'
+    text = f'{{"scores": {json.dumps(scores)},\n"pairs": [\n{pairs_text}\n]}}\n'
     GOLDEN.write_text(text, encoding="utf-8")
 
 
