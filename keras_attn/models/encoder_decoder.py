@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import keras
+
 from keras_attn.contracts import LOGITS, TOKENS
 from keras_attn.models.base_model import BaseModel
 
@@ -64,6 +66,11 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
         if not self.built:
             self.build()
         return strategy.run(self, inputs, max_length, **options)
+
+    def float32_layers(self):
+        """Layers that compute in float32 under any precision: that of the logits."""
+        logits = getattr(self.decoder, "logits", None)
+        return [logits] if isinstance(logits, keras.layers.Layer) else []
 
     def added_loss(self, x, y, y_pred):
         """What is added to the compiled loss; None is nothing."""

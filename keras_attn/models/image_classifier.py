@@ -54,6 +54,10 @@ class ImageClassifier(BaseModel):
             units = self.encoder.config.pooled_dim
         self.head.build((None, units))
 
+    def float32_layers(self):
+        """Layers that compute in float32 under any precision: that of the logits."""
+        return [self.head]
+
     def input_signature(self):
         """See `BaseModel`: the sizes of the pictures that the model was built for."""
         return picture_signature(self)

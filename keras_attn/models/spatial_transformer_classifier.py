@@ -73,6 +73,11 @@ class SpatialTransformerClassifier(BaseModel):
             self.encoder.build(shape)
         self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
 
+    def float32_layers(self):
+        """Layers that compute in float32 under any precision: those of logits and of places."""
+        places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
+        return [self.head, *places]
+
     def input_signature(self):
         """See `BaseModel`: the sizes of the pictures that the model was built for."""
         return picture_signature(self)

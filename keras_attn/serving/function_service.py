@@ -1,68 +1,68 @@
-"""A service made of functions, for a model of one's own."""
+"""A service made of one function, for a model of one's own."""
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
+from keras_attn.contracts import ERROR
+
 
 class FunctionService(tf.Module):
-    """A Keras model behind functions of string tensors, each of which becomes a signature.
+    """A Keras model behind a function from strings to named answers.
+
+    The signature `explain` is the function; `serving_default` answers with some of it.
 
     Args:
         model: built Keras model.
-        vocabularies: dict of what the functions read text with, by the names of their folders.
-        functions: dict of functions by the names of their signatures, "serving_default" among them.
-            A function's parameters name its inputs, string (B,); it answers with a dict of tensors
-            (B, …), `contracts.ERROR` among them.
-        shown: what `explain` has to be drawn: a dict with the names of an output "weights", float
-            (B, S) or (B, T, S), and of string outputs "columns" (B, S) and, of two axes, "rows"
-            (B, T).
-
-    Raises:
-        ValueError: no function "serving_default".
+        vocabularies: dict of what the function reads text with, by the names of their folders.
+        function: its parameters name the inputs, string tensors (B,); it answers with a dict of
+            tensors (B, …), ERROR string (B,) among them.
+        served: names of the answers of `serving_default`, beside ERROR.
+        drawn: answers that `explain` of the command line draws: a dict from the name of each, float
+            (B, S), to that of what its columns stand for, string (B, S); of a matrix (B, T, S), to
+            a tuple of the names of its rows and columns.
 
     Example:
         >>> import keras
         >>> model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
         >>> def echo(source):
         ...     return {"text": source[:, None], "error": tf.zeros_like(source)}
-        >>> FunctionService(model, {}, {"serving_default": echo}).requests(1)
-        {'serving_default': {'source': [b'a']}}
+        >>> FunctionService(model, {}, echo, served=["text"]).requests(1)
+        {'serving_default': {'source': [b'a']}, 'explain': {'source': [b'a']}}
     """
 
     def __init__(
         self,
         model,
         vocabularies: Mapping[str, Any],
-        functions: Mapping[str, Callable],
-        shown: Sequence[Mapping[str, str]] = (),
+        function: Callable[..., Mapping[str, Any]],
+        served: Sequence[str],
+        drawn: Mapping[str, str | tuple[str, str]] | None = None,
     ):
         super().__init__()
-        if "serving_default" not in functions:
-            raise ValueError(
-                f"Expected a function serving_default. Received: {', '.join(functions) or 'none'}"
-            )
         self.model, self._vocabularies = model, dict(vocabularies)
-        self._functions, self._shown = dict(functions), [dict(outputs) for outputs in shown]
+        self._function, self._served = function, (*served, ERROR)
+        axes = {key: (one,) if isinstance(one, str) else one for key, one in (drawn or {}).items()}
+        self._drawn = {name: list(names) for name, names in axes.items()}
 
     def signatures(self):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
-        return {
-            name: (
-                function,
-                [tf.TensorSpec((None,), tf.string, name=key) for key in _inputs(function)],
-            )
-            for name, function in self._functions.items()
-        }
+        inputs = [tf.TensorSpec((None,), tf.string, name=name) for name in self._inputs()]
+
+        @functools.wraps(self._function)
+        def served(*arguments):
+            answer = self._function(*arguments)
+            return {name: answer[name] for name in self._served}
+
+        return {"serving_default": (served, inputs), "explain": (self._function, inputs)}
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
-        return {
-            name: {key: [b"a"] * count for key in _inputs(function)}
-            for name, function in self._functions.items()
-        }
+        inputs = {name: [b"a"] * count for name in self._inputs()}
+        return {"serving_default": inputs, "explain": inputs}
 
     def tokenizers(self):
         """dict from the name of its folder to each vocabulary."""
@@ -70,8 +70,7 @@ class FunctionService(tf.Module):
 
     def metadata(self):
         """What the service is, beside its model, of types that JSON has."""
-        return {"shown": self._shown} if self._shown else {}
+        return {"drawn": self._drawn} if self._drawn else {}
 
-
-def _inputs(function):
-    return list(inspect.signature(function).parameters)
+    def _inputs(self):
+        return list(inspect.signature(self._function).parameters)

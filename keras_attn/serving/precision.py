@@ -7,12 +7,8 @@ import tensorflow as tf
 from keras import ops
 from keras.src.backend import AutocastScope  # No public name has it; setup.cfg pins Keras.
 
-from keras_attn.models.image_classifier import ImageClassifier
-from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
-
 PRECISIONS = ("float32", "bfloat16")
 STORAGES = ("float32", "float16")
-CLASSIFIERS = (ImageClassifier, SpatialTransformerClassifier)
 
 
 def set_precision(model, precision: str) -> None:
@@ -22,7 +18,8 @@ def set_precision(model, precision: str) -> None:
     read are float32 either way.
 
     Args:
-        model: `Captioner`, `Transformer` or a classifier.
+        model: Keras model. One with a method `float32_layers` names the layers that compute in
+            float32 under any precision; of others these are the layers of the outputs.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -39,16 +36,19 @@ def set_precision(model, precision: str) -> None:
 
 def precision_of(model) -> str:
     """What a model computes in, or its decoder: "float32" or "bfloat16"."""
-    return (model if isinstance(model, CLASSIFIERS) else model.decoder).compute_dtype
+    return getattr(model, "decoder", model).compute_dtype
 
 
 def _precise(model):
-    """Layers that compute in float32 under any precision: those of logits and of places."""
-    if isinstance(model, CLASSIFIERS):
-        transformers = getattr(model, "transformers", ())
-        return [model.head, *(part for one in transformers for part in (one.flatten, one.head))]
-    logits = getattr(model.decoder, "logits", None)
-    return [logits] if isinstance(logits, keras.layers.Layer) else []
+    """Layers that compute in float32 under any precision."""
+    if hasattr(model, "float32_layers"):
+        return model.float32_layers()
+    outputs = {id(tensor) for tensor in keras.tree.flatten(getattr(model, "outputs", []))}
+    return [
+        layer
+        for layer in getattr(model, "layers", [])
+        if outputs & {id(tensor) for tensor in keras.tree.flatten(layer.output)}
+    ]
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """Pictures of which pieces of a source each piece of a target looked at."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,14 +73,25 @@ def alignment_figure(alignment: Alignment) -> Figure:
     Returns:
         matplotlib Figure; dark is most looked at.
     """
-    rows, columns = alignment.weights.shape
+    return matrix_figure(alignment.weights, alignment.target, alignment.source)
+
+
+def matrix_figure(weights, row_labels: Sequence[str], column_labels: Sequence[str]) -> Figure:
+    """A matrix of attention weights, dark where most is looked at.
+
+    Args:
+        weights: float array (T, S), 0 to 1.
+        row_labels: T strings.
+        column_labels: S strings.
+    """
+    rows, columns = weights.shape
     figure = Figure(figsize=(INCHES * columns + 2.2, INCHES * rows + 1.8))
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    axis.imshow(alignment.weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    labels = [drawable(piece) for piece in alignment.source]
+    axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    labels = [drawable(piece) for piece in column_labels]
     axis.set_xticks(range(columns), labels, rotation=60, ha="left", rotation_mode="anchor")
-    axis.set_yticks(range(rows), [drawable(piece) for piece in alignment.target])
+    axis.set_yticks(range(rows), [drawable(piece) for piece in row_labels])
     axis.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     figure.tight_layout(pad=0.6)
     return figure

@@ -9,7 +9,7 @@ from typing import Any
 from keras_attn_pipelines.experiment.fields import field_types
 from keras_attn_pipelines.experiment.fit import Fit
 from keras_attn_pipelines.experiment.optimizer import Adam
-from keras_attn_pipelines.experiment.parts import Model, Source, Task
+from keras_attn_pipelines.experiment.parts import Model, Optimizer, Source, Task
 
 PARTS = ("source", "task", "model", "optimizer", "fit")
 LOSS = "loss"
@@ -23,7 +23,7 @@ class Experiment:
         source: `Source`.
         task: `Task`.
         model: `Model`.
-        optimizer: `Adam`.
+        optimizer: `Optimizer`, such as `Adam`.
         fit: `Fit`.
         needs_start: whether training starts from the weights of another (`--from`).
 
@@ -35,7 +35,7 @@ class Experiment:
     source: Source
     task: Task
     model: Model
-    optimizer: Adam = field(default_factory=Adam)
+    optimizer: Optimizer = field(default_factory=Adam)
     fit: Fit = field(default_factory=Fit)
     needs_start: bool = False
 
@@ -110,7 +110,8 @@ def _replaced(owner, values):
 
 def _check_parts(experiment):
     """Refuses parts that are no dataclasses of options, or lack a member of their protocol."""
-    for name, protocol in (("source", Source), ("task", Task), ("model", Model)):
+    protocols = {"source": Source, "task": Task, "model": Model, "optimizer": Optimizer}
+    for name, protocol in protocols.items():
         given = getattr(experiment, name)
         if isinstance(given, type) or not dataclasses.is_dataclass(given):
             raise ValueError(
@@ -127,12 +128,8 @@ def _check_parts(experiment):
                 f"Expected {name} {type(given).__name__} to have {', '.join(missing)}, see "
                 f"{protocol.__module__}.{protocol.__name__}. Received: a class without"
             )
-    for name, kind in (("optimizer", Adam), ("fit", Fit)):
-        if not isinstance(getattr(experiment, name), kind):
-            raise ValueError(
-                f"Expected {name} of type {kind.__name__}. "
-                f"Received: {getattr(experiment, name)!r:.80}"
-            )
+    if not isinstance(experiment.fit, Fit):
+        raise ValueError(f"Expected fit to be a Fit. Received: {experiment.fit!r:.80}")
 
 
 def _check_names(experiment):
@@ -159,8 +156,8 @@ def _check_fit(experiment):
     names = f"{type(model).__name__} for {type(task).__name__}"
     if missing := [key for key in task.spec.targets if key not in model.answers]:
         raise ValueError(
-            f"Expected a model that answers {', '.join(task.spec.targets)}. Received: {names}, without "
-            f"{', '.join(missing)}"
+            f"Expected a model that answers {', '.join(task.spec.targets)}. Received: {names}, "
+            f"without {', '.join(missing)}"
         )
     if set(model.reads) != set(task.features()):
         raise ValueError(

@@ -209,7 +209,7 @@ class Task(Protocol):
         """
 
     def card(self, service: Any, description: str) -> dict[str, str]:
-        """Sections of the model card: "What it does", "Service", "Search" and "License".
+        """Words of the model card: "What it does", and perhaps "Service", "Search" and "License".
 
         Args:
             service: of `service`.
@@ -237,4 +237,21 @@ class Model(Protocol):
             features: of the task.
             vocabulary_sizes: size of each vocabulary by its name.
             seed: of initial weights.
+        """
+
+
+class Optimizer(Protocol):
+    """How weights are updated."""
+
+    @property
+    def average(self) -> int:
+        """Last epochs whose mean weights are tried at the end; 1: none."""
+
+    def build(self, steps: int, slow_layers: Sequence[str], slow_from: int) -> Any:
+        """The Keras optimizer for a training of `steps` steps.
+
+        Args:
+            steps: of the whole training.
+            slow_layers: names of layers that are to learn more slowly.
+            slow_from: step from which they learn; until then they are frozen.
         """

@@ -86,22 +86,22 @@ def _measured(run, evaluation, precision):
 def _card(title, experiment, description, metrics, service, storage, limits):
     words = experiment.task.card(service, description["model"])
     values = json.dumps(experiment.values(), indent=2)
-    answering = (
-        f" {words['Search']} Precision: {_PRECISION[precision_of(service.model)]}. "
-        f"Weights are stored in {storage}. Warm-up requests: every signature, batches of "
-        f"{' and '.join(map(str, WARM_UP_BATCHES))}."
+    technical = (
+        f"Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in {storage}. "
+        f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
     )
+    service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])
     return model_card(
         title,
         {
             "What it does": words["What it does"],
             **({"Use and limits": limits} if limits.strip() else {}),
-            "Service": words["Service"] + answering,
+            "Service": service_words.strip(),
             "Data": f"{Path(description['data']).name}: {_counts(description)}.",
             "Metrics": metrics,
             "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
             f"{description['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
-            "License": words["License"],
+            **({"License": words["License"]} if "License" in words else {}),
         },
     )
 

@@ -6,10 +6,10 @@ from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGE
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.every_head import EveryHead
 from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
+from keras_attn_pipelines.saved.declared import SavedDeclared, declares_pictures
 from keras_attn_pipelines.saved.pictures import (
     SavedCaptioner,
     SavedClassifier,
-    SavedLabels,
     SavedSpatialTransformer,
     explanation_of,
 )
@@ -73,13 +73,16 @@ class SavedTextModel(Saved):
         return found.text
 
 
-def saved_model(folder) -> SavedCaptioner | SavedLabels | SavedTextModel:
+def saved_model(folder) -> Saved:
     """The SavedModel in a folder, of whichever kind it is.
 
     Raises:
         ValueError: no SavedModel there, or one that asks for neither image nor source.
     """
-    inputs, outputs = _names(version_folder(folder))
+    version = version_folder(folder)
+    inputs, outputs = _names(version)
+    if declares_pictures(version):
+        return SavedDeclared(folder, inputs, outputs)
     if IMAGE in inputs and CROP in outputs:
         return SavedSpatialTransformer(folder)
     if IMAGE in inputs:

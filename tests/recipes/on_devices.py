@@ -1,0 +1,28 @@
+"""Trains a tiny recipe in a process of its own, over one or two logical CPUs.
+
+Run as `python -m tests.recipes.on_devices RECIPE DATA VALUES RUN STRATEGY`; VALUES is JSON.
+"""
+
+import json
+import sys
+
+import tensorflow as tf
+
+from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.runs.train import train
+
+
+def main(recipe, data, values, run, strategy):
+    if strategy == "mirrored":
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        devices = [tf.config.LogicalDeviceConfiguration()] * 2
+        tf.config.set_logical_device_configuration(cpu, devices)
+    given = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in json.loads(values).items()
+    }
+    train(load_recipe(recipe).replaced(given), data, run, recipe, strategy, verbose=0)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,87 @@
+"""Every recipe, a line each: its tiny data, sizes at which it trains in seconds, a bad request."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from keras_attn_pipelines.demo.scenes import write_scenes
+from tests.pipelines import labeled_pictures, toy_language, toy_treebank
+
+
+class Row(NamedTuple):
+    """A recipe of the matrix.
+
+    Attributes:
+        name: of the recipe.
+        data: function that writes its data into a folder, and returns what `--data` names.
+        values: values of fields.
+        bad: request that the service refuses.
+        start: name of the row whose run it starts from, where it starts from one.
+        marked: whether its training is left to the slow tests.
+    """
+
+    name: str
+    data: Callable[[Path], Path]
+    values: Mapping[str, Any]
+    bad: bytes
+    start: str = ""
+    slow: bool = False
+
+
+def scenes(folder: Path) -> Path:
+    """Drawn scenes with captions."""
+    return write_scenes(folder / "scenes", train=11, dev=3, test=3, novel=1)
+
+
+def classes(folder: Path) -> Path:
+    """Drawn pictures in a folder for each class."""
+    return labeled_pictures.write_classes(folder / "classes")
+
+
+def digits(folder: Path) -> Path:
+    """Digits of noise."""
+    random = np.random.default_rng(5)
+    arrays = {}
+    for split, count in (("train", 60), ("test", 7)):
+        arrays[f"x_{split}"] = random.integers(0, 256, (count, 28, 28)).astype("uint8")
+        arrays[f"y_{split}"] = np.arange(count) % 5
+    np.savez(folder / "digits.npz", **arrays)
+    return folder / "digits.npz"
+
+
+def language(folder: Path) -> Path:
+    """Pairs of a toy language."""
+    return toy_language.write_folder(folder / "language")
+
+
+def treebank(folder: Path) -> Path:
+    """Trees of a toy grammar."""
+    return toy_treebank.written(folder / "treebank")
+
+
+FIT = {"epochs": 2, "monitor": "val_loss", "warmup_steps": 3}
+CAPTIONS = {**FIT, "image_size": 32, "batch_size": 5, "vocabulary_size": 300, "lengths": (13, 60)}
+RECURRENT = {**CAPTIONS, "embedding_dim": 3, "hidden_dim": 7, "attention_dim": 5}
+SIZES = {"num_layers": 1, "hidden_dim": 14, "intermediate_dim": 11, "num_heads": 2}
+TRANSFORMER = {**CAPTIONS, **SIZES, "num_encoder_layers": 1}
+VISION = {"vision_dim": 14, "vision_intermediate_dim": 11, "num_vision_heads": 2}
+VIT = {**TRANSFORMER, **VISION, "num_vision_layers": 1, "patch_size": 16}
+CLASSES = {**FIT, "image_size": 24, "batch_size": 5}
+TEXT = {**FIT, "batch_tokens": 112}
+PICTURE, SENTENCE = b"no picture", b"\xff"
+
+ROWS = (
+    Row("scenes", scenes, RECURRENT, PICTURE),
+    Row("flickr8k", scenes, {**RECURRENT, "feature_dim": 11}, PICTURE, slow=True),
+    Row("own_pictures", scenes, {"epochs": 2, "batch_size": 5}, PICTURE, "flickr8k", slow=True),
+    Row("flickr8k_transformer", scenes, TRANSFORMER, PICTURE),
+    Row("own_pictures_transformer", scenes, FIT, PICTURE, "flickr8k_transformer", slow=True),
+    Row("flickr8k_vit", scenes, VIT, PICTURE, slow=True),
+    Row("vit_classifier", classes, {**CLASSES, **SIZES, "patch_size": 8}, PICTURE),
+    Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
+    Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
+    Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
+    Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
+)

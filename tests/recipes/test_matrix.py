@@ -1,0 +1,190 @@
+"""The matrix of recipes: each line of the registry does everything that a recipe must do."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import ERROR
+from keras_attn.serving.export import unservable_ops
+from keras_attn_pipelines.experiment import Setting
+from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.runs.warm_start import WarmStart
+from tests.processes import run_module
+from tests.recipes.registry import ROWS
+
+BY_NAME = {row.name: row for row in ROWS}
+TRAINED = [
+    pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
+]
+EVERY = [pytest.param(row, id=row.name) for row in ROWS]
+STARTING = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A function from a row to the path of its data, written once."""
+    written = {}
+
+    def data(row):
+        if row.data not in written:
+            written[row.data] = row.data(tmp_path_factory.mktemp("data"))
+        return written[row.data]
+
+    return data
+
+
+@pytest.fixture(scope="module")
+def trained(prepared, tmp_path_factory):
+    """A function from a row to its run, trained once."""
+    runs = {}
+
+    def run(row):
+        if row.name not in runs:
+            experiment, source = load_recipe(row.name), None
+            if row.start:
+                source = WarmStart.read(run(BY_NAME[row.start]).folder)
+                experiment = source.adapted(experiment, row.values)
+            else:
+                experiment = experiment.replaced(row.values)
+            out = tmp_path_factory.mktemp("runs") / row.name
+            runs[row.name] = train(
+                experiment, prepared(row), out, row.name, source=source, verbose=0
+            )
+        return runs[row.name]
+
+    return run
+
+
+@pytest.mark.parametrize("row", TRAINED)
+def test_training_leaves_a_run(row, trained, prepared):
+    run = trained(row)
+    with (run.folder / "history.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    experiment = run.experiment()
+    assert [line["epoch"] for line in rows] == ["0", "1"]
+    assert all(np.isfinite(float(value)) for line in rows for value in line.values())
+    spec = experiment.task.spec
+    assert {f"val_{name}" for name in ("loss", *spec.monitors)} <= set(rows[0])
+    for key, value in row.values.items():
+        assert experiment.values()[key] == value
+    assert run.description["ended"] and run.description["records"]["train"]
+
+
+def first_requests(run, data, count=3):
+    """What the service is asked about the first few records of dev, by input."""
+    experiment = run.experiment()
+    requests = [
+        experiment.task.request(record).inputs
+        for record in experiment.source.split(data, "dev")[:count]
+    ]
+    return {key: [request[key] for request in requests] for key in requests[0]}
+
+
+@pytest.mark.parametrize("row", TRAINED)
+def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(
+    row, trained, prepared, tmp_path
+):
+    run = trained(row)
+    service = run.service(n_best=2)
+    version = export(run, tmp_path / "model", n_best=2)
+    assert not unservable_ops(version)
+    signatures = tf.saved_model.load(str(version)).signatures
+    requests = first_requests(run, prepared(row))
+    function, inputs = service.signatures()["serving_default"]
+    expected = function(*(tf.constant(requests[spec.name]) for spec in inputs))
+    exported = signatures["serving_default"](
+        **{key: tf.constant(values) for key, values in requests.items()}
+    )
+    assert set(exported) == set(expected)
+    spoiled = {key: [values[0], row.bad, *values[1:]] for key, values in requests.items()}
+    beside = signatures["serving_default"](
+        **{key: tf.constant(values) for key, values in spoiled.items()}
+    )
+    errors = beside[ERROR].numpy()
+    assert errors[1] and not any(np.delete(errors, 1))
+    for key, value in exported.items():
+        for other in (expected[key].numpy(), np.delete(beside[key].numpy(), 1, axis=0)):
+            if value.dtype == tf.string:
+                np.testing.assert_array_equal(other, value.numpy())
+            else:
+                np.testing.assert_allclose(other, value.numpy(), atol=2e-5)
+
+
+@pytest.mark.parametrize("row", STARTING)
+def test_a_step_has_few_static_shapes_and_compiles(row, prepared):
+    """XLA lowers the whole training step, for every op of which it needs a kernel."""
+    experiment = load_recipe(row.name).replaced(row.values)
+    records = experiment.source.read(prepared(row))
+    vocabularies = experiment.task.learn(records.splits["train"])
+    setting = Setting(model=experiment.model, fit=experiment.fit)
+    data = experiment.task.encode(records, vocabularies, setting)
+    sizes = {name: vocabulary.vocabulary_size for name, vocabulary in vocabularies.items()}
+    seed = experiment.fit.seed
+    built = experiment.model.build(experiment.task.features(), sizes, seed)
+    objective = experiment.task.objective(built.model, data, 7, seed)
+    model = objective.model
+    model.compile(
+        optimizer=experiment.optimizer.build(7, built.slow_layers, 0),
+        loss=objective.loss,
+        weighted_metrics=objective.metrics,
+    )
+    batches = list(data.training(0).take(2 * data.steps))
+    structures = {
+        str(tf.nest.map_structure(lambda tensor: (tuple(tensor.shape), tensor.dtype.name), batch))
+        for batch in batches
+    }
+    assert len(structures) <= len(experiment.values().get("lengths", (1,)))
+    model._symbolic_build(data_batch=batches[0])
+    step = tf.function(model.train_step, jit_compile=True, reduce_retracing=False)
+    lowered = step.experimental_get_compiler_ir(batches[0])(stage="hlo")
+    assert "ENTRY" in lowered
+
+
+def interrupted(row, data, run, step, weights, strategy="one"):
+    """Return code and output of a training killed at a step of its own (0: not at all)."""
+    values = {**row.values, "average": 2}
+    command = [sys.executable, "-m", "tests.pipelines.interrupted", row.name, str(data), str(run)]
+    command += [str(step), "0", str(weights), strategy, json.dumps(values)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", STARTING)
+def test_killed_trainings_end_as_others_do(row, prepared, tmp_path):
+    data, whole, killed = prepared(row), tmp_path / "whole", tmp_path / "killed"
+    assert interrupted(row, data, whole, 0, f"{whole}.npz")[0] == 0
+    assert interrupted(row, data, killed, 3, f"{killed}.npz")[0] == -signal.SIGKILL
+    code, printed = interrupted(row, data, killed, 0, f"{killed}.npz")
+    assert code == 0 and "going on at epoch" in printed, printed
+    for expected, weights in zip(
+        *(Run(run).model().get_weights() for run in (whole, killed)), strict=True
+    ):
+        np.testing.assert_allclose(weights, expected, atol=2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", STARTING)
+def test_two_devices_train_as_one(row, prepared, tmp_path):
+    arguments = (row.name, prepared(row), json.dumps({**row.values, **even(row)}))
+    weights = []
+    for strategy in ("one", "mirrored"):
+        run_module("tests.recipes.on_devices", *arguments, tmp_path / strategy, strategy)
+        weights.append(Run(tmp_path / strategy).model().get_weights())
+    for expected, other in zip(*weights, strict=True):
+        np.testing.assert_allclose(other, expected, atol=2e-4)
+
+
+def even(row):
+    """Values without dropout, and batches that two devices share evenly."""
+    values = {"dropout": 0.0}
+    return {**values, "batch_size": 6} if "batch_size" in row.values else values
