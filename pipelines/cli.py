@@ -10,6 +10,7 @@ os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
 from keras_attn_pipelines import commands
 from keras_attn_pipelines.experiment.flags import add_flags
+from keras_attn_pipelines.experiment.former_flags import FORMER_FLAGS
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 
 
@@ -60,10 +61,11 @@ def _renamed(arguments) -> str:
     """What flags among the arguments are called now, if they have been renamed."""
     from keras_attn.former_names import CONSTRUCTOR  # It imports Keras, which takes seconds.
 
-    names = {one.split("=")[0].removeprefix("--").replace("-", "_") for one in arguments}
-    found = {name: CONSTRUCTOR[name] for name in sorted(names & set(CONSTRUCTOR))}
-    now = ("--" + " or --".join(new).replace("_", "-") for new in found.values())
-    return "".join(f"; --{old.replace('_', '-')} is {new} now" for old, new in zip(found, now))
+    former = {**CONSTRUCTOR, **{flag: (now,) for flag, now in FORMER_FLAGS.items()}}
+    names = {flag.split("=")[0].removeprefix("--").replace("-", "_") for flag in arguments}
+    renamed = {name: former[name] for name in sorted(names & set(former))}
+    now = ("--" + " or --".join(new).replace("_", "-") for new in renamed.values())
+    return "".join(f"; --{old.replace('_', '-')} is {new} now" for old, new in zip(renamed, now))
 
 
 def _parser():
