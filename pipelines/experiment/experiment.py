@@ -164,6 +164,8 @@ def _check_fit(experiment):
             f"Expected a model that reads {', '.join(task.features())}. Received: {names}, which "
             f"reads {', '.join(model.reads)}"
         )
+    if check := getattr(model, "check_features", None):
+        check(task.features())
     fitted = (LOSS, task.spec.accuracy)
     monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.spec.monitors)))
     if fit.monitor not in monitors:

@@ -53,14 +53,19 @@ class Range:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.least is not None and self.most is not None:
-            return f"{self.least:g} to {self.most:g}"
+            return f"{_number(self.least)} to {_number(self.most)}"
         bounds = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
         words = [
-            "finite" if bound == math.inf else f"{sign} {bound:g}"
+            "finite" if bound == math.inf else f"{sign} {_number(bound)}"
             for sign, bound in bounds
             if bound is not None
         ]
         return " and ".join(words)
+
+
+def _number(bound) -> str:
+    """A bound as messages show it: whole numbers with all their digits."""
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def option(text: str, *, default: Any, settled: bool = False, **limits: Any) -> Any:

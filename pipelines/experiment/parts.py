@@ -220,6 +220,9 @@ class Task(Protocol):
 class Model(Protocol):
     """The architecture: sizes, and the Keras model made from them.
 
+    A part may also have `check_features(features)`, which raises ValueError where its sizes do not
+    fit the shapes of the task's features; it is called before anything is read.
+
     Attributes:
         reads: names of the features in a batch that the model reads.
         answers: names of its outputs.

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
-from keras_attn_pipelines.class_batches import ClassBatches
 from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.readers.label_reader import read_labels
+from keras_attn_pipelines.tasks.classification.features import labeled_batches
 from tests.pipelines.labeled_pictures import write_classes
 
 NAMES = ["blue", "green", "red"]
@@ -21,13 +21,13 @@ def records(tmp_path_factory):
     return read_labels(data).pictures
 
 
-def batches(augmentation=None):
-    return ClassBatches(LabelTable(NAMES), FORMAT, 5, augmentation or Augmentation(False, 1.0, 3))
+def batches(records, augmentation=None):
+    return labeled_batches(records, LabelTable(NAMES), FORMAT, 5, augmentation, seed=3)
 
 
 def test_every_picture_once_and_filling_weighs_nothing(records):
-    found = list(batches().dataset(records).as_numpy_iterator())
-    assert len(found) == batches().steps(records) == 5
+    found = list(batches(records).dataset().as_numpy_iterator())
+    assert len(found) == batches(records).steps == 5
     pictures, classes, weights = map(np.concatenate, zip(*found))
     assert pictures.shape == (25, 11, 13, 3) and weights.tolist() == [1.0] * 21 + [0.0] * 4
     assert [NAMES[one] for one in classes[:21]] == [one.label for one in records]
@@ -38,9 +38,9 @@ def test_every_picture_once_and_filling_weighs_nothing(records):
 
 
 def test_training_is_shuffled_and_goes_on_from_any_step(records):
-    changed = batches(Augmentation(True, 0.6, 3))
-    first = list(changed.training(records).take(11).as_numpy_iterator())
-    later = list(changed.training(records, start=7).take(4).as_numpy_iterator())
+    changed = batches(records, Augmentation(True, 0.6, 3))
+    first = list(changed.training().take(11).as_numpy_iterator())
+    later = list(changed.training(start=7).take(4).as_numpy_iterator())
     for one, other in zip(first[7:], later):
         for left, right in zip(one, other):
             np.testing.assert_array_equal(left, right)

@@ -10,9 +10,8 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.export import read_metadata
-from keras_attn_pipelines.classification import ClassificationRecipe
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.recipes.vit_classifier import VitClassifier
+from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.models.vision_files import golden, write_folder
@@ -50,10 +49,10 @@ def model(run, data, tmp_path_factory):
 
 
 def test_train_leaves_a_run_directory(run):
-    assert run.description["kind"] == "classification"
-    assert run.description["pictures"] == {"dev": 12, "test": 6, "train": 24}
-    assert isinstance(run.recipe(), ClassificationRecipe) and run.recipe().crop == 0.7
-    assert run.tokenizers()["labels"].names == tuple(LABELS)
+    assert run.description["records"] == {"dev": 12, "test": 6, "train": 24}
+    assert run.description["unit"] == "pictures" and run.description["vocabularies"]["labels"] == 6
+    assert run.experiment().values() == {**RECIPE.values(), **TINY, "flip": True, "crop": 0.7}
+    assert run.vocabularies()["labels"].names == tuple(LABELS)
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
     found = sorted(one.name for one in run.folder.iterdir())
@@ -108,7 +107,8 @@ def test_a_saved_model_is_evaluated_with_the_labels_that_it_answers(
 
 def test_export_has_a_card_and_metadata(run, model):
     metadata = read_metadata(model / "1")
-    assert metadata["kind"] == "classification" and metadata["n_best"] == 2
+    assert metadata["recipe"] == "vit_classifier" and metadata["n_best"] == 2
+    assert metadata["parts"] == run.description["parts"]
     card = (model / "README.md").read_text()
     assert "Labels: black, blue, green, purple, red, yellow." in card
     assert "| accuracy | top-5 accuracy |" in card and "--beam-width" not in card
@@ -154,7 +154,10 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr("keras_attn_pipelines.class_callbacks.AttentionImages.on_epoch_end", press)
+        patch.setattr(
+            "keras_attn_pipelines.tasks.classification.rollout_pictures.AttentionImages.on_epoch_end",
+            press,
+        )
         assert train(data, out, flip=True, crop=0.7) == 130
     assert train(data, out, flip=True, crop=0.7) == 0
     for one, other in zip(run.model().get_weights(), Run(out).model().get_weights()):
@@ -167,11 +170,11 @@ def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path
     expected = run.model().get_weights()
     for path in (run.folder, model):
         source = WarmStart.read(path)
-        assert source.kind == "classification"
+        assert source.experiment == run.experiment()
         for one, other in zip(source.model.get_weights(), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        recipe = source.recipe(VitClassifier, {"epochs": 1})
-        assert recipe.image_size == TINY["image_size"] and recipe.epochs == 1
+        values = source.adapted(RECIPE, {"epochs": 1}).values()
+        assert values["image_size"] == TINY["image_size"] and values["epochs"] == 1
     assert train(data, tmp_path / "run", "--from", model, "--epochs", "1") == 0
     assert Run(tmp_path / "run").description["ended"]
     others = write_classes(tmp_path / "others", labels=["red", "pink"])

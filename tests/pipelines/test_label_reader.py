@@ -5,10 +5,10 @@ import shutil
 
 import pytest
 
-from keras_attn_pipelines.class_data import ClassData
 from keras_attn_pipelines.data.picture_splits import split_labeled
 from keras_attn_pipelines.data.readers.label_reader import CLASS_FOLDERS, read_labels
-from keras_attn_pipelines.recipes.vit_classifier import VitClassifier
+from keras_attn_pipelines.recipes.vit_classifier import RECIPE
+from tests.pipelines.encoded import encoded
 from tests.pipelines.labeled_pictures import TINY, write_classes
 from tests.pipelines.picture_folder import pictures
 
@@ -125,17 +125,17 @@ def test_several_files_none_and_nothing(tmp_path):
 def test_labels_that_train_does_not_have(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red", "blue"])
     pictures(data / "dev" / "emu", ["a.png"])
-    loaded = ClassData.load(VitClassifier(**TINY), data)
-    assert loaded.labels.names == ("blue", "red")
+    _, vocabularies, loaded = encoded(RECIPE.replaced(TINY), data)
+    assert vocabularies["labels"].names == ("blue", "red")
     assert [one.label for one in loaded.splits["dev"]] == ["blue", "red"]
     assert [one.reason for one in loaded.skipped] == ["the label 'emu' of dev is not in train"]
     shutil.rmtree(data / "dev" / "red")
     shutil.rmtree(data / "dev" / "blue")
     with pytest.raises(ValueError, match=r"a picture of dev with a label of train. Received: emu"):
-        ClassData.load(VitClassifier(**TINY), data)
+        encoded(RECIPE.replaced(TINY), data)
 
 
 def test_one_label_is_no_choice(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red"])
     with pytest.raises(ValueError, match=r"pictures of two labels or more. Received: \['red'\]"):
-        ClassData.load(VitClassifier(**TINY), data)
+        encoded(RECIPE.replaced(TINY), data)

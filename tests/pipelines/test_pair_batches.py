@@ -1,40 +1,54 @@
 """Batches of pairs: a few fixed shapes within a budget, nothing lost, padding of weight 0."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
-from keras_attn.text.tokenizer import Tokenizer
+from keras_attn_pipelines.data.pair_training import PairSplit
 from keras_attn_pipelines.data.pairs import TextPair
-from keras_attn_pipelines.pair_batches import PairBatches
-from keras_attn_pipelines.pair_encoding import TextEncoding
+from keras_attn_pipelines.data.sequence_examples import SequenceExamples
+from keras_attn_pipelines.data.tables import RaggedTable
+from keras_attn_pipelines.data.training_data import Records
+from keras_attn_pipelines.experiment import Setting
+from keras_attn_pipelines.recipes.translator_transformer import RECIPE
+from keras_attn_pipelines.tasks.seq2seq.features import encode, pair_format
 from tests.pipelines.toy_language import pairs
 
 SOURCES, TARGETS = (5, 11, 47), (3, 13, 61)
+VALUES = {"lengths": TARGETS, "source_lengths": SOURCES, "batch_tokens": 79, "seed": 5}
+SEPARATE = {"vocabulary": "separate", "vocabulary_size": 280}
 
 
 @pytest.fixture(scope="module")
 def tokenizers():
-    source, target = zip(*pairs(31))
-    return Tokenizer.learn(source, 290), Tokenizer.learn(target, 280)
+    return RECIPE.replaced(SEPARATE).task.learn(pairs(31))
 
 
 @pytest.fixture
 def make(tokenizers):
-    def batches(**options):
-        options = {"tokens": 79, "seed": 5, **options}
-        return PairBatches(TextEncoding(*tokenizers[::-1]), SOURCES, TARGETS, **options)
+    def split(own, replicas=1, **values):
+        recipe = RECIPE.replaced({**SEPARATE, **VALUES, **values})
+        setting = Setting(model=recipe.model, fit=recipe.fit, replicas=replicas)
+        return PairSplit.of(own, pair_format(recipe.task, tokenizers, setting))
 
-    return batches
+    return split
 
 
-def read(batches, dataset):
+def shapes(split):
+    """(B, S, T) of each bucket."""
+    lengths = split.examples.lengths
+    return list(zip(split.sizes.values(), lengths[SOURCE], lengths["target"]))
+
+
+def read(split, tokenizers, dataset):
     """Sorted (source, target) texts of a data set, after checking its batches."""
-    found = []
+    texts = []
     for inputs, targets, weights in dataset:
         source, tokens = inputs[SOURCE].numpy(), inputs[TOKENS].numpy()
         targets, weights = targets.numpy(), weights.numpy()
-        assert (len(source), source.shape[1], targets.shape[1]) in batches.shapes
+        assert (len(source), source.shape[1], targets.shape[1]) in shapes(split)
         assert tokens.shape == targets.shape == weights.shape
         np.testing.assert_array_equal(weights, targets != PAD_ID)
         np.testing.assert_array_equal(tokens != PAD_ID, targets != PAD_ID)
@@ -44,89 +58,122 @@ def read(batches, dataset):
         assert real[0] and (tokens[real, 0] == START_ID).all() and not source[~real].any()
         assert ((source[real] == END_ID).sum(1) == 1).all()
         assert ((targets[real] == END_ID).sum(1) == 1).all()
-        texts = (
-            batches.encoding.source_tokenizer.decode(source),
-            batches.encoding.tokenizer.decode(targets),
+        both = (
+            tokenizers["source_tokenizer"].decode(source),
+            tokenizers["tokenizer"].decode(targets),
         )
-        both = zip(*(one.numpy()[real].tolist() for one in texts))
-        found += [(one.decode(), two.decode()) for one, two in both]
-    return sorted(found)
+        decoded = zip(*(side.numpy()[real].tolist() for side in both))
+        texts += [(first.decode(), second.decode()) for first, second in decoded]
+    return sorted(texts)
 
 
-def test_every_pair_once_in_each_epoch(make):
-    batches, own = make(), pairs(101, seed=3)
-    rows = batches.rows(own)
-    assert not rows.long and len(set(rows.buckets.tolist())) == 3
-    dataset, steps = batches.dataset(rows), batches.steps(rows)
-    assert read(batches, dataset) == sorted(own)
+def test_every_pair_once_in_each_epoch(make, tokenizers):
+    own = pairs(101, seed=3)
+    split, expected = make(own), sorted((pair.source, pair.target) for pair in own)
+    assert not split.long and len(set(split.examples.buckets.tolist())) == 3
+    dataset, steps = split.batches.dataset(), split.batches.steps
+    assert read(split, tokenizers, dataset) == expected
     assert len(list(dataset)) == len(dataset) == steps
     for epoch in range(3):
-        training = batches.training(rows, epoch * steps)
-        assert read(batches, training.take(steps)) == sorted(own)
+        training = split.batches.training(epoch * steps)
+        assert read(split, tokenizers, training.take(steps)) == expected
 
 
 def test_a_step_is_the_same_batch_wherever_one_begins(make):
     def tokens(dataset):
         return [inputs[TOKENS].numpy().tolist() for inputs, _, _ in dataset]
 
-    batches = make()
-    rows = batches.rows(pairs(53, seed=3))
-    steps = batches.steps(rows)
-    epochs = tokens(batches.training(rows).take(2 * steps))
-    assert epochs[:steps] != epochs[steps:] and epochs[:steps] != tokens(batches.dataset(rows))
-    assert epochs != tokens(make(seed=6).training(rows).take(2 * steps))
+    own = pairs(53, seed=3)
+    batches = make(own).batches
+    steps = batches.steps
+    epochs = tokens(batches.training().take(2 * steps))
+    assert epochs[:steps] != epochs[steps:] and epochs[:steps] != tokens(batches.dataset())
+    assert epochs != tokens(make(own, seed=6).batches.training().take(2 * steps))
     for start in (1, steps - 1, steps + 1):
-        again = tokens(batches.training(rows, start).take(3))
-        assert again == epochs[start : start + 3]
+        assert tokens(batches.training(start).take(3)) == epochs[start : start + 3]
 
 
 @pytest.mark.parametrize(
-    ("tokens", "replicas", "sizes"),
-    [(79, 1, (15, 6, 1)), (79, 2, (14, 6, 2)), (130, 1, (26, 10, 2)), (1, 3, (3, 3, 3))],
+    ("tokens", "rows", "replicas", "sizes"),
+    [
+        (79, 32, 1, (15, 6, 1)),
+        (79, 32, 2, (14, 6, 2)),
+        (130, 32, 1, (26, 10, 2)),
+        (1, 32, 3, (3, 3, 3)),
+        (0, 7, 2, (6, 6, 6)),
+    ],
 )
-def test_shapes_are_the_budgets(make, tokens, replicas, sizes):
-    batches = make(tokens=tokens, replicas=replicas)
-    assert batches.shapes == list(zip(sizes, SOURCES, TARGETS))
+def test_shapes_are_the_budgets(make, tokens, rows, replicas, sizes):
+    split = make(pairs(31), replicas, batch_tokens=tokens, batch_size=rows)
+    assert shapes(split) == list(zip(sizes, SOURCES, TARGETS))
 
 
 def test_padding_is_what_is_counted(make):
-    batches = make()
-    rows = batches.rows(pairs(53, seed=3))
+    split = make(pairs(53, seed=3))
     cells = [
-        np.concatenate([one.numpy().ravel() for one in (inputs[SOURCE], targets)])
-        for inputs, targets, _ in batches.dataset(rows)
+        np.concatenate([side.numpy().ravel() for side in (inputs[SOURCE], targets)])
+        for inputs, targets, _ in split.batches.dataset()
     ]
     expected = np.mean(np.concatenate(cells) == PAD_ID)
-    assert 0.05 < expected < 0.9 and batches.padding(rows) == pytest.approx(expected)
+    share = split.examples.padding(split.sizes, (SOURCE, "target"))
+    assert 0.05 < expected < 0.9 and share == pytest.approx(expected)
 
 
 def test_what_is_too_long_is_left_out_and_named(make, tokenizers):
     own = [TextPair("one", "eins"), TextPair("one " * 50, "eins"), TextPair("two", "zwei " * 70)]
-    batches = make()
-    rows = batches.rows(own)
-    assert read(batches, batches.dataset(rows)) == [("one", "eins")]
-    lengths = [
-        [len(tokenizer.encode([text]).to_list()[0]) + 1 for tokenizer, text in zip(tokenizers, one)]
-        for one in own[1:]
+    split = make(own)
+    assert read(split, tokenizers, split.batches.dataset()) == [("one", "eins")]
+    assert split.pairs == own[:1]
+
+    def length(name, text):
+        return len(tokenizers[name].encode([text]).to_list()[0]) + 1
+
+    assert split.long == [
+        (pair, length("source_tokenizer", pair.source), length("tokenizer", pair.target))
+        for pair in own[1:]
     ]
-    assert rows.long == [(1, *lengths[0]), (2, *lengths[1])]
     with pytest.raises(
         ValueError, match=r"at most 47 pieces and 61 pieces, ends included, .*none of 2"
     ):
-        batches.rows(own[1:])
+        make(own[1:])
+
+
+def test_what_is_left_out_is_listed_with_its_place(tokenizers, tmp_path):
+    recipe = RECIPE.replaced({**SEPARATE, **VALUES})
+    long = TextPair("one " * 50, "eins", line=7)
+    splits = {"train": [TextPair("one", "eins", line=1), long], "dev": [TextPair("two", "zwei")]}
+    records = Records(splits, files={"train": tmp_path / "train.en"})
+    setting = Setting(model=recipe.model, fit=recipe.fit)
+    data = encode(recipe.task, records, tokenizers, setting)
+    (skipped,) = data.skipped
+    assert str(skipped).startswith(f"{tmp_path / 'train.en'}:7: pair of 151 pieces and 5 pieces, ")
+    assert any("1 pairs of train have more than 47 pieces or 61" in line for line in data.lines)
 
 
 def test_encoding_in_parts_changes_nothing(make, monkeypatch):
-    whole = make().rows(pairs(29))
-    monkeypatch.setattr("keras_attn_pipelines.pair_encoding.ENCODED", 7)
-    parts = make().rows(pairs(29))
-    for one, other in zip(whole[:2], parts[:2]):
-        assert one.to_list() == other.to_list()
+    whole = make(pairs(29)).examples.tables
+    monkeypatch.setattr("keras_attn_pipelines.data.sequence_examples.ENCODED", 7)
+    parts = make(pairs(29)).examples.tables
+    for name, table in whole.items():
+        np.testing.assert_array_equal(table.values, parts[name].values)
+        np.testing.assert_array_equal(table.starts, parts[name].starts)
 
 
-def test_bad_choices(tokenizers):
-    for lengths in ((5, 5), (0, 5), (5,)):
-        with pytest.raises(ValueError, match="increasing source_lengths and target_lengths"):
-            PairBatches(TextEncoding(*tokenizers), lengths, (3, 7), 79)
-    with pytest.raises(ValueError, match="tokens >= 1 and replicas >= 1"):
-        PairBatches(TextEncoding(*tokenizers), (3,), (3,), 0)
+def test_tables_keep_their_sequences():
+    sequences = [[5, 7], [], [11, 13, 17], [3]]
+    table = RaggedTable.of(sequences)
+    assert len(table) == 4 and table.lengths.tolist() == [2, 0, 3, 1]
+    taken = table.take(np.array([2, -1, 0, 1]), 5)
+    assert taken.tolist() == [[11, 13, 17, 0, 0], [0] * 5, [5, 7, 0, 0, 0], [0] * 5]
+    assert table.take(np.array([2]), 2).tolist() == [[11, 13]]
+    kept = table.kept(np.array([3, 2]))
+    assert kept.take(np.array([0, 1]), 3).tolist() == [[3, 0, 0], [11, 13, 17]]
+    deep = replace(table, values=np.stack([table.values, table.values + 1], axis=1))
+    assert deep.take(np.array([0]), 3).tolist() == [[[5, 6], [7, 8], [0, 0]]]
+    assert len(RaggedTable.of([])) == 0
+
+
+def test_a_bucket_takes_what_fits_by_every_table():
+    tables = {"a": RaggedTable.of([[1], [1, 1], [1]]), "b": RaggedTable.of([[1], [1], [1] * 9])}
+    examples, kept = SequenceExamples.of(tables, {"a": (1, 2), "b": (3, 5)})
+    assert kept.tolist() == [0, 1] and examples.buckets.tolist() == [0, 1]

@@ -4,7 +4,6 @@ import gzip
 import json
 import sys
 import types
-from pathlib import Path
 
 import pytest
 import tensorflow as tf
@@ -15,7 +14,8 @@ from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 
 PAIRS = [TextPair("one dog", "ein Hund"), TextPair("two cats ☂", "zwei Katzen")]
 TABLE = "source{0}target\none dog{0}ein Hund\ntwo cats ☂{0}zwei Katzen\n"
-NESTED = [{"translation": {"en": one, "de": two}} for one, two in PAIRS]
+BOTH = [(pair.source, pair.target) for pair in PAIRS]
+NESTED = [{"translation": {"en": source, "de": target}} for source, target in BOTH]
 LISTED = [{"input": "one dog", "output": ["ein Hund", "der Hund"]}, {"input": "x", "output": "y"}]
 
 
@@ -53,8 +53,12 @@ def parallel(folder, source, target):
         ("train_tsv", TABLE.format("\t"), ()),
         ("train_tsv_gz", TABLE.format("\t"), ()),
         ("train_csv", "\ufeff" + TABLE.format(",").replace("\n", "\r\n"), ()),
-        ("train_jsonl", lines({"src": one, "tgt": two} for one, two in PAIRS), ()),
-        ("train_jsonl_gz", lines({"a": one, "b": two} for one, two in PAIRS), ("a", "b")),
+        ("train_jsonl", lines({"src": source, "tgt": target} for source, target in BOTH), ()),
+        (
+            "train_jsonl_gz",
+            lines({"a": source, "b": target} for source, target in BOTH),
+            ("a", "b"),
+        ),
         ("train_ndjson", "\ufeff" + lines(NESTED), ("en", "de")),
     ],
 )
@@ -170,7 +174,7 @@ def test_columns_that_are_not_two(tmp_path):
 def test_gzip_is_known_by_its_content(tmp_path):
     (tmp_path / "train.en.gz").write_bytes(b"one\n")
     (tmp_path / "train.de").write_bytes(gzip.compress(b"eins\n"))
-    assert only(tmp_path, "en", "de").pairs == [("one", "eins")]
+    assert only(tmp_path, "en", "de").pairs == [TextPair("one", "eins")]
     (tmp_path / "train.de").write_bytes(gzip.compress(b"one\ntwo\n" * 99)[:-9])
     with pytest.raises(ValueError, match=r"Expected a whole gzip file at .*train\.de"):
         only(tmp_path, "en", "de")
@@ -201,17 +205,18 @@ def test_splits_of_the_real_layout(tmp_path):
     for stem, text in texts.items():
         written(tmp_path, **{f"{stem}.en.gz": text, f"{stem}.de.gz": text.upper()})
     splits = PairSplits(pair_sources(tmp_path, "en", "de"))
-    found, files = splits.training()
-    assert {name: [pair.source for pair in own] for name, own in found.items()} == {
+    records = splits.training()
+    assert {name: [pair.source for pair in own] for name, own in records.splits.items()} == {
         "train": ["a", "b"],
         "dev": ["c"],
     }
-    assert [Path(one.path).name for one in files] == ["train.en.gz", "val.en.gz"]
+    names = {name: path.name for name, path in records.files.items()}
+    assert names == {"train": "train.en.gz", "dev": "val.en.gz"}
     for name, expected in (("test", "d"), ("test_2016_flickr", "d"), ("dev", "c"), ("val", "c")):
         assert splits.pairs(name) == [TextPair(expected, expected.upper())]
     written(tmp_path, **{"test_2017.en": "e", "test_2017.de": "E"})
     more = PairSplits(pair_sources(tmp_path, "en", "de"))
-    assert set(more.training()[0]) == {"train", "dev"}
+    assert set(more.training().splits) == {"train", "dev"}
     assert more.pairs("test_2017") == [TextPair("e", "E")]
     with pytest.raises(ValueError, match=r"name one as the split. Received: test_2016_fl"):
         more.pairs("test")
@@ -222,14 +227,14 @@ def test_splits_of_the_real_layout(tmp_path):
 def test_without_split_files_the_source_decides(tmp_path):
     rows = [{"source": f"text {n % 90}", "target": str(n)} for n in range(180)]
     splits = PairSplits(pair_sources(written(tmp_path, pairs_jsonl=lines(rows))))
-    found, _ = splits.training()
+    found = splits.training().splits
     assert sum(map(len, found.values())) == 180 and min(map(len, found.values())) > 2
     sources = [{pair.source for pair in own} for own in found.values()]
     assert not (sources[0] & sources[1] or sources[0] & sources[2] or sources[1] & sources[2])
     for name, own in found.items():
         assert splits.pairs(name) == own
     written(tmp_path, pairs_jsonl=lines(rows[::-1]))
-    again, _ = PairSplits(pair_sources(tmp_path)).training()
+    again = PairSplits(pair_sources(tmp_path)).training().splits
     assert {name: set(own) for name, own in again.items()} == {
         name: set(own) for name, own in found.items()
     }
@@ -265,6 +270,6 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", fake)
     splits = PairSplits(pair_sources("tfds:toy/en-de", "en", "de"))
     assert splits.sources["train"].read().pairs[0] == TextPair("train one", "eins")
-    assert splits.training()[0]["dev"][0] == TextPair("validation one", "eins")
+    assert splits.training().splits["dev"][0] == TextPair("validation one", "eins")
     turned = read("tfds:toy/en-de", "de", "en")["validation"]
     assert turned.pairs[0] == TextPair("eins", "validation one")

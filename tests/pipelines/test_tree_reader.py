@@ -27,7 +27,7 @@ def texts(found):
 
 
 def places(found):
-    return [line for pair in dict.fromkeys(found.pairs) for line in found.lines[pair]]
+    return [pair.line for pair in found.pairs]
 
 
 @pytest.mark.parametrize(

@@ -82,12 +82,15 @@ class SpatialTransformer:
     fine_tune: bool = option(f"train the weights of {LITE0} too", default=False)
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 
-    def build(self, features, vocabulary_sizes, seed):
-        """See `Model`."""
+    def check_features(self, features):
+        """See `Model`: pictures are large enough to be read at places."""
         if features["image"].shape[0] < 2:
             raise ValueError(
                 f"Expected image_size >= 2. Received: image_size={features['image'].shape[0]}"
             )
+
+    def build(self, features, vocabulary_sizes, seed):
+        """See `Model`."""
         return _built(self, features, vocabulary_sizes, seed, grayscale=False)
 
     def encoder(self, size):

@@ -32,6 +32,11 @@ class VisionTransformer:
         if not self.pretrained:
             check_heads(self.hidden_dim, self.num_heads)
 
+    def check_features(self, features):
+        """See `Model`: patches fill a picture."""
+        if not self.pretrained:
+            _check_patches(features["image"].shape[0], self.patch_size)
+
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
         import keras
@@ -48,7 +53,6 @@ class VisionTransformer:
             model = load_image_classifier(self.pretrained, classes, dropout=self.dropout)
             _check_patches(height, model.encoder.config.patch_size)
             return Built(model, _description(model.encoder.config))
-        _check_patches(height, self.patch_size)
         config = VisionTransformerConfig(
             image_size=(height, width),
             patch_size=self.patch_size,

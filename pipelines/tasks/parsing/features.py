@@ -1,5 +1,6 @@
 """Sentences with their trees as named features."""
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,11 +58,7 @@ def learn(task, pairs):
 
 def encode(task, records, vocabularies, setting):
     """Training data of trees: see `Task.encode`."""
-
-    def unusable(pair):
-        return _unusable(task, pair)
-
-    records, refused = usable_pairs(records, unusable)
+    records, refused = usable_pairs(records, functools.partial(unusable, task))
     unknown = {
         name: [(pair, reason) for pair in pairs if (reason := _unknown(pair, vocabularies))]
         for name, pairs in records.splits.items()
@@ -123,7 +120,7 @@ def _arrange(features, step):
     return inputs, targets, {name: real(ids) for name, ids in targets.items()}
 
 
-def _unusable(task, pair) -> str:
+def unusable(task, pair) -> str:
     """Why a pair cannot be trained on: the search would never write its tree; '' where it can."""
     chain, levels = max(chain_counts([pair.target]), default=0), depth(pair.target)
     if chain > task.max_unary_chain:

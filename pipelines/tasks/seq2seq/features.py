@@ -25,8 +25,8 @@ class TextFeatures:
     vocabularies: dict[str, Any]
 
 
-def encode(task, records, vocabularies, setting):
-    """Training data of pairs of texts: see `Task.encode`."""
+def pair_format(task, vocabularies, setting) -> PairFormat:
+    """How pairs of texts become batches."""
     target = vocabularies[TARGET_TOKENIZER]
     source = vocabularies.get(SOURCE_TOKENIZER, target)
 
@@ -39,7 +39,7 @@ def encode(task, records, vocabularies, setting):
             TARGET: RaggedTable.of_ragged(tf.concat([targets, last], axis=1)),
         }
 
-    form = PairFormat(
+    return PairFormat(
         encode=tables,
         lengths={SOURCE: task.source_lengths or task.lengths, TARGET: task.lengths},
         units=("pieces", "pieces"),
@@ -49,13 +49,17 @@ def encode(task, records, vocabularies, setting):
         replicas=setting.replicas,
         seed=setting.fit.seed,
     )
+
+
+def encode(task, records, vocabularies, setting):
+    """Training data of pairs of texts: see `Task.encode`."""
     lines = [
         f"{name}: {tokenizer.vocabulary_size} pieces instead of {task.vocabulary_size}, the text "
         "has no more"
         for name, tokenizer in vocabularies.items()
         if tokenizer.vocabulary_size < task.vocabulary_size
     ]
-    data = pair_training_data(records, form, lines)
+    data = pair_training_data(records, pair_format(task, vocabularies, setting), lines)
     return replace(data, extra=TextFeatures(data.extra, dict(vocabularies)))
 
 
