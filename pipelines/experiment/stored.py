@@ -82,7 +82,11 @@ def _restored(content, own, place):
         raise ValueError(
             f"Expected fields of {content[TYPE]} in {place}. Received: {', '.join(unknown)}"
         )
-    return cls(**{key: _restored(value, own, place) for key, value in values.items()})
+    fields = {key: _restored(value, own, place) for key, value in values.items()}
+    try:
+        return cls(**fields)
+    except ValueError as error:
+        raise ValueError(f"{error}, among the parts in {place}") from error
 
 
 def _class(name, own, place):

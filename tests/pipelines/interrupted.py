@@ -1,10 +1,12 @@
-"""Trains drawn scenes in a process of its own and kills it, if told so, at a step.
+"""Trains a recipe in a process of its own and kills it, if told so, at a step.
 
-Run as `python -m tests.pipelines.interrupted DATA RUN STEP SECONDS WEIGHTS STRATEGY`: STEP counts
-the steps of this process (0: train to the end and write the final weights to WEIGHTS), SECONDS lie
-between two checkpoints, STRATEGY "mirrored" is over two logical CPUs.
+Run as `python -m tests.pipelines.interrupted RECIPE DATA RUN STEP SECONDS WEIGHTS STRATEGY VALUES`:
+STEP counts the steps of this process (0: train to the end and write the final weights to WEIGHTS),
+SECONDS lie between two checkpoints, STRATEGY "mirrored" is over two logical CPUs, VALUES are of
+fields, as JSON.
 """
 
+import json
 import os
 import signal
 import sys
@@ -13,23 +15,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs import train as training
-
-RECIPE = Scenes(
-    batch_size=6,
-    hidden_dim=7,
-    embedding_dim=3,
-    attention_dim=5,
-    vocabulary_size=300,
-    lengths=(6, 13, 60),
-    epochs=3,
-    dropout=0.3,
-    context="hard",
-    learning_rate=0.01,
-    monitor="val_loss",
-    average=2,
-)
 
 
 class Kill(keras.callbacks.Callback):
@@ -49,15 +36,20 @@ class Kill(keras.callbacks.Callback):
         np.savez(self.weights, *arrays)
 
 
-def main(data, run, step, seconds, weights, strategy):
+def main(recipe, data, run, step, seconds, weights, strategy, values):
     if strategy == "mirrored":
         cpu = tf.config.list_physical_devices("CPU")[0]
         devices = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, devices)
-    callbacks = training._callbacks
-    training._callbacks = lambda *given: [*callbacks(*given), Kill(int(step), weights)]
-    seconds = float(seconds)
-    training.train(RECIPE, data, run, "scenes", strategy, verbose=0, checkpoint_seconds=seconds)
+    given = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in json.loads(values).items()
+    }
+    experiment = load_recipe(recipe).replaced(given)
+    kill, callbacks = Kill(int(step), weights), training._Fitting._callbacks
+    training._Fitting._callbacks = lambda *arguments: [*callbacks(*arguments), kill]
+    options = {"verbose": 0, "checkpoint_seconds": float(seconds)}
+    training.train(experiment, data, run, recipe, strategy, **options)
 
 
 if __name__ == "__main__":

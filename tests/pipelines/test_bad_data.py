@@ -1,13 +1,20 @@
 """What cannot be used is skipped, counted and listed; too much of it stops training."""
 
+import hashlib
 import json
 
 import pytest
 import tensorflow as tf
 
-from keras_attn_pipelines.captioning import CaptioningRecipe
-from keras_attn_pipelines.data.picture_check import FORMAT, check_pictures, naming_pictures
-from keras_attn_pipelines.data.picture_splits import read_captions
+from keras_attn_pipelines.data.picture_check import (
+    FORMAT,
+    Examined,
+    examine_pictures,
+    naming_pictures,
+)
+from keras_attn_pipelines.data.readers.folder_reader import read_captions
+from keras_attn_pipelines.experiment import SplitShares
+from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 from tests.images.encoded_pictures import KINDS
 from tests.pipelines.picture_folder import pictures
 
@@ -139,19 +146,20 @@ def test_training_stops_before_it_starts(tmp_path, capsys):
     folder = pictures(tmp_path / "images", [f"{index:02}.png" for index in range(11)])
     rows = "".join(f"{index:02}.png,x\n" for index in range(11))
     (tmp_path / "c.csv").write_text(f"image,caption\n{rows}")
-    splits, _ = CaptioningRecipe().read(tmp_path)
-    assert sum(map(len, splits.values())) == 11
-    assert f"captions: {tmp_path / 'c.csv'} (CSV)" in capsys.readouterr().out
+    records = CaptionedPictures().read(tmp_path)
+    assert sum(map(len, records.splits.values())) == 11
+    assert records.lines == [f"captions: {tmp_path / 'c.csv'} (CSV)"]
     (folder / "07.png").write_bytes(b"")
     with pytest.raises(ValueError, match=r"1 of 11:\n  .*c.csv:9: .*zero bytes"):
-        CaptioningRecipe().read(tmp_path)
+        CaptionedPictures().read(tmp_path)
     (tmp_path / "c.csv").write_text("image,caption\n" + "00.png,x\n" * 90 + rows)
-    splits, skipped = CaptioningRecipe().read(tmp_path)
-    assert sum(map(len, splits.values())) == 10 and [one.line for one in skipped] == [99]
+    records = CaptionedPictures().read(tmp_path)
+    assert sum(map(len, records.splits.values())) == 10
+    assert [record.line for record in records.skipped] == [99]
     for path in folder.iterdir():
         path.write_bytes(b"x")
     with pytest.raises(ValueError, match=r"usable records in .*none\n  .*c.csv:2: .*not a JPEG"):
-        CaptioningRecipe().read(tmp_path)
+        CaptionedPictures().read(tmp_path)
 
 
 def test_split_files_that_name_skipped_pictures(tmp_path, capsys):
@@ -160,17 +168,17 @@ def test_split_files_that_name_skipped_pictures(tmp_path, capsys):
     (tmp_path / "c.csv").write_text("image,caption\na.png,x\nb.png,x\nc.png,x\nd.png,\n")
     (tmp_path / "train.txt").write_text("a.png\nc.png\nd.png\n")
     (tmp_path / "dev.txt").write_text("b.png\n")
-    recipe = CaptioningRecipe(tolerance=0.5)
-    splits, skipped = recipe.read(tmp_path)
-    assert [one.name for one in splits["train"]] == ["a.png"]
-    assert [one.name for one in skipped] == ["c.png", "d.png"]
+    source = CaptionedPictures(shares=SplitShares(tolerance=0.5))
+    records = source.read(tmp_path)
+    assert [picture.name for picture in records.splits["train"]] == ["a.png"]
+    assert [record.name for record in records.skipped] == ["c.png", "d.png"]
     printed = capsys.readouterr().out
     assert f"train.txt:2: 'c.png' was skipped: the picture {folder}" in printed
     assert "c.png is unusable: not a JPEG" in printed
     assert "train.txt:3: 'd.png' was skipped: empty caption" in printed
     (tmp_path / "dev.txt").write_bytes(b"nobod\xff.png\n")
     with pytest.raises(ValueError, match=r"of pictures in the data. Received: 'nobod.*dev.txt:1"):
-        recipe.read(tmp_path)
+        source.read(tmp_path)
 
 
 def test_a_picture_that_changes_during_training_is_named(tmp_path):
@@ -195,19 +203,23 @@ def test_a_picture_that_changes_during_training_is_named(tmp_path):
         list(dataset)
 
 
-def test_verdicts_are_kept_until_the_file_changes(tmp_path, monkeypatch):
-    folder, cache = pictures(tmp_path / "images"), tmp_path / "verdicts"
+def test_examinations_are_kept_until_the_file_changes(tmp_path, monkeypatch):
+    folder, cache = pictures(tmp_path / "images"), tmp_path / "examined"
     paths = sorted(folder.iterdir())
-    assert check_pictures(paths, tmp_path, cache) == {}
-    asked = []
+    sound = examine_pictures(paths, tmp_path, cache)
+    assert sound == {
+        path: Examined("", hashlib.sha256(path.read_bytes()).hexdigest()) for path in paths
+    }
+    asked, bad = [], Examined("bad", "")
     monkeypatch.setattr(
-        "keras_attn_pipelines.data.picture_check._decode_all",
-        lambda paths: asked.extend(paths) or dict.fromkeys(paths, "bad"),
+        "keras_attn_pipelines.data.picture_check._examine_all",
+        lambda paths: asked.extend(paths) or dict.fromkeys(paths, bad),
     )
-    assert check_pictures(paths, tmp_path, cache) == {} and not asked
+    assert examine_pictures(paths, tmp_path, cache) == sound and not asked
     paths[1].write_bytes(b"changed")
-    assert check_pictures(paths, tmp_path, cache) == {paths[1]: "bad"} and asked == [paths[1]]
-    assert check_pictures(paths, tmp_path, cache) == {paths[1]: "bad"} and asked == [paths[1]]
+    changed = {**sound, paths[1]: bad}
+    assert examine_pictures(paths, tmp_path, cache) == changed and asked == [paths[1]]
+    assert examine_pictures(paths, tmp_path, cache) == changed and asked == [paths[1]]
     for store in cache.iterdir():
         store.write_text("damaged")
-    assert check_pictures(paths, tmp_path, cache) == dict.fromkeys(paths, "bad")
+    assert examine_pictures(paths, tmp_path, cache) == dict.fromkeys(paths, bad)

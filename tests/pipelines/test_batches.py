@@ -1,5 +1,6 @@
 """Batches: fixed shapes, nothing lost, padding of weight 0."""
 
+import hashlib
 import itertools
 from dataclasses import replace
 
@@ -13,9 +14,13 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.augmentation import Augmentation
-from keras_attn_pipelines.data.picture_splits import CaptionedPicture
+from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
-from keras_attn_pipelines.tasks.captioning.features import CaptionBatches
+from keras_attn_pipelines.tasks.captioning.features import (
+    CaptionExamples,
+    caption_batches,
+    contexts,
+)
 
 CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog sees a small dog"]
 
@@ -28,17 +33,35 @@ def records(tmp_path):
         path = tmp_path / f"{index}.png"
         Image.fromarray(random.integers(0, 256, (5, 7, 3), "uint8")).save(path)
         own = [CAPTIONS[(index + place) % 4] for place in range(1 + index % 5)]
-        found.append(CaptionedPicture(path.name, path, tuple(own)))
+        found.append(CaptionedPicture(path.name, path, tuple(own), digest_of(path)))
     return found
 
 
+def digest_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+FORMAT = PictureFormat(5, 7)
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return Tokenizer.learn(CAPTIONS, 300)
+
+
 @pytest.fixture
-def batches():
-    tokenizer = Tokenizer.learn(CAPTIONS, 300)
-    return CaptionBatches(tokenizer, PictureFormat(5, 7), 3, 2, (7, 13, 40), seed=5)
+def make(tokenizer, records):
+    """A function that makes batches of three pictures with two captions each."""
+
+    def batches(lengths=(7, 13, 40), encoded=None, augmentation=None):
+        examples = CaptionExamples.of(records, tokenizer, 2, lengths)
+        examples = replace(examples, encoded=encoded)
+        return caption_batches(examples, records, FORMAT, 3, augmentation, 5)
+
+    return batches
 
 
-def read(batches, dataset):
+def read(tokenizer, dataset):
     """Multiset of (first pixel row, caption) in a data set, after checking its shapes."""
     found = []
     for inputs, targets, weights in dataset:
@@ -51,7 +74,7 @@ def read(batches, dataset):
             np.where(targets[..., :-1] == END_ID, PAD_ID, targets[..., :-1]),
             inputs[TOKENS][..., 1:],
         )
-        texts = batches.tokenizer.decode(targets).numpy()
+        texts = tokenizer.decode(targets).numpy()
         for row, column in np.argwhere(weights[..., 0] > 0):
             assert inputs[TOKENS][row, column, 0] == START_ID
             picture = inputs[IMAGE][row].numpy().tobytes()
@@ -59,50 +82,52 @@ def read(batches, dataset):
     return sorted(found)
 
 
-def test_every_caption_once_in_each_epoch(batches, records):
+def test_every_caption_once_in_each_epoch(make, tokenizer, records):
+    batches = make()
     expected = sorted(
         (np.asarray(Image.open(record.path)).tobytes(), caption)
         for record in records
         for caption in record.captions
     )
-    dataset, steps = batches.dataset(records), batches.steps(records)
-    assert read(batches, dataset) == expected
+    dataset, steps = batches.dataset(), batches.steps
+    assert read(tokenizer, dataset) == expected
     assert len(list(dataset)) == len(dataset) == steps
     for epoch in range(3):
-        training = batches.training(records, start=epoch * steps)
-        assert read(batches, training.take(steps)) == expected
+        training = batches.training(epoch * steps)
+        assert read(tokenizer, training.take(steps)) == expected
 
 
-def test_a_step_is_the_same_batch_wherever_one_begins(batches, records):
+def test_a_step_is_the_same_batch_wherever_one_begins(make):
     def tokens(dataset):
         return [inputs[TOKENS].numpy().tolist() for inputs, _, _ in dataset]
 
-    steps = batches.steps(records)
-    epochs = tokens(batches.training(records).take(2 * steps))
-    assert epochs[:steps] != epochs[steps:] and epochs[:steps] != tokens(batches.dataset(records))
+    batches = make()
+    steps = batches.steps
+    epochs = tokens(batches.training().take(2 * steps))
+    assert epochs[:steps] != epochs[steps:] and epochs[:steps] != tokens(batches.dataset())
     for start in (1, steps - 1, steps + 1):
         count = min(3, 2 * steps - start)
-        again = tokens(batches.training(records, start=start).take(count))
+        again = tokens(batches.training(start).take(count))
         assert again == epochs[start : start + count]
 
 
-def test_features_come_with_their_pictures(batches, records, tmp_path):
+def test_features_come_with_their_pictures(make, records, tmp_path):
     encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))
-    features = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
-    again = cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
+    features = cached_features(records, encoder, FORMAT, tmp_path / "cache", 4)
+    again = cached_features(records, encoder, FORMAT, tmp_path / "cache", 4)
     assert features.shape == (11, 12, 3) and isinstance(again, np.memmap)
     with_images, with_features = (
-        list(batches.dataset(records, source)) for source in (None, features)
+        list(make(encoded=encoded).dataset()) for encoded in (None, features)
     )
     for (images, _, _), (rows, _, _) in zip(with_images, with_features):
         np.testing.assert_array_equal(images[TOKENS], rows[TOKENS])
         real = np.any(images[TOKENS] != PAD_ID, axis=(1, 2))
         expected = tf.reshape(encoder(images[IMAGE]), (3, 12, 3))
         np.testing.assert_allclose(rows[FEATURES][real], expected[real], atol=2e-3)
-    contexts = np.concatenate(list(batches.contexts(records, features)))
-    np.testing.assert_array_equal(contexts[:11], features)
-    images = np.concatenate(list(batches.contexts(records)))
+    rows = np.concatenate(list(contexts(records, FORMAT, 3, features)))
+    np.testing.assert_array_equal(rows[:11], features)
+    images = np.concatenate(list(contexts(records, FORMAT, 3)))
     assert images.shape == (12, 5, 7, 3) and not images[11].any()
 
 
@@ -122,50 +147,52 @@ def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(reco
     assert files == 2 and not np.allclose(reweighted, first)
     assert features("crop")[1] == 3
     records[4].path.write_bytes(records[5].path.read_bytes())
+    records[4] = replace(records[4], digest=digest_of(records[4].path))
     changed, files = features()
     assert files == 4
     np.testing.assert_array_equal(changed[4], reweighted[5])
     np.testing.assert_array_equal(np.delete(changed, 4, 0), np.delete(reweighted, 4, 0))
 
 
-def test_unreadable_picture_is_named(batches, records, tmp_path):
+def test_unreadable_picture_is_named(records, tmp_path):
     records[4].path.write_bytes(b"<html>")
     encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))
     with pytest.raises(ValueError, match=r"that can be read. Received: .*4\.png"):
-        cached_features(records, encoder, batches.picture_format, tmp_path / "cache", 4)
+        cached_features(records, encoder, FORMAT, tmp_path / "cache", 4)
     assert not list((tmp_path / "cache").iterdir())
 
 
-def test_long_captions_are_cut_and_counted(records, batches):
-    short = CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (2, 3))
-    assert short.longer(records) > 0
-    for _, targets, _ in short.dataset(records):
+def test_long_captions_are_cut_and_counted(make):
+    short = make(lengths=(2, 3))
+    assert short.examples.cut > 0 and not make().examples.cut
+    for _, targets, _ in short.dataset():
         assert targets.shape[2] <= 3
-    with pytest.raises(ValueError, match=r"at least one picture.*captions=0"):
-        CaptionBatches(batches.tokenizer, batches.picture_format, 3, 0, (3,))
-    with pytest.raises(ValueError, match="increasing lengths"):
-        CaptionBatches(batches.tokenizer, batches.picture_format, 3, 2, (3, 3))
 
 
-def test_training_alone_changes_pictures_and_never_features(batches, records):
+def test_training_alone_changes_pictures_and_never_features(make, tokenizer):
     augmentation = Augmentation(True, 0.6, 5)
-    changed = replace(batches, augmentation=augmentation)
+    plain, changed = make(), make(augmentation=augmentation)
     start, seen = 4, 0
-    pairs = zip(batches.training(records, start=start), changed.training(records, start=start))
-    for step, ((plain, *plain_rest), (other, *rest)) in enumerate(
+    pairs = zip(plain.training(start), changed.training(start))
+    for step, ((inputs, *rest), (other, *other_rest)) in enumerate(
         itertools.islice(pairs, 7), start
     ):
-        expected = augmentation(plain[IMAGE], tf.constant(step, tf.int64))
+        expected = augmentation(inputs[IMAGE], tf.constant(step, tf.int64))
         np.testing.assert_array_equal(other[IMAGE], expected)
-        np.testing.assert_array_equal(other[TOKENS], plain[TOKENS])
-        for one, own in zip(plain_rest, rest):
-            np.testing.assert_array_equal(own, one)
-        seen += int((other[IMAGE].numpy() != plain[IMAGE].numpy()).any())
+        np.testing.assert_array_equal(other[TOKENS], inputs[TOKENS])
+        for tensor, other_tensor in zip(rest, other_rest):
+            np.testing.assert_array_equal(other_tensor, tensor)
+        seen += int((other[IMAGE].numpy() != inputs[IMAGE].numpy()).any())
     assert seen == 7
-    assert read(changed, changed.dataset(records)) == read(batches, batches.dataset(records))
     features = np.random.default_rng(2).random((11, 12, 3)).astype("float16")
-    for one, other in itertools.islice(
-        zip(batches.training(records, features), changed.training(records, features)), 3
-    ):
-        np.testing.assert_array_equal(other[0][FEATURES], one[0][FEATURES])
+    frozen = (make(encoded=features), make(encoded=features, augmentation=augmentation))
+    for first, second in itertools.islice(zip(*(one.training() for one in frozen)), 3):
+        np.testing.assert_array_equal(second[0][FEATURES], first[0][FEATURES])
+
+
+def test_tables_are_no_constants_of_the_graph(make):
+    """However many captions there are, the graph of the data set stays as it is."""
+    dataset = make().training()
+    graph = dataset._as_serialized_graph().numpy()
+    assert len(graph) < 200_000 and b"%d.png" % 7 not in graph

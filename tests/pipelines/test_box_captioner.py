@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import ANSWER_TOKENS, IMAGE, SCORE
 from keras_attn.serving.stored_shapes import same_numbers
-from keras_attn_pipelines.recipes.own_pictures_transformer import OwnPicturesTransformer
+from keras_attn_pipelines.recipes.own_pictures_transformer import RECIPE
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 FOLDER = Path(__file__).resolve().parents[2] / "saved_models" / "flickr8k_captioner"
@@ -17,12 +17,14 @@ PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "pipelines" / "recipes"
 
 def test_the_rebuilt_model_answers_as_the_graph():
     warm = WarmStart.read(FOLDER)
-    recipe = warm.recipe(OwnPicturesTransformer, {})
+    experiment = warm.adapted(RECIPE, {})
     photograph = (PHOTOGRAPHS / "photograph.jpg").read_bytes()
     random = np.random.default_rng(3).integers(0, 256, (37, 41, 3)).astype("uint8")
     asked = tf.constant([photograph, tf.io.encode_png(random).numpy()])
     saved = tf.saved_model.load(str(warm.path)).signatures["explain"](**{IMAGE: asked})
-    function, signature = recipe.service(warm.model, warm.tokenizers).signatures()["explain"]
+    task, part = experiment.task, experiment.model
+    service = task.service(warm.model, warm.vocabularies, part)
+    function, signature = service.signatures()["explain"]
     rebuilt = tf.function(function, input_signature=signature, autograph=False)(asked)
     np.testing.assert_array_equal(rebuilt[ANSWER_TOKENS], saved[ANSWER_TOKENS])
     np.testing.assert_allclose(rebuilt[SCORE], saved[SCORE], atol=1e-4)

@@ -15,14 +15,14 @@ from keras_attn_pipelines.demo.photographs import (
     caption_photographs,
     photographs,
 )
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 
 
 def test_demo(tmp_path, capfd):
     out = tmp_path / "demo"
-    recipe = Scenes(epochs=1, batch_size=7, hidden_dim=5, embedding_dim=3, beam_width=2)
-    scores = demo(out, recipe, train=29, dev=3, test=5, novel=2)
+    values = {"epochs": 1, "batch_size": 7, "hidden_dim": 5, "embedding_dim": 3, "beam_width": 2}
+    scores = demo(out, RECIPE.replaced(values), train=29, dev=3, test=5, novel=2)
     assert list(scores) == ["test", "novel_pairs"]
     assert all({"exact", "pointing", "bleu_4"} <= set(one) for one in scores.values())
     assert json.loads((out / "scores.json").read_text()) == scores

@@ -1,6 +1,7 @@
 """A training that was killed goes on where it was and ends with the same weights."""
 
 import csv
+import json
 import resource
 import signal
 import subprocess
@@ -18,10 +19,26 @@ from keras_attn_pipelines.runs.run import Run
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
+VALUES = {
+    "batch_size": 6,
+    "hidden_dim": 7,
+    "embedding_dim": 3,
+    "attention_dim": 5,
+    "vocabulary_size": 300,
+    "lengths": (6, 13, 60),
+    "epochs": 3,
+    "dropout": 0.3,
+    "context": "hard",
+    "learning_rate": 0.01,
+    "monitor": "val_loss",
+    "average": 2,
+}
+
+
 def train(data, run, step, seconds, weights, strategy="one"):
     """Return code and output of a training killed at a step of its own (0: not at all)."""
-    command = [sys.executable, "-m", "tests.pipelines.interrupted", str(data), str(run)]
-    command += [str(step), str(seconds), str(weights), strategy]
+    command = [sys.executable, "-m", "tests.pipelines.interrupted", "scenes", str(data), str(run)]
+    command += [str(step), str(seconds), str(weights), strategy, json.dumps(VALUES)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return ended.returncode, ended.stdout + ended.stderr
 

@@ -12,9 +12,11 @@ from keras_attn.serving.export import export_service
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.experiment.stored import stored
+from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
 from keras_attn_pipelines.saved.predict import SavedCaptioner
+from tests.pipelines.encoded import built
 
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
 
@@ -32,12 +34,14 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(data, tmp_path_factory):
     """A run directory as training leaves it, untrained."""
-    run, recipe = Run(tmp_path_factory.mktemp("runs") / "run"), Scenes(**SIZES, **CHOICES)
-    tokenizer = recipe.tokenizer(recipe.read(data)[0]["train"])
-    parts = {"precision": "float32", "strategy": "one", "pictures": {"train": 11}}
-    run.describe({"recipe": "scenes", "values": recipe.values(), "data": str(data), **parts})
+    run, recipe = Run(tmp_path_factory.mktemp("runs") / "run"), RECIPE.replaced(SIZES | CHOICES)
+    tokenizer = recipe.task.learn(recipe.source.read(data).splits["train"])["tokenizer"]
+    sizes = {"tokenizer": tokenizer.vocabulary_size}
+    facts = {"precision": "float32", "strategy": "one", "unit": "pictures", "model": "small"}
+    facts |= {"records": {"train": 11}, "vocabularies": sizes, "data": str(data)}
+    run.describe({"recipe": "scenes", "parts": stored(recipe), **facts})
     tokenizer.save(run.folder / "tokenizer")
-    recipe.model(tokenizer.vocabulary_size).save(run.folder / MODEL_FILE)
+    built(recipe, **sizes).save(run.folder / MODEL_FILE)
     return run
 
 
@@ -156,7 +160,7 @@ def test_a_run_is_described_whole(run, tmp_path):
     """Files smaller than what a training's own temporary ones need."""
     found, copy = run.description, Run(tmp_path / "run")
     copy.describe(found)
-    run.tokenizers()["tokenizer"].save(copy.folder / "tokenizer")
+    run.vocabularies()["tokenizer"].save(copy.folder / "tokenizer")
     before, other = tree(tmp_path), Tokenizer.learn(["a red circle"], 270)
     with no_file_above(100):
         with pytest.raises(OSError, match=f"recipe.json. {FILE_TOO_LARGE}"):

@@ -1,6 +1,5 @@
 """The whole path by the command line, on a few drawn scenes: train, evaluate, export, ask."""
 
-import dataclasses
 import json
 import shutil
 import subprocess
@@ -15,7 +14,7 @@ from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
-from keras_attn_pipelines.picture_recipe import MONITORS
+from keras_attn_pipelines.experiment import Adam
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
@@ -42,12 +41,14 @@ def run(data, tmp_path_factory):
 
 def test_train_leaves_a_run_directory(run):
     description = run.description
-    assert description["values"]["lengths"] == [13, 60]
-    assert description["pictures"] == {"train": 11, "dev": 3, "test": 3}
-    assert run.recipe().hidden_dim == 7
+    assert description["parts"]["task"]["lengths"] == [13, 60]
+    assert description["records"] == {"train": 11, "dev": 3, "test": 3}
+    assert description["unit"] == "pictures" and description["vocabularies"]["tokenizer"] <= 300
+    assert run.experiment().model.hidden_dim == 7
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert len(lines) == 3 and "val_cider_d" in lines[0] and "val_exact" in lines[0]
-    assert set(MONITORS) <= set(lines[0].split(","))
+    monitors = {f"val_{name}" for name in run.experiment().task.spec.monitors}
+    assert monitors <= set(lines[0].split(","))
     found = sorted(one.name for one in run.folder.iterdir())
     expected = "history.csv model.best.json model.keras recipe.json tensorboard tokenizer"
     assert found == expected.split()
@@ -155,7 +156,7 @@ def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys
     Run(folder).describe(description)
     command = ["train", "scenes", "--data", str(data), "--out", str(folder), *CHOICES]
     assert main([*command, "--hidden-dim", "5", "--epochs", "1"]) == 0
-    assert Run(folder).recipe().hidden_dim == 5
+    assert Run(folder).experiment().model.hidden_dim == 5
     assert len((folder / "history.csv").read_text().splitlines()) == 2
 
 
@@ -170,19 +171,24 @@ def test_damaged_saved_models(run, damaged, tmp_path, capsys):
     assert f"Expected a SavedModel in {version}. Received: damaged files" in error
 
 
-def test_users_own_recipe_file(tmp_path):
+def test_users_own_recipe_file(tmp_path, capsys):
     path = tmp_path / "mine.py"
     path.write_text(
-        '"""Mine."""\nfrom dataclasses import dataclass\n'
-        "from keras_attn_pipelines.captioning import CaptioningRecipe, option\n"
-        "@dataclass(frozen=True, kw_only=True)\nclass Mine(CaptioningRecipe):\n"
-        '    zoom: float = option(1.5, "how close")\n'
-        "RECIPE = Mine\n"
+        '"""Mine."""\nfrom dataclasses import replace\n'
+        "from keras_attn_pipelines.experiment import option, part\n"
+        "from keras_attn_pipelines.recipes import scenes\n"
+        "@part\nclass Zoomed:\n"
+        '    zoom: float = option("how close", default=1.5, least=1)\n'
+        "    def build(self, image_size):\n        return None\n"
+        "RECIPE = replace(scenes.RECIPE, model=replace(scenes.RECIPE.model, encoder=Zoomed()))\n"
     )
-    recipe = load_recipe(str(path))
-    assert [one.name for one in dataclasses.fields(recipe)][-1] == "zoom"
+    assert load_recipe(str(path)).values()["zoom"] == 1.5
     with pytest.raises(SystemExit, match="0"):
         main(["train", str(path), "--help"])
+    assert "--zoom FLOAT" in capsys.readouterr().out
+    command = ["train", str(path), "--data", "x", "--out", "y", "--zoom", "0.5"]
+    assert main(command) == 2
+    assert "Expected zoom >= 1. Received: zoom=0.5" in capsys.readouterr().err
 
 
 def test_help_lists_the_recipes_flags(capsys):
@@ -212,10 +218,10 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--monitor", "val_bleu"], "monitor one of loss, token_accuracy, val_loss"),
         ([*TRAIN, "--fit", "stretch"], "fit one of squash, crop. Received: fit='stretch'"),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
-        ([*TRAIN, "--image-size", "5000"], "image_size <= 4096. Received: image_size=5000"),
+        ([*TRAIN, "--image-size", "5000"], "image_size 1 to 4096. Received: image_size=5000"),
         (["train", "own-pictures", "--data", "x", "--out", "y"], "to begin with (--from) for own"),
         ([*TRAIN, "--average", "2", "--monitor", "loss"], "a monitor on dev with average > 1"),
-        ([*TRAIN, "--own-words", "2"], "own_words 0 to 1. Received: own_words=2"),
+        ([*TRAIN, "--scheduled-sampling-rate", "2"], "scheduled_sampling_rate 0 to 1. Received"),
         ([*TRAIN, "--beam-width", "0"], "beam_width >= 1. Received: beam_width=0"),
         (["train", "scene", "--help"], "Did you mean 'scenes'?"),
     ],
@@ -236,7 +242,7 @@ def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):
     [
         ("RECIPE = (", "Expected a recipe file that runs. Received: .*mine.py with SyntaxError"),
         ("RECIPE = 1 / 0", "ZeroDivisionError: division by zero"),
-        ("RECIPE = int", "Expected RECIPE = <a subclass of Recipe> in .*mine.py"),
+        ("RECIPE = int", r"Expected RECIPE = Experiment\(\.\.\.\) in .*mine.py"),
         ("", "Received: None"),
     ],
 )
@@ -250,21 +256,23 @@ def test_recipe_files_that_are_none(text, message, tmp_path):
 def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tmp_path):
     path, out = tmp_path / "mine.py", tmp_path / "run"
     path.write_text(
-        "import keras\nfrom dataclasses import dataclass\n"
+        "import keras\nfrom dataclasses import replace\n"
         "from keras_attn.models import SmallConvEncoder\n"
-        "from keras_attn_pipelines.recipes.scenes import Scenes\n"
+        "from keras_attn_pipelines.experiment import part\n"
+        "from keras_attn_pipelines.recipes.scenes import RECIPE as SCENES\n"
         "@keras.saving.register_keras_serializable('mine')\n"
         "class MyEncoder(SmallConvEncoder):\n    pass\n"
-        "@dataclass(frozen=True, kw_only=True)\nclass Mine(Scenes):\n"
-        "    def encoder(self):\n        return MyEncoder((3,), (8,))\n"
-        "RECIPE = Mine\n"
+        "@part\nclass Mine:\n"
+        "    def build(self, image_size):\n        return MyEncoder((3,), (8,))\n"
+        "RECIPE = replace(SCENES, model=replace(SCENES.model, encoder=Mine()))\n"
     )
     command = ["train", str(path), "--data", str(data), "--out", str(out), *CHOICES]
     assert main([*command, "--epochs", "1", "--precision", "bfloat16"]) == 0
     assert Run(out).description["precision"] == "mixed_bfloat16"
     path.unlink()
     code = (
-        f"from keras_attn_pipelines.runs.run import Run; encoder = Run({str(out)!r}).model().encoder\n"
+        "from keras_attn_pipelines.runs.run import Run\n"
+        f"encoder = Run({str(out)!r}).model().encoder\n"
         "print(type(encoder).__name__, encoder.compute_dtype)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -279,9 +287,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "keras_attn_pipelines.tasks.captioning.callbacks.AttentionImages.on_epoch_end", press
-        )
+        patch.setattr("keras_attn.training.AttentionImages.on_epoch_end", press)
         assert main(command) == 130
     assert "goes on from the last checkpoint" in capsys.readouterr().err
     assert main(command) == 0
@@ -292,7 +298,7 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     out = tmp_path / "run"
     command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keras_attn_pipelines.recipe.warmup_cosine", lambda *_: float("nan"))
+        patch.setattr(Adam, "rates", lambda *_: float("nan"))
         assert main(command) == 2
     message = capsys.readouterr().err
     assert "Expected a finite loss. Received: loss=nan at step 2, in epoch 1" in message
@@ -303,7 +309,9 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     ("name", "content", "message"),
     [
         ("recipe.json", b"{", "Expected JSON in .*recipe.json"),
-        ("recipe.json", b"[]", r"Expected \['recipe', 'values'\] in .*recipe.json"),
+        ("recipe.json", b"[]", r"Expected an object of JSON in .*recipe.json"),
+        ("recipe.json", b'{"kind": "captioning", "values": {}}', "as earlier versions wrote it"),
+        ("recipe.json", b'{"parts": {}}', "Expected the parts source, task, model, optimizer, fit"),
         ("model.keras", b"PK\x03", "Expected a Keras model at .*model.keras. Received: a damaged"),
         ("tokenizer/tokenizer.json", b"{}", "Expected a tokenizer in .*KeyError: 'lowercase'"),
         ("tokenizer/sentencepiece.model", b"junk", "Expected a tokenizer in"),

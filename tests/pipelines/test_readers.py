@@ -7,7 +7,8 @@ import types
 import pytest
 import tensorflow as tf
 
-from keras_attn_pipelines.data.picture_splits import read_captions, split_pictures
+from keras_attn_pipelines.data.picture_splits import split_pictures
+from keras_attn_pipelines.data.readers.folder_reader import read_captions
 from keras_attn_pipelines.data.user_cache import user_cache
 from tests.pipelines.picture_folder import pictures
 
@@ -163,7 +164,7 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
     assert [one.captions for one in found.pictures][1] == ("val one", "val two")
     assert [one.path.read_bytes() for one in found.pictures] == data
     assert found.pictures[1].path.suffix == ".jpg"
-    split = split_pictures("tfds:toy/small", found.pictures)
+    split = split_pictures("tfds:toy/small", found)
     assert {key: len(own) for key, own in split.items()} == {"train": 1, "dev": 1, "test": 1}
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
     assert read_captions("tfds:toy/small").pictures == found.pictures

@@ -1,10 +1,13 @@
 """Readers and splits: what is good is kept, what is not is counted with its place."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn_pipelines.data.picture_splits import read_captions, split_pictures
+from keras_attn_pipelines.data.picture_splits import split_pictures
+from keras_attn_pipelines.data.readers.folder_reader import read_captions
 
 
 def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="image,caption"):
@@ -91,38 +94,39 @@ def names_of(split):
 
 def test_automatic_split_is_stable_and_keeps_duplicates_together(tmp_path):
     folder = many(tmp_path)
-    pictures = read_captions(folder).pictures
-    split = names_of(split_pictures(folder, pictures, 0.2, 0.2))
+    found = read_captions(folder)
+    split = names_of(split_pictures(folder, found, 0.2, 0.2))
     assert sorted(name for names in split.values() for name in names) == [
-        one.name for one in pictures
+        picture.name for picture in found.pictures
     ]
     assert all(split.values())
     alike = {f"{index:03d}.png" for index in range(7)}
     assert sum(bool(alike & set(names)) for names in split.values()) == 1
-    fewer = names_of(split_pictures(folder, pictures[:40], 0.2, 0.2))
+    fewer = replace(found, pictures=found.pictures[:40])
+    fewer = names_of(split_pictures(folder, fewer, 0.2, 0.2))
     for name, members in fewer.items():
         assert set(members) <= set(split[name])
 
 
 def test_split_files_decide(tmp_path):
     folder = many(tmp_path)
-    pictures = read_captions(folder).pictures
+    found = read_captions(folder)
     (folder / "train_images.txt").write_text("003.png\n001.png\n")
     (folder / "dev.txt").write_text("004.png\n\n")
-    split = names_of(split_pictures(folder, pictures))
+    split = names_of(split_pictures(folder, found))
     assert split == {"train": ["003.png", "001.png"], "dev": ["004.png"], "test": []}
     (folder / "dev.txt").write_text("004.png\n003.png\n")
     with pytest.raises(ValueError, match=r"in one split. Received: '003.png'"):
-        split_pictures(folder, pictures)
+        split_pictures(folder, found)
     (folder / "dev.txt").write_text("nobody.png\n")
     with pytest.raises(ValueError, match=r"'nobody.png' at .*dev.txt:1"):
-        split_pictures(folder, pictures)
+        split_pictures(folder, found)
 
 
 def test_empty_splits(tmp_path):
     folder = many(tmp_path)
-    pictures = read_captions(folder).pictures
-    split = split_pictures(folder, pictures, 0.0, 0.0)
+    found = read_captions(folder)
+    split = split_pictures(folder, found, 0.0, 0.0)
     assert split["dev"] and split["train"]
     with pytest.raises(ValueError, match="split 'train'"):
-        split_pictures(folder, pictures[:7], 0.0, 0.0)
+        split_pictures(folder, replace(found, pictures=found.pictures[:7]), 0.0, 0.0)

@@ -9,16 +9,19 @@ from PIL import Image
 from keras_attn.viz.caption_heads import CaptionHeads
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
-from keras_attn_pipelines.recipes.flickr8k_transformer import Flickr8kTransformer
-from keras_attn_pipelines.recipes.flickr8k_vit import Flickr8kVit
+from keras_attn_pipelines.recipes import flickr8k_transformer, flickr8k_vit
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claiming
+from tests.pipelines.encoded import built
 
 SIZES = {
     "image_size": 64,
     "patch_size": 16,
     "num_vision_layers": 1,
+    "vision_dim": 6,
+    "vision_intermediate_dim": 7,
+    "num_vision_heads": 2,
     "num_layers": 1,
     "hidden_dim": 6,
     "intermediate_dim": 7,
@@ -66,7 +69,7 @@ def model(run, tmp_path_factory):
 def test_predict_explain(model, data, tmp_path, capsys):
     picture = str(data / "images" / "test_00000.png")
     card = (model / "README.md").read_text()
-    assert "(a Transformer over the grid of a picture encoder): VisionTransformer" in card
+    assert "(a Transformer over the grid of a picture encoder: VisionTransformer), " in card
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
     assert capsys.readouterr().out.startswith(picture)
@@ -171,9 +174,10 @@ def test_self_critical(run, data, tmp_path, capsys):
 
 
 def test_models():
-    made = Flickr8kVit(**{**SIZES, "num_encoder_layers": 1}).model(300)
+    recipe = flickr8k_vit.RECIPE.replaced(SIZES)
+    made = built(recipe.replaced({"num_encoder_layers": 1}), tokenizer=300)
     assert made.grid == (4, 4) and made.decoder.encoder is not None
     with pytest.raises(ValueError, match=r"multiples of patch_size=16. Received: image_size=\(65"):
-        Flickr8kVit(**{**SIZES, "image_size": 65}).model(300)
+        built(recipe.replaced({"image_size": 65}), tokenizer=300)
     with pytest.raises(ValueError, match=r"hidden_dim that num_heads divides. .*hidden_dim=6"):
-        Flickr8kTransformer(hidden_dim=6, num_heads=4)
+        flickr8k_transformer.RECIPE.replaced({"hidden_dim": 6, "num_heads": 4})

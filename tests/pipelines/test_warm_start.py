@@ -11,12 +11,13 @@ from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs import kept_model
 from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
+from tests.pipelines.encoded import encoded
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -39,7 +40,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(data, tmp_path_factory):
-    recipe = Scenes(**SIZES, **CHOICES)
+    recipe = RECIPE.replaced({**SIZES, **CHOICES})
     out = tmp_path_factory.mktemp("runs") / "run"
     return training.train(recipe, data, out, name="scenes", verbose=0)
 
@@ -60,10 +61,10 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
         for one, other in zip(weights(source.model), weights(run.model()), strict=True):
             np.testing.assert_array_equal(one, other)
         text = ["a large red circle"]
-        expected = run.tokenizers()["tokenizer"].encode(text).to_list()
-        assert source.tokenizers["tokenizer"].encode(text).to_list() == expected
-        made = source.recipe(Scenes, CHOICES)
-        assert {key: getattr(made, key) for key in SIZES} == SIZES
+        expected = run.vocabularies()["tokenizer"].encode(text).to_list()
+        assert source.vocabularies["tokenizer"].encode(text).to_list() == expected
+        values = source.adapted(RECIPE, CHOICES).values()
+        assert {key: values[key] for key in SIZES} == SIZES
 
 
 def test_weights_stored_in_half_the_space(run, tmp_path):
@@ -76,11 +77,11 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     command = ["train", "scenes", "--from", str(saved.parent), "--data", str(data), "--out"]
     command += [str(tmp_path / "warm"), "--cache", str(tmp_path / "cache"), "--epochs", "1"]
     command += ["--batch-size", "5", "--lengths", "13", "60", "--learning-rate", "1e-12"]
-    command += ["--fine-tune-from", "2", "--encoder-rate", "0.5", "--monitor", "val_loss"]
+    command += ["--unfreeze-step", "2", "--slow-rate", "0.5", "--monitor", "val_loss"]
     assert main(command) == 0
     assert "the encoder trains from here, step 3, on" in capsys.readouterr().out
     warm = Run(tmp_path / "warm")
-    assert warm.recipe().hidden_dim == 7
+    assert warm.experiment().model.hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
     for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
@@ -104,7 +105,7 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     capsys.readouterr()
     sizes = shutil.copytree(other, tmp_path / "sizes")
     description = json.loads((sizes / "recipe.json").read_text())
-    description["values"]["hidden_dim"] = 11
+    description["parts"]["model"]["hidden_dim"] = 11
     (sizes / "recipe.json").write_text(json.dumps(description))
     words = shutil.copytree(other, tmp_path / "words")
     Tokenizer.learn(["other words"], 270).save(words / "tokenizer")
@@ -123,7 +124,17 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     assert not (tmp_path / "new").exists()
 
 
-NO_CHOICES = "Expected values to be of kind dict in the metadata of"
+NO_PARTS = "Expected the parts source, task, model, optimizer, fit in"
+
+
+def changed(part, **values):
+    """A function that changes fields of a part in metadata."""
+
+    def change(metadata):
+        metadata["parts"][part].update(values)
+        return metadata
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -133,24 +144,33 @@ NO_CHOICES = "Expected values to be of kind dict in the metadata of"
         (b"\xff{}", "Expected JSON in "),
         (b"[" * 9999, "Expected JSON in "),
         (b"null", "Expected an object of JSON in "),
-        (b'["values", "model"]', "Expected an object of JSON in "),
-        ({"values": None}, NO_CHOICES),
-        ({"values": []}, NO_CHOICES),
-        ({"model": None}, "Expected model to be of kind dict in the metadata of"),
-        ({"kind": ["a"]}, "Expected kind to be of kind str in the metadata of"),
-        ({"kind": "sonnets"}, "Expected a run of captioning, "),
-        ({"beam_width": "four"}, "Expected beam_width to be of kind int in the metadata of"),
-        ({"values": {"epochs": "many"}}, "Expected epochs like 10 among the choices of a"),
-        ({"values": {"lengths": ["a"]}}, "Expected lengths like (16, 24, 40) among the choices of"),
-        ({"values": {"crop": True}}, "Expected crop like 1.0 among the choices of a"),
-        ({"values": {"image_folder": 3}}, "Expected image_folder like 'images' among the choices"),
+        (b'["parts", "model"]', "Expected an object of JSON in "),
+        ({"parts": None}, "Expected parts of type dict in the metadata of"),
+        ({"parts": {}}, NO_PARTS),
+        ({"parts": {"task": {}}}, NO_PARTS),
+        ({"model": None}, "Expected model of type dict in the metadata of"),
+        ({"recipe": ["a"]}, "Expected recipe of type str in the metadata of"),
+        ({"beam_width": "four"}, "Expected beam_width of type int in the metadata of"),
+        (changed("task", type="sonnets.Sonnets"), "Expected a known part in"),
+        (changed("task", type="subprocess.Popen"), "Expected a known part in"),
+        (changed("task", type="experiment.Experiment.x"), "Expected a known part in"),
+        (changed("task", type=None), "Expected a known part in"),
+        (changed("task", type="recipe.Mine"), "Expected the recipe file that defines Mine, a part"),
+        (changed("task", zoom=3), "Expected fields of captioning.Captioning in"),
+        (changed("model", type="seq2seq.Transformer"), "Expected fields of seq2seq.Transformer in"),
+        (changed("fit", epochs="many"), "Expected epochs of type int. Received: epochs='many', am"),
+        (changed("task", lengths=["a"]), "Expected lengths of type tuple[int, ...]. Received"),
+        (changed("task", lowercase=1), "Expected lowercase of type bool. Received: lowercase=1"),
+        (changed("source", image_folder=3), "Expected image_folder of type str. Received: image_"),
     ],
 )
 def test_damaged_metadata(content, message, saved, data, tmp_path, capsys):
     folder = shutil.copytree(saved, tmp_path / "saved")
     path = folder / METADATA_FILE
-    if isinstance(content, dict):
-        content = json.dumps({**json.loads(path.read_bytes()), **content}).encode()
+    if not isinstance(content, bytes):
+        metadata = json.loads(path.read_bytes())
+        metadata = content(metadata) if callable(content) else {**metadata, **content}
+        content = json.dumps(metadata).encode()
     path.write_bytes(content)
     assert main(["evaluate", str(folder), "--data", str(data)]) == 2
     told = capsys.readouterr().err.splitlines()[-1]
@@ -202,7 +222,8 @@ class Encoders(keras.callbacks.Callback):
 def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     seen, restored = Encoders(), training.FiniteLoss
     monkeypatch.setattr(training, "FiniteLoss", lambda: seen)
-    recipe = Scenes(**SIZES, **{**CHOICES, "epochs": 2}, fine_tune_from=4, learning_rate=0.01)
+    values = {**SIZES, **CHOICES, "epochs": 2, "unfreeze_step": 4, "learning_rate": 0.01}
+    recipe = RECIPE.replaced(values)
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
     assert restored is not training.FiniteLoss and len(seen.found) == 6
     moved = [
@@ -217,19 +238,19 @@ def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
 def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
     data, tmp_path, monkeypatch, capsys
 ):
-    found = []
+    losses = []
 
-    def try_mean(recipe, run, model, loaded):
-        kept_model.try_mean(recipe, run, model, loaded)
-        dev = recipe.load(loaded.folder, tmp_path).thawed().dev
-        found.append(model.evaluate(dev, return_dict=True, verbose=0)["loss"])
+    def try_mean(experiment, run, model, dev, scoring):
+        kept_model.try_mean(experiment, run, model, dev, scoring)
+        pictures = encoded(experiment, data, run.vocabularies(), cache=tmp_path).data.unfrozen()
+        losses.append(model.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
 
     monkeypatch.setattr(training, "try_mean", try_mean)
-    choices = {**CHOICES, "epochs": 2, "average": 2}
-    recipe = Scenes(**SIZES, **choices, fine_tune_from=1, learning_rate=0.05, flip=True)
+    values = {**SIZES, **CHOICES, "epochs": 2, "average": 2, "unfreeze_step": 1, "flip": True}
+    recipe = RECIPE.replaced({**values, "learning_rate": 0.05})
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
     said = capsys.readouterr().out
-    assert f"mean of the last 2 epochs: val_loss {found[0]:.4f}; " in said
+    assert f"mean of the last 2 epochs: val_loss {losses[0]:.4f}; " in said
     assert "until the encoder trains, pictures are seen as they are, by the cache" in said
 
 
@@ -242,10 +263,10 @@ def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
             f"Expected hidden_dim=7, as in {run.folder}. Received: hidden_dim=11",
         ),
         (
-            ["scenes", "--fine-tune-from", "99", "--from", str(run.folder), "--epochs", "1"],
-            "Expected fine_tune_from < 2, the steps of the whole training",
+            ["scenes", "--unfreeze-step", "99", "--from", str(run.folder), "--epochs", "1"],
+            "Expected unfreeze_step < 2, the steps of the whole training",
         ),
-        (["scenes", "--no-fine-tune", "--fine-tune-from", "3"], "Expected fine_tune with"),
+        (["scenes", "--no-fine-tune", "--unfreeze-step", "3"], "Expected fine_tune with"),
     ):
         assert main(["train", *arguments, *out]) == 2
         assert message in capsys.readouterr().err
@@ -254,7 +275,7 @@ def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
 
 def test_another_network_under_the_same_sizes(run):
     source = WarmStart.read(run.folder)
-    recipe = source.recipe(Scenes, {})
+    recipe = source.adapted(RECIPE, {})
     wider = type("", (), {"weights": [*run.model().weights, keras.Variable(np.zeros(3))]})
     with pytest.raises(ValueError, match=r"Expected a recipe whose model has the 38 weights of"):
         source.start(recipe, wider)
@@ -265,8 +286,11 @@ def test_saved_models_that_hold_too_little(saved, tmp_path):
     (version / METADATA_FILE).parent.mkdir(parents=True)
     (version / "saved_model.pb").write_bytes((saved / "saved_model.pb").read_bytes())
     metadata = json.loads((saved / METADATA_FILE).read_text())
-    for missing in ("values", "model"):
+    for missing, message in (
+        ("parts", r"Expected the parts of an experiment in .*as earlier versions wrote it"),
+        ("model", "without model in its metadata"),
+    ):
         fewer = {key: value for key, value in metadata.items() if key != missing}
         (version / METADATA_FILE).write_text(json.dumps(fewer))
-        with pytest.raises(ValueError, match=rf"without \['{missing}'\] in its metadata"):
+        with pytest.raises(ValueError, match=message):
             WarmStart.read(tmp_path)
