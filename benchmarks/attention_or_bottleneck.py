@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from keras_attn_pipelines.demo.scenes import write_scenes
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.train import train
 
@@ -20,9 +20,9 @@ def compare(out) -> str:
     rows = ["| context | parameters | minutes | unseen scenes | pairs never seen |"]
     rows.append("| --- | --- | --- | --- | --- |")
     for name, context in (("attention", "soft"), ("h₀", "bottleneck")):
-        recipe = Scenes(context=context)
+        experiment = RECIPE.replaced({"context": context})
         begin = time.monotonic()
-        run = train(recipe, data, Path(out) / context, name="scenes")
+        run = train(experiment, data, Path(out) / context, name="scenes")
         minutes = (time.monotonic() - begin) / 60
         exact = [evaluate(run, data, one).scores["exact"] for one in ("test", "novel_pairs")]
         shown = " | ".join(f"{one:.1%}" for one in exact)

@@ -12,20 +12,19 @@ import argparse
 import json
 import statistics
 import time
-from dataclasses import replace
 from pathlib import Path
 
 from keras_attn.whole_file import whole_file
-from keras_attn_pipelines.digits import DISTORTIONS
-from keras_attn_pipelines.recipes.digits_stn import DigitsSpatialTransformer
+from keras_attn_pipelines.recipes.digits_stn import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.spatial_transforming import NONE
+from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
+from keras_attn_pipelines.tasks.classification.spatial_transformer import NONE
 
 CLASSES = 10
 SPLINE = {"transforms": ("thin_plate_spline",)}
-PLANS = dict.fromkeys(DISTORTIONS, SPLINE) | {
+PLANS = dict.fromkeys(DISTORTED_SIZES, SPLINE) | {
     "rotation": {**SPLINE, "epochs": 24},
     "projective": {**SPLINE, "epochs": 18},
     "cluttered": {
@@ -44,15 +43,17 @@ HEADS = "distortion", "network", "parameters", "epochs", "test error, %", "each 
 
 def parameters(recipe) -> int:
     """Of a recipe's model."""
-    return recipe.model(CLASSES).count_params()
+    features, sizes = recipe.task.features(), {"labels": CLASSES}
+    return recipe.model.build(features, sizes, seed=0).model.count_params()
 
 
 def matched(recipe, wanted: int):
     """The recipe with as many filters as bring its parameters nearest to `wanted`."""
-    made = [replace(recipe, filters=1)]
-    while parameters(made[-1]) < wanted:
-        made.append(replace(recipe, filters=made[-1].filters + 1))
-    return min(made[-2:], key=lambda one: abs(parameters(one) - wanted))
+    filters = 1
+    while parameters(recipe.replaced({"filters": filters})) < wanted:
+        filters += 1
+    nearest = [recipe.replaced({"filters": count}) for count in (max(filters - 1, 1), filters)]
+    return min(nearest, key=lambda candidate: abs(parameters(candidate) - wanted))
 
 
 def result(recipe, data, out) -> dict:
@@ -67,7 +68,7 @@ def result(recipe, data, out) -> dict:
         begin = time.monotonic()
         train(recipe, data, out, name="digits_stn", verbose=0)
         record = _kept(path, {"minutes": (time.monotonic() - begin) / 60})
-    if (was := run.recipe().values()) != recipe.values():
+    if (was := run.experiment().values()) != recipe.values():
         changed = {key: own for key, own in was.items() if own != recipe.values()[key]}
         raise ValueError(f"Expected a run of the choices asked for in {out}. Received: {changed}")
     if "error" not in record:
@@ -90,10 +91,11 @@ def row(distortion: str, recipe, found: list[dict]) -> str:
         mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
     each = ", ".join(f"{one:.2f}" for one in errors)
     minutes = sum(one["minutes"] for one in found)
-    network = "CNN" if recipe.transforms == (NONE,) else f"ST-CNN, {' '.join(recipe.transforms)}"
+    transforms = recipe.values()["transforms"]
+    network = "CNN" if transforms == (NONE,) else f"ST-CNN, {' '.join(transforms)}"
     return (
         f"| {distortion.replace('_', ', ')} | {network.replace('_', ' ')} | {parameters(recipe):,} "
-        f"| {recipe.epochs} | {mean} | {each} | {minutes:.0f} |"
+        f"| {recipe.fit.epochs} | {mean} | {each} | {minutes:.0f} |"
     )
 
 
@@ -108,12 +110,12 @@ def compare(data, out, plans, seeds) -> str:
     """
     rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
     for distortion, plan in plans.items():
-        behind = DigitsSpatialTransformer(distortion=distortion, **plan)
+        behind = RECIPE.replaced({"distortion": distortion, **plan})
         less = {"transforms": (NONE,), **ALONE.get(distortion, {})}
-        alone = matched(replace(behind, **less), parameters(behind))
+        alone = matched(behind.replaced(less), parameters(behind))
         for recipe in (alone, behind):
-            folder = Path(out) / distortion / recipe.transforms[0]
-            runs = [(replace(recipe, seed=seed), folder / str(seed)) for seed in seeds]
+            folder = Path(out) / distortion / recipe.values()["transforms"][0]
+            runs = [(recipe.replaced({"seed": seed}), folder / str(seed)) for seed in seeds]
             found = [result(one, data, path) for one, path in runs]
             rows.append(row(distortion, recipe, found))
             print(rows[-1], flush=True)

@@ -1,24 +1,31 @@
 """Captioned pictures out of nothing, for measurements that depend on shapes and sizes alone."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-from keras_attn_pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.experiment import part
+from keras_attn_pipelines.recipes.flickr8k import RECIPE
 
 WORDS = 4000
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
 
 
-class Untrained(Flickr8k):
-    """The flickr8k recipe with a random encoder, which costs as much to compute."""
+@part
+class RandomEncoder:
+    """EfficientNet-Lite0 with random weights, without anything to download."""
 
-    def encoder(self):
-        """EfficientNet-Lite0 without anything to download."""
+    def build(self, image_size):
+        """See `Encoder`."""
         return EfficientNetLite0Encoder(weights=None)
+
+
+UNTRAINED = replace(RECIPE, model=replace(RECIPE.model, encoder=RandomEncoder()))
+"""The flickr8k recipe with a random encoder, which costs as much to compute."""
 
 
 def captions(count: int, seed: int = 0) -> list[str]:

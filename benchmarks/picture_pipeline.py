@@ -4,7 +4,7 @@ Run as `python -m benchmarks.picture_pipeline`, or with `--data FOLDER` for pict
 (a data folder as of `keras-attn train`). Compared, in turns of several passes over the same files,
 which are read once before, so that all find them in memory, on all cores that the process may use:
 
-- keras-attn: the training data set of a recipe that reads pictures (`CaptionBatches.training`,
+- keras-attn: the training data set of a recipe that reads pictures (`caption_batches`,
   batches of 16, shuffled, with their captions).
 - libjpeg-turbo: as many threads as cores, each reads a file and decodes it to RGB, no more. Through
   simplejpeg (`pip install 'keras-attn[peers]'`), or Pillow where that is not installed.
@@ -26,7 +26,8 @@ from PIL import Image
 
 from benchmarks.made_up import write_caption_folder
 from benchmarks.timing import cores, in_turns, ratio, table
-from keras_attn_pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.recipes.flickr8k import RECIPE
+from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches
 
 HEAD = ("pictures", "what", "pictures/s", "of libjpeg-turbo")
 OURS, RESIZED, TENSORFLOW = "keras-attn, file to batch", "{} + resizing", "tf.io.decode_jpeg"
@@ -34,18 +35,18 @@ OURS, RESIZED, TENSORFLOW = "keras-attn, file to batch", "{} + resizing", "tf.io
 
 def compare(folder, count: int, passes: int, repeats: int) -> list[list[str]]:
     """Rows of the table for the first `count` pictures of a data folder."""
-    recipe = Flickr8k()
-    records = [record for split in recipe.read(folder)[0].values() for record in split][:count]
+    splits = RECIPE.source.read(folder).splits
+    records = [record for split in splits.values() for record in split][:count]
     paths = [str(record.path) for record in records]
     sizes = {_size(path) for path in paths}
-    size = (recipe.image_size, recipe.image_size)
+    size = (RECIPE.task.pictures.image_size,) * 2
     name, decode = peer()
     turn = paths * passes
     with ThreadPoolExecutor(cores()) as pool:
-        works = {OURS: _ours(recipe, records, passes), name: lambda: _drain(pool, decode, turn)}
+        works = {OURS: _ours(records, passes), name: lambda: _drain(pool, decode, turn)}
         if sizes != {size}:
             works[RESIZED.format(name)] = lambda: _drain(pool, _resized(decode, size), turn)
-        works[TENSORFLOW] = _tensorflow(turn, recipe.batch_size if len(sizes) == 1 else 0)
+        works[TENSORFLOW] = _tensorflow(turn, RECIPE.fit.batch_size if len(sizes) == 1 else 0)
         seconds = in_turns(works, repeats)
     shown = "various sizes" if len(sizes) > 1 else "{}×{}".format(*sizes.pop())
     return [
@@ -90,9 +91,13 @@ def _drain(pool, decode, paths):
     return list(pool.map(work, paths))
 
 
-def _ours(recipe, records, passes):
-    batches = recipe.batches(recipe.tokenizer(records))
-    dataset = batches.training(records).take(passes * batches.steps(records))
+def _ours(records, passes):
+    task, size = RECIPE.task, RECIPE.fit.batch_size
+    tokenizer = task.learn(records)["tokenizer"]
+    examples = CaptionExamples.of(records, tokenizer, task.captions_per_picture, task.lengths)
+    picture_format = task.pictures.picture_format()
+    batches = caption_batches(examples, records, picture_format, size, None, RECIPE.fit.seed)
+    dataset = batches.training().take(passes * batches.steps)
     return lambda: _count(dataset)
 
 

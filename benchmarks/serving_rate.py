@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.made_up import Untrained, captions, write_pictures
+from benchmarks.made_up import UNTRAINED, captions, write_pictures
 from benchmarks.timing import cores, in_turns, ratio, table
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam, Greedy, decode
@@ -37,13 +37,14 @@ SAMPLES = 512
 
 def untrained(recipe) -> CaptionService:
     """A recipe's service with random weights whose captions do not end before they have to."""
-    tokenizer = Tokenizer.learn(captions(SAMPLES), recipe.vocabulary_size)
-    model = recipe.model(tokenizer.vocabulary_size)
+    task = recipe.task
+    tokenizer = Tokenizer.learn(captions(SAMPLES), task.vocabulary_size)
+    sizes = {"tokenizer": tokenizer.vocabulary_size}
+    model = recipe.model.build(task.features(), sizes, recipe.fit.seed).model
     kernel, bias = model.decoder.logits.get_weights()
     bias[END_ID] = -1e3
     model.decoder.logits.set_weights([kernel, bias])
-    strategy = Beam(recipe.beam_width, recipe.length_alpha)
-    return CaptionService(model, tokenizer, strategy, recipe.lengths[-1], recipe.fit)
+    return task.service(model, {"tokenizer": tokenizer}, recipe.model)
 
 
 def compare(service: CaptionService, pictures, batches, width: int, repeats: int) -> str:
@@ -146,10 +147,11 @@ def main(arguments=None) -> None:
     parser.add_argument("--pictures", type=int, default=32, help="in a turn (default: 32)")
     parser.add_argument("--repeats", type=int, default=9, help="turns (default: 9)")
     known = parser.parse_args(arguments)
-    service = Run(known.run).service() if known.run else untrained(Untrained())
+    service = Run(known.run).service() if known.run else untrained(UNTRAINED)
     if known.data:
-        recipe = Run(known.run).recipe() if known.run else Untrained()
-        records = [record for split in recipe.read(known.data)[0].values() for record in split]
+        recipe = Run(known.run).experiment() if known.run else UNTRAINED
+        splits = recipe.source.read(known.data).splits
+        records = [record for split in splits.values() for record in split]
         pictures = [record.path.read_bytes() for record in records[: known.pictures]]
     else:
         pictures = _drawn(known.pictures)

@@ -20,17 +20,20 @@ import contextlib
 import json
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.made_up import Untrained, captions
+from benchmarks.made_up import UNTRAINED, captions
 from benchmarks.step_operations import Product, operations, products
 from benchmarks.timing import cores, in_turns, ratio, table
 from keras_attn.contracts import TOKENS
-from keras_attn_pipelines.caption_data import CaptionData
-from keras_attn_pipelines.data.picture_splits import CaptionedPicture
-from keras_attn_pipelines.recipes.flickr8k import Flickr8k
+from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+from keras_attn_pipelines.data.user_cache import user_cache
+from keras_attn_pipelines.recipes.flickr8k import RECIPE
+from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
+from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches
 
 HEAD = ("what", "captions/s", "pictures/s", "ms a step", "GFLOP/s", "of matmul")
 FIT, STEP, PRODUCTS, TORCH, MATMUL = (
@@ -47,7 +50,7 @@ class Training:
     """A model with an epoch of batches, to be trained as often as one likes.
 
     Args:
-        recipe: `CaptioningRecipe` with soft attention and projected features.
+        recipe: experiment of `ShowAttendTell` with soft attention and projected features.
         records: the pictures.
         features: float16 (pictures, S, D).
         tokenizer: `Tokenizer`, or None to learn it.
@@ -55,19 +58,29 @@ class Training:
 
     def __init__(self, recipe, records, features, tokenizer=None):
         self.recipe, self.records = recipe, records
-        tokenizer = tokenizer or recipe.tokenizer(records)
-        batches = recipe.batches(tokenizer)
-        self.data = batches.training(records, features)
-        self.steps = batches.steps(records)
-        self.model = recipe.model(tokenizer.vocabulary_size)
-        recipe.compile(self.model, 1000 * self.steps, jit_compile=False)
+        task, fit = recipe.task, recipe.fit
+        tokenizer = tokenizer or task.learn(records)["tokenizer"]
+        examples = CaptionExamples.of(records, tokenizer, task.captions_per_picture, task.lengths)
+        examples = replace(examples, encoded=features)
+        batches = caption_batches(examples, records, None, fit.batch_size, None, fit.seed)
+        self.data, self.steps = batches.training(), batches.steps
+        sizes = {"tokenizer": tokenizer.vocabulary_size}
+        built = recipe.model.build(task.features(), sizes, fit.seed)
+        self.model, steps = built.model, 1000 * self.steps
+        objective = task.objective(self.model, None, steps, fit.seed)
+        self.model.compile(
+            optimizer=recipe.optimizer.build(steps, built.slow_layers),
+            loss=objective.loss,
+            weighted_metrics=objective.metrics,
+            jit_compile=False,
+        )
         self.ready = self.data.take(self.steps).cache()
         self.lengths = [inputs[TOKENS].shape[2] for inputs, *_ in self.ready]
 
     @property
     def shape(self):
         """B and C."""
-        return self.recipe.batch_size, self.recipe.captions_per_picture
+        return self.recipe.fit.batch_size, self.recipe.task.captions_per_picture
 
     def fit(self):
         """Trains an epoch."""
@@ -109,23 +122,23 @@ class Training:
             yield epoch
 
     def _sizes(self):
-        config, recipe = self.model.decoder.config, self.recipe
+        config, values = self.model.decoder.config, self.recipe.values()
         locations, given = self.model.feature_shape
         return {
             "cores": cores(),
-            "pictures": recipe.batch_size,
-            "captions": recipe.captions_per_picture,
+            "pictures": values["batch_size"],
+            "captions": values["captions_per_picture"],
             "lengths": self.lengths,
             "locations": locations,
             "input_features": given,
             "features": config.feature_dim,
             "hidden": config.hidden_dim,
             "embedding": config.embedding_dim,
-            "attention": recipe.attention_dim,
+            "attention": values["attention_dim"],
             "vocabulary": config.vocabulary_size,
-            "dropout": recipe.dropout,
-            "label_smoothing": recipe.label_smoothing,
-            "clip_norm": recipe.clip_norm,
+            "dropout": values["dropout"],
+            "label_smoothing": values["label_smoothing"],
+            "clip_norm": values["clip_norm"],
         }
 
 
@@ -163,22 +176,27 @@ def _row(training, what, seconds, rates):
 
 def made_up(recipe, count: int) -> Training:
     """Random features and captions of the recipe's shapes."""
-    each, random = recipe.captions_per_picture, np.random.default_rng(0)
+    each, random = recipe.task.captions_per_picture, np.random.default_rng(0)
     texts = captions(count * each)
     records = [
-        CaptionedPicture(str(row), Path(str(row)), tuple(texts[row * each : (row + 1) * each]))
+        CaptionedPicture(str(row), Path(str(row)), tuple(texts[row * each : (row + 1) * each]), "")
         for row in range(count)
     ]
-    grid = recipe.encoder().compute_output_shape((None, recipe.image_size, recipe.image_size, 3))
+    size = recipe.task.pictures.image_size
+    grid = recipe.model.encoder.build(size).compute_output_shape((None, size, size, 3))
     features = random.random((count, grid[1] * grid[2], grid[3]), "float32").astype("float16")
     return Training(recipe, records, features)
 
 
 def read(folder, count: int, cache=None) -> Training:
     """The first training pictures of a data folder."""
-    loaded = CaptionData.load(Flickr8k(), folder, cache)
-    records, features = loaded.splits["train"][:count], loaded.features["train"][:count]
-    return Training(Flickr8k(), records, features, loaded.tokenizer)
+    records = RECIPE.source.read(folder).splits["train"]
+    pictures, tokenizer = RECIPE.task.pictures, RECIPE.task.learn(records)["tokenizer"]
+    encoder = RECIPE.model.encoder.build(pictures.image_size)
+    encoder.build((None, pictures.image_size, pictures.image_size, 3))
+    cache = cache or user_cache() / "features"
+    features = cached_features(records, encoder, pictures.picture_format(), cache)
+    return Training(RECIPE, records[:count], features[:count], tokenizer)
 
 
 def main(arguments=None) -> None:
@@ -193,7 +211,7 @@ def main(arguments=None) -> None:
     if known.data:
         training = read(known.data, known.pictures, known.cache)
     else:
-        training = made_up(Untrained(), known.pictures)
+        training = made_up(UNTRAINED, known.pictures)
     print(compare(training, known.repeats, known.peer_python))
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_attn_pipelines.recipes.flickr8k import Flickr8k
-from keras_attn_pipelines.recipes.own_pictures import OwnPictures
+from keras_attn_pipelines.recipes.flickr8k import RECIPE as FLICKR8K
+from keras_attn_pipelines.recipes.own_pictures import RECIPE as OWN_PICTURES
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
@@ -31,15 +31,15 @@ SHOWN = ("bleu_1", "bleu_4", "cider_d")
 def compare(data, out, subject, count, cache=None) -> str:
     """Trains and measures; returns the table."""
     others, own = set_apart(data, Path(out), subject, count)
-    source = _trained(Flickr8k(), others, Path(out) / "source", "flickr8k", cache)
+    source = _trained(FLICKR8K, others, Path(out) / "source", "flickr8k", cache)
     warm = WarmStart.read(source.folder)
     runs = {
         "as it was": source,
         f"{count} pictures, warm start": _trained(
-            warm.recipe(OwnPictures, {}), own, Path(out) / "warm", "own_pictures", cache, warm
+            warm.adapted(OWN_PICTURES, {}), own, Path(out) / "warm", "own_pictures", cache, warm
         ),
         f"{count} pictures, from scratch": _trained(
-            Flickr8k(epochs=30, patience=30, warmup_steps=20),
+            FLICKR8K.replaced({"epochs": 30, "patience": 30, "warmup_steps": 20}),
             own,
             Path(out) / "scratch",
             "flickr8k",
@@ -59,7 +59,7 @@ def set_apart(data, out, subject, count):
     Returns:
         the two paths; the second has a split "test" of the subject's dev pictures.
     """
-    read, _ = Flickr8k().read(data)
+    read = FLICKR8K.source.read(data).splits
     names = re.compile(rf"\b({subject})\b", re.IGNORECASE)
     splits = {"others": {}, "own": {}}
     for split, records in read.items():

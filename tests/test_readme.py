@@ -17,7 +17,7 @@ def blocks():
 def test_captioner_in_ten_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_scenes("demo/scenes", train=5, dev=3, test=2, novel=1)
-    source = next(block for block in blocks() if "CaptionData" in block)
+    source = next(block for block in blocks() if "prepare(recipe" in block)
     names = {}
     exec(source, names)
     assert (tmp_path / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()

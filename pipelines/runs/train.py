@@ -9,11 +9,10 @@ import keras
 from keras_attn.training.callbacks import FiniteLoss, TimeLeft
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
-from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.parts import Objective, Setting
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.runs.kept_model import best_model, mean_model, try_mean
+from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
 from keras_attn_pipelines.runs.stretches import stretches
 from keras_attn_pipelines.runs.warm_start import WarmStart
@@ -60,50 +59,48 @@ def train(
     """
     if experiment.needs_start and source is None:
         raise ValueError(f"Expected weights to begin with (--from) for {name}. Received: none")
-    run, task = Run(out), experiment.task
+    run = Run(out)
     policy = precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
     _check_folder(run, description)
     device = strategy_named(strategy)
-    records = experiment.source.read(data)
-    vocabularies = source.vocabularies if source else task.learn(records.splits["train"])
-    setting = Setting(
-        model=experiment.model,
-        fit=experiment.fit,
-        cache=None if cache is None else Path(cache),
+    prepared = prepare(
+        experiment,
+        data,
+        vocabularies=source.vocabularies if source else None,
+        cache=cache,
         replicas=device.num_replicas_in_sync,
         start=source.model if source else None,
     )
-    loaded = task.encode(records, vocabularies, setting)
+    loaded = prepared.data
     unit = experiment.source.unit
     counts = {split: len(own) for split, own in loaded.splits.items()}
-    _check_data(run, unit, counts, vocabularies)
-    sizes = {key: vocabulary.vocabulary_size for key, vocabulary in vocabularies.items()}
+    _check_data(run, unit, counts, prepared.vocabularies)
     keras.config.set_dtype_policy(policy)
     try:
         with device.scope():
-            built = experiment.model.build(task.features(), sizes, experiment.fit.seed)
+            built = prepared.build()
             if source:
                 source.start(experiment, built.model)
-            objective = _compiled(experiment, built, loaded, jit_compile_for(strategy))
+            objective = prepared.compile(built, jit_compile_for(strategy))
         facts = {"precision": policy, "strategy": strategy, "unit": unit, "records": counts}
         facts["model"] = built.description
-        run.describe({**description, **facts, "vocabularies": sizes})
-        for key, vocabulary in vocabularies.items():
+        run.describe({**description, **facts, "vocabularies": prepared.vocabulary_sizes})
+        for key, vocabulary in prepared.vocabularies.items():
             vocabulary.save(run.folder / key)
         if name.endswith(".py"):
             shutil.copyfile(name, run.folder / RECIPE_FILE)
-        _report(run, unit, records, loaded, vocabularies)
-        fitting = _Fitting(experiment, run, built.model, objective, setting)
+        _report(run, unit, prepared)
+        fitting = _Fitting(prepared, run, built.model, objective.model)
         with device.scope():
             start = fitting.checkpoint(checkpoint_seconds).restore(objective.model)
         if start:
             epoch, step = divmod(start, loaded.steps)
             print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
-        with records.naming_faults():
-            fitting.fit(loaded, start, verbose, checkpoint_seconds)
+        with prepared.records.naming_faults():
+            fitting.fit(start, verbose, checkpoint_seconds)
         run.describe({**run.description, "ended": True})
         (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
     finally:
@@ -111,33 +108,21 @@ def train(
     return run
 
 
-def _compiled(experiment, built, loaded: TrainingData, jit_compile) -> Objective:
-    """The task's objective, compiled with the experiment's optimizer."""
-    steps = loaded.steps * experiment.fit.epochs
-    objective = experiment.task.objective(built.model, loaded, steps, experiment.fit.seed)
-    objective.model.compile(
-        optimizer=experiment.optimizer.build(steps, built.slow_layers, loaded.unfreeze_step),
-        loss=objective.loss,
-        weighted_metrics=objective.metrics,
-        jit_compile=jit_compile,
-    )
-    return objective
-
-
 class _Fitting:
     """The calls of `fit` that a training consists of."""
 
-    def __init__(self, experiment, run, model, objective, setting):
-        self.experiment, self.run, self.model = experiment, run, model
-        self.stage, self.setting = objective.model, setting
+    def __init__(self, prepared: Prepared, run: Run, model, stage):
+        self.prepared, self.experiment = prepared, prepared.experiment
+        self.run, self.model, self.stage = run, model, stage
 
     def checkpoint(self, seconds) -> Checkpoint:
         """The callback that keeps what a stopped training goes on from."""
         return Checkpoint(self.run.folder / CHECKPOINT_FILE, seconds)
 
-    def fit(self, loaded: TrainingData, start, verbose, seconds):
+    def fit(self, start, verbose, seconds):
         """Trains from step `start` on, then tries the mean of the last epochs."""
         fit, average = self.experiment.fit, self.experiment.optimizer.average
+        loaded = self.prepared.data
         plan = stretches(start, loaded.steps, fit.epochs, loaded.unfreeze_step)
         path = self.run.folder / HISTORY_FILE
         _keep_history(path, start // loaded.steps)
@@ -185,7 +170,8 @@ class _Fitting:
         ]
 
     def _task_callbacks(self, data):
-        return self.experiment.task.callbacks(self.model, data, self.setting, self.run.folder)
+        task, setting = self.experiment.task, self.prepared.setting
+        return task.callbacks(self.model, data, setting, self.run.folder)
 
 
 def _keep_history(path, epochs):
@@ -251,8 +237,9 @@ def _difference(before, after):
     )
 
 
-def _report(run, unit, records: Records, loaded: TrainingData, vocabularies):
+def _report(run, unit, prepared: Prepared):
     """Says what was read, and lists what was left out."""
+    records, loaded, vocabularies = prepared.records, prepared.data, prepared.vocabularies
     for line in records.lines:
         print(line)
     counts = ", ".join(f"{len(own)} {split}" for split, own in loaded.splits.items())

@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from benchmarks import (
     vision_speed,
     vision_task,
 )
-from benchmarks.made_up import Untrained, captions, write_caption_folder, write_pictures
+from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.warm_start import set_apart
@@ -29,17 +30,21 @@ from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn_pipelines.experiment import part
+from tests.pipelines.encoded import built
 
 
-class Tiny(Untrained):
-    def encoder(self):
+@part
+class TinyEncoder:
+    def build(self, image_size):
         return SmallConvEncoder((3,), (5,))
 
 
 def tiny():
     sizes = {"hidden_dim": 7, "embedding_dim": 3, "attention_dim": 5, "feature_dim": 11}
     counts = {"vocabulary_size": 300, "batch_size": 2, "captions_per_picture": 3}
-    return Tiny(image_size=16, lengths=(7, 13), **sizes, **counts)
+    recipe = replace(UNTRAINED, model=replace(UNTRAINED.model, encoder=TinyEncoder()))
+    return recipe.replaced({"image_size": 16, "lengths": (7, 13), **sizes, **counts})
 
 
 def cells(found):
@@ -97,7 +102,7 @@ def test_training_rate():
 def test_counted_operations_are_the_graphs():
     """In a graph of one step, whose loop has no round, each matrix product stands once."""
     recipe, (pictures, captions, length) = tiny(), (2, 3, 1)
-    model = recipe.model(300)
+    model = built(recipe, tokenizer=300)
     shape = (pictures, *model.feature_shape)
     tokens = tf.fill((pictures, captions, length), 5)
 

@@ -1,26 +1,12 @@
 """An experiment's data and model, without a training."""
 
-from typing import NamedTuple
-
-from keras_attn_pipelines.data.training_data import Records, TrainingData
-from keras_attn_pipelines.experiment import Setting
+from keras_attn_pipelines.runs.prepared import prepare
 
 
-class Encoded(NamedTuple):
-    """What `encoded` made of an experiment and its data."""
-
-    records: Records
-    vocabularies: dict
-    data: TrainingData
-
-
-def encoded(experiment, data, vocabularies=None, **setting) -> Encoded:
-    """Reads data, learns the vocabularies unless they are given, and encodes the records."""
-    records = experiment.source.read(data)
-    vocabularies = vocabularies or experiment.task.learn(records.splits["train"])
-    setting = Setting(model=experiment.model, fit=experiment.fit, **setting)
-    loaded = experiment.task.encode(records, vocabularies, setting)
-    return Encoded(records, vocabularies, loaded)
+def encoded(experiment, data, vocabularies=None, **options):
+    """Records, vocabularies and training data of an experiment."""
+    prepared = prepare(experiment, data, vocabularies, **options)
+    return prepared.records, prepared.vocabularies, prepared.data
 
 
 def built(experiment, **vocabulary_sizes):

@@ -12,7 +12,7 @@ from keras_attn_pipelines.recipes.own_pictures_transformer import RECIPE
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 FOLDER = Path(__file__).resolve().parents[2] / "saved_models" / "flickr8k_captioner"
-PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "pipelines" / "recipes"
+PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 
 def test_the_rebuilt_model_answers_as_the_graph():

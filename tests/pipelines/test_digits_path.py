@@ -156,7 +156,7 @@ def test_a_run_can_be_gone_on_from(run, data):
 @pytest.mark.parametrize("distortion", DISTORTED_SIZES)
 def test_batches_are_a_function_of_their_step(data, distortion):
     recipe = RECIPE.replaced({"batch_size": 7, "distortion": distortion, "dev_share": 0.2})
-    loaded = encoded(recipe, data).data
+    loaded = encoded(recipe, data)[2]
     assert loaded.steps == 4
     first = list(loaded.training(0).take(9))
     again = next(iter(loaded.training(6)))
@@ -176,7 +176,7 @@ def test_dev_and_test_are_always_the_same(data):
     dev = [
         [part.numpy() for part in batch]
         for recipe in recipes
-        for batch in encoded(recipe, data).data.dev
+        for batch in encoded(recipe, data)[2].dev
     ]
     assert len(dev) == 4 and [one[2].tolist() for one in dev[:2]] == [[1.0] * 5, [1, 0, 0, 0, 0]]
     for one, other in zip(dev[:2], dev[2:]):
@@ -282,7 +282,7 @@ def test_bad_choices(choices, message):
 def test_a_film_of_an_interrupted_training(data, tmp_path):
     """What is damaged or of another size is left out, and stops nothing."""
     recipe = RECIPE.replaced({"filters": 3, "batch_size": 7, "dev_share": 0.2})
-    loaded, model = encoded(recipe, data).data, built(recipe, labels=2)
+    loaded, model = encoded(recipe, data)[2], built(recipe, labels=2)
     model.compile(optimizer=recipe.optimizer.build(8), loss="mse")
     film = TransformerFilm(loaded.extra.shown(), tmp_path)
     film.set_model(model)

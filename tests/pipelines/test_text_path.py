@@ -109,7 +109,7 @@ def test_the_mean_of_epochs_is_kept_where_it_is_better(run, data, before, kept, 
     record, saved = again.folder / "model.best.json", again.folder / "model.keras"
     record.write_text(json.dumps({"val_loss": before, "epoch": 1}))
     old, experiment, model = saved.read_bytes(), again.experiment(), again.model()
-    loaded = encoded(experiment, data, again.vocabularies()).data
+    loaded = encoded(experiment, data, again.vocabularies())[2]
     objective = experiment.task.objective(model, loaded, 3, 0)
     optimizer, metrics = experiment.optimizer.build(3), objective.metrics
     model.compile(optimizer=optimizer, loss=objective.loss, weighted_metrics=metrics)

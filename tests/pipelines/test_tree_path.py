@@ -263,7 +263,7 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
     folder = written(tmp_path / "toy")
     with (folder / "dev.mrg").open("a") as dev:
         dev.write("(XP (ZZ a) (NN b))\n")
-    lines = encoded(RECIPE.replaced(TINY), folder).data.lines
+    lines = encoded(RECIPE.replaced(TINY), folder)[2].lines
     (line,) = (line for line in lines if "1 pairs of dev hold what train does not" in line)
     assert line.endswith("labels or tags that are not known: XP, ZZ")
     with (folder / "train.mrg").open("a") as train:

@@ -242,7 +242,7 @@ def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
 
     def try_mean(experiment, run, model, dev, scoring):
         kept_model.try_mean(experiment, run, model, dev, scoring)
-        pictures = encoded(experiment, data, run.vocabularies(), cache=tmp_path).data.unfrozen()
+        pictures = encoded(experiment, data, run.vocabularies(), cache=tmp_path)[2].unfrozen()
         losses.append(model.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
 
     monkeypatch.setattr(training, "try_mean", try_mean)

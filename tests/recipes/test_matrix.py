@@ -12,9 +12,9 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR
 from keras_attn.serving.export import unservable_ops
-from keras_attn_pipelines.experiment import Setting
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
@@ -123,20 +123,8 @@ def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(
 def test_a_step_has_few_static_shapes_and_compiles(row, prepared):
     """XLA lowers the whole training step, for every op of which it needs a kernel."""
     experiment = load_recipe(row.name).replaced(row.values)
-    records = experiment.source.read(prepared(row))
-    vocabularies = experiment.task.learn(records.splits["train"])
-    setting = Setting(model=experiment.model, fit=experiment.fit)
-    data = experiment.task.encode(records, vocabularies, setting)
-    sizes = {name: vocabulary.vocabulary_size for name, vocabulary in vocabularies.items()}
-    seed = experiment.fit.seed
-    built = experiment.model.build(experiment.task.features(), sizes, seed)
-    objective = experiment.task.objective(built.model, data, 7, seed)
-    model = objective.model
-    model.compile(
-        optimizer=experiment.optimizer.build(7, built.slow_layers, 0),
-        loss=objective.loss,
-        weighted_metrics=objective.metrics,
-    )
+    ready = prepare(experiment, prepared(row))
+    model, data = ready.compile(ready.build()).model, ready.data
     batches = list(data.training(0).take(2 * data.steps))
     structures = {
         str(tf.nest.map_structure(lambda tensor: (tuple(tensor.shape), tensor.dtype.name), batch))

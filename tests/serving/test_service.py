@@ -25,7 +25,7 @@ from keras_attn.serving.service import CaptionService
 from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture
 
-ASK = Path(__file__).resolve().parents[2] / "pipelines" / "ask.py"
+ASK = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "ask.py"
 
 
 @pytest.fixture(scope="module")
