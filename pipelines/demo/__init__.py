@@ -1,0 +1,1 @@
+"""The first minute: photographs, and a captioner trained on drawn scenes."""

@@ -1,0 +1,86 @@
+"""An experiment's data and model, ready for `fit`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keras_attn_pipelines.data.training_data import Records, TrainingData
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What `prepare` read.
+
+    Attributes:
+        experiment: `Experiment`.
+        records: what was read.
+        vocabularies: dict of vocabularies by name.
+        setting: `Setting` in which the records were encoded.
+        data: `TrainingData`.
+    """
+
+    experiment: Experiment
+    records: Records
+    vocabularies: Mapping[str, Any]
+    setting: Setting
+    data: TrainingData
+
+    @property
+    def vocabulary_sizes(self) -> dict[str, int]:
+        """Size of each vocabulary by its name."""
+        return {name: one.vocabulary_size for name, one in self.vocabularies.items()}
+
+    def build(self) -> Built:
+        """The model, built with initial weights."""
+        experiment, sizes = self.experiment, self.vocabulary_sizes
+        return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
+
+    def compile(self, built: Built, jit_compile: bool | str = False) -> Objective:
+        """The task's objective for a built model, compiled with the experiment's optimizer."""
+        steps, experiment = self.data.steps * self.experiment.fit.epochs, self.experiment
+        objective = experiment.task.objective(built.model, self.data, steps, experiment.fit.seed)
+        unfreeze_step = self.data.unfreeze_step
+        objective.model.compile(
+            optimizer=experiment.optimizer.build(steps, built.slow_layers, unfreeze_step),
+            loss=objective.loss,
+            weighted_metrics=objective.metrics,
+            jit_compile=jit_compile,
+        )
+        return objective
+
+
+def prepare(
+    experiment: Experiment,
+    data,
+    vocabularies: Mapping[str, Any] | None = None,
+    cache=None,
+    replicas: int = 1,
+    start=None,
+) -> Prepared:
+    """Reads data, learns the vocabularies and encodes the records.
+
+    Args:
+        experiment: `Experiment`.
+        data: path of the data folder, or another name that the source knows.
+        vocabularies: dict of vocabularies to take instead of learning them.
+        cache: path of the feature cache; the user's cache folder if None.
+        replicas: devices that share a batch.
+        start: built Keras model that training starts from, or None.
+
+    Raises:
+        ValueError: bad data.
+    """
+    records = experiment.source.read(data)
+    known = vocabularies or experiment.task.learn(records.splits["train"])
+    setting = Setting(
+        model=experiment.model,
+        fit=experiment.fit,
+        cache=None if cache is None else Path(cache),
+        replicas=replicas,
+        start=start,
+    )
+    loaded = experiment.task.encode(records, known, setting)
+    return Prepared(experiment, records, known, setting, loaded)
