@@ -12,15 +12,15 @@ from typing import Any
 
 from keras_attn.evaluation.pointing import pointing_accuracy
 from keras_attn.whole_file import check_folder, made_folder
-from keras_attn_pipelines.experiment.evaluation import Evaluation
-from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
-from keras_attn_pipelines.saved.predict import SavedCaptioner, explanation_of
+from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
+from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.recipes.scenes import RECIPE
-from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
+from keras_attn_pipelines.runs.evaluate import evaluate
+from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.saved.predict import SavedCaptioner, explanation_of
 
 SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
 ASKED = 5

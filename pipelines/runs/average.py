@@ -15,8 +15,8 @@ def average(runs: Sequence[Run], out) -> Run:
     with, the mean is often better than both (Wortsman et al. 2021, arXiv:2109.01903).
 
     Args:
-        runs: two or more, of one task and model, with equal shapes and vocabularies. A run may stand there
-            more than once, and counts as often.
+        runs: two or more, of one task and model, with equal shapes and vocabularies. A run may
+            stand there more than once, and counts as often.
         out: path of the run directory, new or empty.
 
     Returns:

@@ -50,9 +50,7 @@ def evaluate(
         return graph(*(request[spec.name] for spec in inputs))
 
     found = _Answers.of(experiment.task, records, answer, split, batch)
-    return found.evaluation(
-        experiment.task, service.tokenizers(), service.metadata(), data, split
-    )
+    return found.evaluation(experiment.task, service.tokenizers(), service.metadata(), data, split)
 
 
 def evaluate_saved(
@@ -94,7 +92,9 @@ def evaluate_saved(
 class _Answers:
     """Answers to records, in their order, and what could not be read."""
 
-    def __init__(self, records: Sequence[Any], answers: Sequence[Mapping[str, Any]], errors: list[str]):
+    def __init__(
+        self, records: Sequence[Any], answers: Sequence[Mapping[str, Any]], errors: list[str]
+    ):
         self.records, self.answers, self.errors = records, answers, errors
 
     @classmethod

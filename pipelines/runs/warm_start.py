@@ -73,9 +73,7 @@ class WarmStart:
             ValueError: another task or model, or a value that the model has settled otherwise.
         """
         for name in ("task", "model"):
-            before, now = (
-                type_of(getattr(one, name)) for one in (self.experiment, experiment)
-            )
+            before, now = (type_of(getattr(one, name)) for one in (self.experiment, experiment))
             if before != now:
                 raise ValueError(
                     f"Expected a recipe whose {name} is {before}, such as {self.recipe}, with "
