@@ -132,6 +132,21 @@ class Stepper(Protocol):
         """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
 
 
+class DecoderInput(Protocol):
+    """A layer that adds something to the embedded tokens of a `TransformerDecoder`.
+
+    What a task alone needs enters the decoder so: the next word of a sentence that is parsed, for
+    one (`NextSource`). Called with tokens int32 (N, T) and the encoder's output (B, S, E), it
+    returns (N, T, D).
+    """
+
+    def start(self, value: Any) -> tuple[Any, Any]:
+        """Memory that leads with B, and the state of one hypothesis an example, from (B, S, E)."""
+
+    def step(self, tokens: Any, memory: Any, state: Any) -> tuple[Any, Any]:
+        """(N, P, D) for tokens int32 (N, P), of which any may be PAD_ID, and the next state."""
+
+
 class DecodeResult(NamedTuple):
     """Decoded hypotheses, best first.
 

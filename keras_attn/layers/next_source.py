@@ -58,6 +58,17 @@ class NextSource(FormerCallNames, keras.layers.Layer):
     def compute_output_shape(self, tokens_shape, value_shape):
         return (*tokens_shape, self.units)
 
+    def start(self, value):
+        """See `contracts.DecoderInput`: the source's parts, projected, and counts of 0."""
+        return self.dense(value), ops.zeros((ops.shape(value)[0],), "int32")
+
+    def step(self, tokens, memory, state):
+        """See `contracts.DecoderInput`."""
+        counts = self.counts(tokens, state)
+        by_example = ops.reshape(counts, (ops.shape(memory)[0], -1))
+        chosen = ops.reshape(self.chosen(by_example, memory), (*ops.shape(tokens), self.units))
+        return chosen, counts[:, -1]
+
     def counts(self, tokens, count=0):
         """int32 (B, T): how many times the token has come, each place's own counted."""
         here = ops.cumsum(ops.cast(ops.equal(tokens, self.token), "int32"), axis=1)

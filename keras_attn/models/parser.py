@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
 from keras_attn.layers.attention_layer import carry_mask
+from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import config_of
@@ -25,9 +26,10 @@ class Parser(EncoderDecoder):
 
     Args:
         config: `TransformerConfig`, or its fields as keywords. Its target vocabulary is that of
-            the symbols; with the symbol of a word as `counted_token`, the decoder's inputs say
-            which word is next.
+            the symbols.
         tags: int ≥ 1. Tags, special ids included.
+        counted_token: int or None. Id of the symbol of a word; with it, the decoder's inputs say
+            which word is next, see `NextSource`.
 
     Call arguments:
         batch: dict with SOURCE int32 (B, S, P), the pieces of each word, and TOKENS int32 (B, T);
@@ -38,7 +40,7 @@ class Parser(EncoderDecoder):
         (B, T, S).
 
     Raises:
-        ValueError: tags < 1.
+        ValueError: tags < 1, or a counted_token outside the target vocabulary.
 
     Example:
         >>> model = Parser(TransformerConfig(13, 7, 1, 6, 7, 2, 3, 5, tied="decoder"), 17)
@@ -52,17 +54,29 @@ class Parser(EncoderDecoder):
     may be told the next word (`NextSource`).
     """
 
-    def __init__(self, config=None, tags=None, **kwargs):
+    def __init__(self, config=None, tags=None, counted_token=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         check_width("tags", tags)
-        self.config, self.tags = config, tags
+        self.config, self.tags, self.counted_token = config, tags, counted_token
         policy = self.dtype_policy
+        next_source = None
+        if counted_token is not None:
+            if not 0 <= counted_token < config.target_size:
+                raise ValueError(
+                    f"Expected 0 <= counted_token < {config.target_size}. "
+                    f"Received: counted_token={counted_token}"
+                )
+            next_source = NextSource(
+                counted_token, config.hidden_dim, name="next_source", dtype=policy
+            )
         self.source_embedding = ScaledEmbedding(
             config.vocabulary_size, config.hidden_dim, name="source_embedding", dtype=policy
         )
         self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
-        self.decoder = TransformerDecoder(config, name="decoder", dtype=policy)
+        self.decoder = TransformerDecoder(
+            config, added_input=next_source, name="decoder", dtype=policy
+        )
         self.tagger = keras.layers.Dense(tags, name="tagger", dtype=policy)
 
     def build(self, input_shape=None):
@@ -122,7 +136,8 @@ class Parser(EncoderDecoder):
         return keys, mask, logits, TransformerWeights(encoder, decoder, cross)
 
     def get_config(self):
-        return {**super().get_config(), "config": asdict(self.config), "tags": self.tags}
+        config = {"config": asdict(self.config), "tags": self.tags}
+        return {**super().get_config(), **config, "counted_token": self.counted_token}
 
     @classmethod
     def from_config(cls, config):

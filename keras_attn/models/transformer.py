@@ -37,6 +37,8 @@ class Transformer(EncoderDecoder):
         config: `TransformerConfig`, or its fields as keywords.
         weights_layer: int, −N to N − 1. The decoder layer whose attention to the source, averaged
             over its heads, is WEIGHTS and what `step` returns.
+        added_input: layer whose output is added to the decoder's embedded tokens, see
+            `contracts.DecoderInput`; None for none.
 
     Call arguments:
         batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
@@ -55,7 +57,7 @@ class Transformer(EncoderDecoder):
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
 
-    def __init__(self, config=None, weights_layer=-1, **kwargs):
+    def __init__(self, config=None, weights_layer=-1, added_input=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         self.config = config
@@ -66,7 +68,9 @@ class Transformer(EncoderDecoder):
                 config.vocabulary_size, config.hidden_dim, name="source_embedding", dtype=policy
             )
         self.encoder = TransformerEncoder(config, name="encoder", dtype=policy)
-        self.decoder = TransformerDecoder(config, weights_layer, name="decoder", dtype=policy)
+        self.decoder = TransformerDecoder(
+            config, weights_layer, added_input, name="decoder", dtype=policy
+        )
 
     def build(self, input_shape=None):
         shape = (None, None, self.config.hidden_dim)
@@ -129,10 +133,13 @@ class Transformer(EncoderDecoder):
         config = {
             "config": asdict(self.config),
             "weights_layer": self.decoder.weights_layer,
+            "added_input": keras.saving.serialize_keras_object(self.decoder.added_input),
         }
         return {**super().get_config(), **config}
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)
+        added_input = keras.saving.deserialize_keras_object(config.pop("added_input"))
+        sizes = TransformerConfig(**config.pop("config"))
+        return cls(sizes, added_input=added_input, **config)

@@ -34,12 +34,9 @@ class TransformerConfig(FormerNames):
         tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
         use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalizations.
-        counted_token: int or None. A target token that stands for one step of the source each: the
-            decoder's inputs then have a function of the step that is next, see `NextSource`.
 
     Raises:
-        ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, or a
-            counted_token outside the target vocabulary.
+        ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
     """
 
     vocabulary_size: int
@@ -58,7 +55,6 @@ class TransformerConfig(FormerNames):
     tied: str = ALL
     use_bias: bool = False
     epsilon: float = 1e-6
-    counted_token: int | None = None
 
     def __post_init__(self):
         sizes = ("vocabulary_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads")
@@ -82,12 +78,6 @@ class TransformerConfig(FormerNames):
             raise ValueError(
                 "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
                 f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
-            )
-        counted = self.counted_token
-        if counted is not None and not 0 <= counted < self.target_size:
-            raise ValueError(
-                f"Expected 0 <= counted_token < {self.target_size}. "
-                f"Received: counted_token={counted}"
             )
 
     @property
@@ -129,8 +119,6 @@ class TransformerConfig(FormerNames):
             DECODER: self.vocabulary_size + self.target_size,
             NOTHING: self.vocabulary_size + 2 * self.target_size,
         }
-        if self.counted_token is not None:
-            stacks += units * units
         return stacks + tables[self.tied] * units
 
 

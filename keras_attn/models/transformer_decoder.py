@@ -8,7 +8,6 @@ from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
-from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
@@ -23,14 +22,14 @@ class TransformerMemory(NamedTuple):
 
     Attributes:
         key_mask: bool (B, S).
-        sources: compute dtype (B, S, D), of `NextSource`; (B, 0) without one.
+        added: of the `added_input`; () without one.
         blocks: tuple of `BlockMemory`, by layer.
         embedding: compute dtype (V, D); no batch axis.
         output: compute dtype (D, V); no batch axis.
     """
 
     key_mask: Any
-    sources: Any
+    added: Any
     blocks: Any
     embedding: Any
     output: Any
@@ -41,13 +40,13 @@ class TransformerState(NamedTuple):
 
     Attributes:
         time: int32 (N,). Tokens consumed; the hypotheses of an example have consumed equally many.
-        count: int32 (N,). Those of them that are `counted_token`; 0 where nothing is counted.
+        added: of the `added_input`; () without one.
         ancestors: bool (N, K, L). Whether each of the K caches of the example holds each step.
         caches: tuple of `KeysAndValues` by layer, keys (N, H, L, d_k) and values (N, H, L, d_v).
     """
 
     time: Any
-    count: Any
+    added: Any
     ancestors: Any
     caches: Any
 
@@ -63,6 +62,8 @@ class TransformerDecoder(AttentionLayer):
         config: `TransformerConfig`, or its fields as keywords.
         weights_layer: int, −N to N − 1. The layer whose attention to the keys, averaged over its
             heads, `step` and `prefill` return.
+        added_input: layer whose output is added to the embedded tokens, see
+            `contracts.DecoderInput`; None for none.
 
     Call arguments:
         tokens: int32 (N, T), decoder input; padding only at its end. N = B·C: the C sequences of an
@@ -88,7 +89,7 @@ class TransformerDecoder(AttentionLayer):
     ranks = {"tokens": (2,), "value": (3,)}
     sequences = True
 
-    def __init__(self, config=None, weights_layer=-1, **kwargs):
+    def __init__(self, config=None, weights_layer=-1, added_input=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         if not -config.num_layers <= weights_layer < config.num_layers:
@@ -107,11 +108,7 @@ class TransformerDecoder(AttentionLayer):
                 config.target_size, config.hidden_dim, name="output_embedding", dtype=policy
             )
         self.positions, self.dropout, self.last_norm = make_ends(config, policy)
-        self.next_source = None
-        if config.counted_token is not None:
-            self.next_source = NextSource(
-                config.counted_token, config.hidden_dim, name="next_source", dtype=policy
-            )
+        self.added_input = added_input
         self.blocks = [
             TransformerDecoderBlock(**config.block, name=f"block_{n}", dtype=policy)
             for n in range(config.num_layers)
@@ -123,16 +120,16 @@ class TransformerDecoder(AttentionLayer):
             layer.build()
         for layer in filter(None, (self.positions, self.last_norm)):
             layer.build(shape)
-        if self.next_source is not None:
-            self.next_source.build((None, None), value_shape)
+        if self.added_input is not None and not self.added_input.built:
+            self.added_input.build((None, None), value_shape)
         for block in self.blocks:
             block.build(shape, value_shape)
 
     def call(self, tokens, value, value_mask=None, return_attention_scores=False, training=None):
         value_mask = sequence_mask(value, value_mask=value_mask)
         hidden = self.embedding(tokens)
-        if self.next_source is not None:
-            hidden += self.next_source(tokens, value)
+        if self.added_input is not None:
+            hidden += self.added_input(tokens, value)
         hidden = self.dropout(self.positions(hidden), training=training)
         weights, cross_weights = [], []
         for block in self.blocks:
@@ -172,19 +169,17 @@ class TransformerDecoder(AttentionLayer):
             self.positions.check_length(length)
         keys, key_mask = context
         keys, rows = ops.cast(keys, self.compute_dtype), ops.shape(keys)[0]
-        sources = ops.zeros((rows, 0), self.compute_dtype)
-        if self.next_source is not None:
-            sources = self.next_source.dense(keys)
+        added = ((), ()) if self.added_input is None else self.added_input.start(keys)
         memory = TransformerMemory(
             ops.cast(key_mask, "bool"),
-            sources,
+            added[0],
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),
             self._output_layer().output_kernel(),
         )
         state = TransformerState(
             ops.zeros((rows,), "int32"),
-            ops.zeros((rows,), "int32"),
+            added[1],
             own_caches(rows, 1, length),
             tuple(block.empty_cache(rows, length) for block in self.blocks),
         )
@@ -229,10 +224,10 @@ class TransformerDecoder(AttentionLayer):
 
         The caches stay where they are.
         """
-        consumed = (state.time, state.count, state.ancestors)
-        time, count, ancestors = gather_hypotheses(consumed, parents)
+        consumed = (state.time, state.added, state.ancestors)
+        time, added, ancestors = gather_hypotheses(consumed, parents)
         ancestors = owning_from(ancestors, time)
-        return state._replace(time=time, count=count, ancestors=ancestors)
+        return state._replace(time=time, added=added, ancestors=ancestors)
 
     def _advance(self, tokens, memory, state, real=None):
         """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
@@ -240,12 +235,10 @@ class TransformerDecoder(AttentionLayer):
         time = state.time
         coming = next_steps(state.ancestors, time, steps, self.config.num_heads, real)
         hidden = self.embedding.embed(tokens, memory.embedding)
-        count = state.count
-        if self.next_source is not None:
-            counts = self.next_source.counts(tokens, count)
-            by_example = ops.reshape(counts, (-1, coming.width * steps))
-            chosen = self.next_source.chosen(by_example, memory.sources)
-            hidden, count = hidden + ops.reshape(chosen, ops.shape(hidden)), counts[:, -1]
+        added = state.added
+        if self.added_input is not None:
+            inputs, added = self.added_input.step(tokens, memory.added, added)
+            hidden = hidden + inputs
         hidden = self.positions(hidden, start_index=time)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
@@ -255,7 +248,7 @@ class TransformerDecoder(AttentionLayer):
             caches.append(cache)
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
-        state = TransformerState(time + consumed, count, state.ancestors, tuple(caches))
+        state = TransformerState(time + consumed, added, state.ancestors, tuple(caches))
         return hidden, self.average(weights), state
 
     def average(self, weights):
@@ -272,12 +265,15 @@ class TransformerDecoder(AttentionLayer):
 
     def get_config(self):
         config = {"config": asdict(self.config), "weights_layer": self.weights_layer}
+        config["added_input"] = keras.saving.serialize_keras_object(self.added_input)
         return {**super().get_config(), **config}
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)
+        added_input = keras.saving.deserialize_keras_object(config.pop("added_input"))
+        sizes = TransformerConfig(**config.pop("config"))
+        return cls(sizes, added_input=added_input, **config)
 
 
 def _pick(inputs, chosen):

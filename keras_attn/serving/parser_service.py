@@ -75,7 +75,7 @@ class ParserService(tf.Module):
         needed = {WORD, *(f"){label}" for label in labels)}
         if missing := sorted(needed - set(symbols.names)):
             raise ValueError(f"Expected symbols with {', '.join(missing)}. Received: none of them")
-        self.word, counted = symbols.id_of(WORD), model.decoder.config.counted_token
+        self.word, counted = symbols.id_of(WORD), model.counted_token
         if counted not in (None, self.word):
             raise ValueError(
                 f"Expected {WORD} at id {counted}, which the model counts. Received: {self.word}"

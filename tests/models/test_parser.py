@@ -23,10 +23,11 @@ def parser(**changes):
         "value_dim": 3,
         "normalize_first": True,
         "tied": "decoder",
-        "counted_token": 4,
     }
     keras.utils.set_random_seed(3)
-    model = Parser(TransformerConfig(13, 11, **{**choices, "dropout": 0.0, **changes}), TAGS)
+    counted = changes.pop("counted_token", 4)
+    config = TransformerConfig(13, 11, **{**choices, "dropout": 0.0, **changes})
+    model = Parser(config, TAGS, counted)
     model.build()
     return model
 
@@ -122,7 +123,7 @@ def test_saved_and_loaded(tmp_path):
     for key, value in expected.items():
         np.testing.assert_array_equal(found[key], value)
     assert len(again.weights) == len(model.weights)
-    counted = model.config.count_parameters() + 6 * TAGS + TAGS
+    counted = model.config.count_parameters() + 6 * TAGS + TAGS + 6 * 6
     assert model.count_params() == counted
 
 
@@ -130,4 +131,4 @@ def test_bad_choices():
     with pytest.raises(ValueError, match="tags >= 1"):
         Parser(TransformerConfig(13, 11, tied="decoder"), 0)
     with pytest.raises(ValueError, match=r"0 <= counted_token < 11\. Received: counted_token=11"):
-        TransformerConfig(13, 11, tied="decoder", counted_token=11)
+        Parser(TransformerConfig(13, 11, tied="decoder"), TAGS, counted_token=11)

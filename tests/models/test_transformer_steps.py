@@ -30,7 +30,8 @@ def check(found, expected, tolerance=1e-5):
 def check_states(found, expected):
     """Equal where a step can look: consumed slots of the caches, and the indices of these."""
     check(found.time, expected.time)
-    check(found.count, expected.count)
+    for part, other in zip(tree.flatten(found.added), tree.flatten(expected.added), strict=True):
+        check(part, other)
     real = np.arange(found.ancestors.shape[2]) < ops.convert_to_numpy(found.time)[:, None]
     for one in (found, expected):
         assert ops.convert_to_numpy(one.ancestors).dtype == bool
@@ -95,9 +96,11 @@ def gathered(model, state, parents):
         caches,
     )
     own = np.broadcast_to(np.tile(np.arange(width), batch_size)[:, None], ancestors.shape)
-    time, count = (ops.convert_to_numpy(one)[rows] for one in (state.time, state.count))
+    time, added = tree.map_structure(
+        lambda leaf: ops.convert_to_numpy(leaf)[rows], (state.time, state.added)
+    )
     own = own[:, None, :] == np.arange(width)[:, None]
-    return state._replace(time=time, count=count, ancestors=own, caches=caches)
+    return state._replace(time=time, added=added, ancestors=own, caches=caches)
 
 
 @both

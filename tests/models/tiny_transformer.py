@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_attn.contracts import SOURCE, TOKENS
+from keras_attn.layers import NextSource
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
@@ -28,9 +29,11 @@ SIZES = {
 
 def transformer(seed=0, weights_layer=-1, **changes):
     """A built model."""
+    counted = changes.pop("counted_token", None)
     config = TransformerConfig(VOCABULARY, **{**SIZES, **changes})
     keras.utils.set_random_seed(seed)
-    model = Transformer(config, weights_layer)
+    added = None if counted is None else NextSource(counted, config.hidden_dim)
+    model = Transformer(config, weights_layer, added)
     model.build()
     random = np.random.default_rng(seed)
     for weight in model.trainable_weights:

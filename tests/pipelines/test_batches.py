@@ -15,6 +15,9 @@ from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+from keras_attn_pipelines.data.training_data import Records
+from keras_attn_pipelines.experiment import Setting
+from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
 from keras_attn_pipelines.tasks.captioning.features import (
     CaptionExamples,
@@ -170,7 +173,39 @@ def test_long_captions_are_cut_and_counted(make):
         assert targets.shape[2] <= 3
 
 
-def test_training_alone_changes_pictures_and_never_features(make, tokenizer):
+def test_only_training_pictures_are_changed_and_cut_captions_reported(records, tokenizer):
+    values = {"image_size": 7, "flip": True, "crop": 0.6, "lengths": (2, 3), "batch_size": 3}
+    experiment = RECIPE.replaced(values)
+    data = experiment.task.encode(
+        Records({"train": records, "dev": records}),
+        {"tokenizer": tokenizer},
+        Setting(model=experiment.model, fit=experiment.fit),
+    )
+    picture_format = experiment.task.pictures.picture_format()
+    originals = {
+        picture_format.decode(tf.constant(record.path.read_bytes())).numpy().tobytes()
+        for record in records
+    }
+
+    def pictures(dataset):
+        return [
+            picture.tobytes()
+            for inputs, _, weights in dataset
+            for picture, weight in zip(inputs[IMAGE].numpy(), weights.numpy())
+            if weight.any()
+        ]
+
+    count = sum(len(record.captions) for record in records)
+    shown = pictures(data.dev)
+    assert len(shown) == count and set(shown) == originals
+    trained = pictures(data.training(0).take(data.steps))
+    assert len(trained) == count and len(set(trained) - originals) > count // 2
+    encoded = tokenizer.encode([text for record in records for text in record.captions])
+    cut = sum(len(ids) + 1 > 3 for ids in encoded.to_list())
+    assert data.lines == [f"{cut} training captions are longer than 3 pieces: cut"] and cut
+
+
+def test_a_changed_picture_is_one_of_its_step_and_features_never_change(make):
     augmentation = Augmentation(True, 0.6, 5)
     plain, changed = make(), make(augmentation=augmentation)
     start, seen = 4, 0
@@ -191,8 +226,14 @@ def test_training_alone_changes_pictures_and_never_features(make, tokenizer):
         np.testing.assert_array_equal(second[0][FEATURES], first[0][FEATURES])
 
 
-def test_tables_are_no_constants_of_the_graph(make):
+def test_tables_are_no_constants_of_the_graph(records, tokenizer):
     """However many captions there are, the graph of the data set stays as it is."""
-    dataset = make().training()
-    graph = dataset._as_serialized_graph().numpy()
-    assert len(graph) < 200_000 and b"%d.png" % 7 not in graph
+
+    def graph(times):
+        pictures = records * times
+        examples = CaptionExamples.of(pictures, tokenizer, 2, (7, 13, 40))
+        dataset = caption_batches(examples, pictures, FORMAT, 3, None, 5).training()
+        return dataset._as_serialized_graph().numpy()
+
+    small, large = graph(1), graph(97)
+    assert abs(len(large) - len(small)) < 1000 and b"7.png" not in large

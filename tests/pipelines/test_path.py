@@ -212,6 +212,7 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--batch-size", "0"], "batch_size >= 1. Received: batch_size=0"),
         ([*TRAIN, "--lengths", "13", "7"], "lengths increasing and >= 1. Received: lengths=(13, 7"),
         ([*TRAIN, "--lengths", "0"], "lengths increasing and >= 1"),
+        ([*TRAIN, "--captions-per-picture", "0"], "captions_per_picture >= 1. Received: captions"),
         ([*TRAIN, "--dropout", "1.5"], "dropout >= 0 and < 1. Received: dropout=1.5"),
         ([*TRAIN, "--learning-rate", "nan"], "learning_rate > 0 and finite"),
         ([*TRAIN, "--tolerance", "nan"], "tolerance >= 0. Received: tolerance=nan"),

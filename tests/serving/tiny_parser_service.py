@@ -31,9 +31,8 @@ def parser_service(strategy=None, max_length=LENGTH):
         7,
         normalize_first=True,
         tied=DECODER,
-        counted_token=symbols.id_of("XX"),
     )
-    model = Parser(config, tags.vocabulary_size)
+    model = Parser(config, tags.vocabulary_size, counted_token=symbols.id_of("XX"))
     model.build()
     strategy = strategy or Beam(3, 0.0, n_best=2)
     return ParserService(

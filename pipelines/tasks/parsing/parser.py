@@ -38,10 +38,10 @@ class Parser:
             vocabulary_size=vocabulary_sizes[WORDS],
             target_vocabulary_size=vocabulary_sizes[SYMBOLS],
             tied=DECODER,
-            counted_token=SPECIAL_SYMBOLS,  # The symbol of a word, the first in its table.
             **self.sizes.arguments(),
         )
-        model = Parser(config, vocabulary_sizes[TAGS], name="parser")
+        word = SPECIAL_SYMBOLS  # The first symbol in its table.
+        model = Parser(config, vocabulary_sizes[TAGS], counted_token=word, name="parser")
         model.build()
         layers, width = self.sizes.num_layers, self.sizes.hidden_dim
         return Built(model, f"a Transformer of {layers} + {layers} layers, width {width}")
