@@ -44,22 +44,22 @@ def products(model, pictures: int, captions: int, length: int) -> list[Product]:
     """What a step on cached features multiplies; all else (tanh, softmax, Adam) is left out.
 
     Args:
-        model: `Captioner` with a `feature_projection` and an `AttentionReader`.
+        model: `Captioner` with a `feature_projection` and an `SoftAttention`.
         pictures: int. B.
         captions: int. C, captions a picture.
         length: int. T.
     """
-    config, reader = model.decoder.config, model.decoder.reader
+    config, attention = model.decoder.config, model.decoder.attention
     locations, given = model.feature_shape
     features, hidden, width = config.feature_dim, config.hidden_dim, config.embedding_dim
     rows, gates = pictures * captions, 4 * config.hidden_dim
     return [
         Product(pictures * locations, given, features, gradients=1),
-        Product(pictures * locations, features, reader.units),
+        Product(pictures * locations, features, attention.units),
         Product(pictures, features, hidden, times=2),
         Product(rows * length, width, gates),
-        Product(rows, hidden, reader.units, times=length),
-        Product(captions * locations, reader.units, 1, times=length, batch=pictures),
+        Product(rows, hidden, attention.units, times=length),
+        Product(captions * locations, attention.units, 1, times=length, batch=pictures),
         Product(captions, locations, features, times=length, batch=pictures),
         Product(rows, hidden, 1, times=length),
         Product(rows, hidden, gates, times=length),

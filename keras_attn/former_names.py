@@ -13,6 +13,7 @@ CONSTRUCTOR: Mapping[str, tuple[str, ...]] = {
     "encoder_layers": ("num_encoder_layers",),
     "classes": ("num_classes",),
     "model_units": ("hidden_dim",),
+    "reader": ("attention",),
     "hidden_units": ("intermediate_dim", "hidden_dim"),
     "query_units": ("query_dim",),
     "key_units": ("key_dim",),

@@ -1,6 +1,9 @@
 """Attention mechanisms as Keras layers; none needs tensorflow-text."""
 
 from keras_attn.layers.additive_attention import AdditiveAttention
+from keras_attn.layers.context_cell import ContextCell
+from keras_attn.layers.context_gru_cell import ContextGRUCell
+from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.general_attention import GeneralAttention
@@ -31,6 +34,9 @@ __all__ = [
     "AdditiveAttention",
     "Affine",
     "AttentionWindow",
+    "ContextCell",
+    "ContextGRUCell",
+    "ContextLSTMCell",
     "DotAttention",
     "FeedForward",
     "GeneralAttention",

@@ -1,15 +1,15 @@
 """Models and their parts. Importing them makes their saved files readable."""
 
 from keras_attn.models.applications_encoder import ApplicationsEncoder
-from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
-from keras_attn.models.hard_attention_reader import HardAttentionReader
+from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
+from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
@@ -27,17 +27,17 @@ __all__ = [
     "PRESETS",
     "VIT_PRESETS",
     "ApplicationsEncoder",
-    "AttentionReader",
-    "BottleneckReader",
+    "BottleneckContext",
     "CaptionDecoder",
     "CaptionDecoderConfig",
     "Captioner",
     "EfficientNetLite0Encoder",
-    "HardAttentionReader",
+    "HardAttention",
     "ImageClassifier",
-    "MeanReader",
+    "MeanContext",
     "Parser",
     "SmallConvEncoder",
+    "SoftAttention",
     "SpatialTransformerClassifier",
     "Transformer",
     "TransformerCaptionDecoder",

@@ -8,6 +8,8 @@ from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.former_names import FormerNames
+from keras_attn.layers.context_cell import ContextCell
+from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
@@ -23,7 +25,7 @@ class CaptionDecoderConfig(FormerNames):
     Attributes:
         vocabulary_size: int. V, pieces of the tokenizer.
         embedding_dim: int. Width m of a piece's embedding and of the deep output.
-        hidden_dim: int. Width H of the LSTM.
+        hidden_dim: int. Width H of the recurrent cell.
         feature_dim: int or None. Features are projected to this width first; None leaves them as
             the encoder made them, as in the paper.
         dropout: probability. On the embedding, the projected features and the deep output.
@@ -45,17 +47,20 @@ class CaptionDecoderConfig(FormerNames):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class CaptionDecoder(FormerNames, keras.layers.Layer):
-    """LSTM decoder that reads the picture anew at each step, with a deep output.
+    """Recurrent decoder that reads the picture anew at each step, with a deep output.
 
-        h₀ = tanh(W_h ā + b),  c₀ = tanh(W_c ā + b),  ā = mean of the features
-        z_t = reader(h_{t−1}),  h_t, c_t = LSTM([E y_{t−1}; z_t], h_{t−1}, c_{t−1})
+        s₀ = tanh(W ā + b), one for each part of the cell's state,  ā = mean of the features
+        z_t = attention(h_{t−1}),  h_t, s_t = cell([E y_{t−1}; z_t], s_{t−1})
         logits_t = L_o tanh(E y_{t−1} + L_h h_t + L_z z_t)
 
-    It is a `contracts.Stepper` whose context is the features.
+    It is a `contracts.Stepper` whose context is the features. The first part of the cell's state
+    is what attends.
 
     Args:
         config: `CaptionDecoderConfig`, or its fields as keywords.
-        reader: layer such as `AttentionReader`; see there.
+        attention: layer such as `SoftAttention`; see there.
+        cell: `ContextLSTMCell`, `ContextGRUCell`, or one of Keras' cells, whose output has the
+            width `hidden_dim`. None is `ContextLSTMCell(hidden_dim)`.
 
     Call arguments:
         features: float (B, S, D).
@@ -64,20 +69,33 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
     Returns:
         logits: float32 (B, C, T, V).
         weights: float32 (B, C, T, S).
-        locations: int32 (B, C, T), only where the reader samples them in training.
+        locations: int32 (B, C, T), only where the attention samples them in training.
+
+    Raises:
+        ValueError: no attention; a cell of another width, or something else in its place.
 
     Source: Xu et al. 2015, arXiv:1502.03044, 3.1. Differs: the deep output has a tanh and dropout,
     as in the authors' program; 1 is added to the forget gate; optional projection of the features.
     """
 
-    def __init__(self, config=None, reader=None, **kwargs):
+    def __init__(self, config=None, attention=None, cell=None, **kwargs):
         config = config_of(CaptionDecoderConfig, config, kwargs)
         super().__init__(**kwargs)
-        if not isinstance(reader, keras.layers.Layer):
+        if not isinstance(attention, keras.layers.Layer):
             raise ValueError(
-                f"Expected a reader, such as AttentionReader(256). Received: reader={reader!r}"
+                "Expected an attention, such as SoftAttention(256). "
+                f"Received: attention={attention!r}"
             )
-        self.config, self.reader = config, reader
+        if cell is None:
+            cell = ContextLSTMCell(config.hidden_dim, name="cell", dtype=self.dtype_policy)
+        elif not hasattr(cell, "project"):
+            cell = ContextCell(cell, name="cell", dtype=self.dtype_policy)
+        if cell.units != config.hidden_dim:
+            raise ValueError(
+                f"Expected a cell of width hidden_dim={config.hidden_dim}. "
+                f"Received: one of {cell.units}"
+            )
+        self.config, self.attention, self.cell = config, attention, cell
         dense = functools.partial(keras.layers.Dense, dtype=self.dtype_policy)
         self.embedding = keras.layers.Embedding(
             config.vocabulary_size,
@@ -90,16 +108,10 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
             if config.feature_dim is not None
             else None
         )
-        self.initial_hidden = dense(config.hidden_dim, name="initial_hidden", activation="tanh")
-        self.initial_cell = dense(config.hidden_dim, name="initial_cell", activation="tanh")
-        self.input_gates = dense(4 * config.hidden_dim, name="input_gates")
-        self.context_gates = dense(4 * config.hidden_dim, name="context_gates", use_bias=False)
-        self.hidden_gates = dense(
-            4 * config.hidden_dim,
-            name="hidden_gates",
-            use_bias=False,
-            kernel_initializer="orthogonal",
-        )
+        self.initial_states = [
+            dense(size, name=f"initial_state_{place}", activation="tanh")
+            for place, size in enumerate(cell.state_sizes)
+        ]
         self.hidden_output = dense(config.embedding_dim, name="hidden_output")
         self.context_output = dense(config.embedding_dim, name="context_output", use_bias=False)
         self.logits = keras.layers.Dense(config.vocabulary_size, name="logits", dtype="float32")
@@ -111,29 +123,28 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
         if self.feature_projection is not None:
             self.feature_projection.build(features_shape)
             features_shape = (*features_shape[:-1], config.feature_dim)
-        for layer in (self.initial_hidden, self.initial_cell):
+        for layer in self.initial_states:
             layer.build((None, features_shape[-1]))
-        hidden_shape = (None, config.hidden_dim)
-        if not self.reader.built:
-            self.reader.build(features_shape, hidden_shape)
-        context_dim = self.reader.context_dim(features_shape[-1], config.hidden_dim)
-        self.input_gates.build((None, config.embedding_dim))
-        self.context_gates.build((None, context_dim))
-        self.hidden_gates.build(hidden_shape)
-        self.hidden_output.build(hidden_shape)
+        query_dim = self.cell.state_sizes[0]
+        if not self.attention.built:
+            self.attention.build(features_shape, (None, query_dim))
+        context_dim = self.attention.context_dim(features_shape[-1], query_dim)
+        if not self.cell.built:
+            self.cell.build((None, config.embedding_dim), (None, context_dim))
+        self.hidden_output.build((None, config.hidden_dim))
         self.context_output.build((None, context_dim))
         self.logits.build((None, config.embedding_dim))
 
     def call(self, features, tokens, training=None):
         captions, length = ops.shape(tokens)[1], ops.shape(tokens)[2]
-        memory, (hidden, cell) = self.start(features, length, training=training)
-        hidden, cell = ops.repeat(hidden, captions, axis=0), ops.repeat(cell, captions, axis=0)
+        memory, state = self.start(features, length, training=training)
+        state = repeat_hypotheses(state, captions)
         embedded = self.dropout(self.embedding(tokens), training=training)
         embedded = ops.reshape(embedded, (-1, length, self.config.embedding_dim))
-        gates = ops.swapaxes(self.input_gates(embedded), 0, 1)
-        draws = self.reader.draws(memory, captions, length) if training else None
+        projected = ops.swapaxes(self.cell.project(embedded), 0, 1)
+        draws = self.attention.draws(memory, captions, length) if training else None
         step = functools.partial(self._recur, memory)
-        _, outputs = scan(step, (hidden, cell), (gates,) if draws is None else (gates, draws))
+        _, outputs = scan(step, state, (projected,) if draws is None else (projected, draws))
         hidden, context, weights, *locations = (ops.swapaxes(one, 0, 1) for one in outputs)
         logits = self._deep_output(embedded, hidden, context, training)
         grouped = (-1, captions, length)
@@ -161,21 +172,20 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
 
         Returns:
             memory: dict of tensors leading with B.
-            state: (hidden (B, H), cell float32 (B, H)).
+            state: the cell's, a tuple of tensors that lead with B.
         """
         features = ops.cast(context, self.compute_dtype)
         if self.feature_projection is not None:
             features = self.dropout(self.feature_projection(features), training=training)
         mean = ops.mean(features, axis=1)
-        hidden = self.initial_hidden(mean)
-        cell = ops.cast(self.initial_cell(mean), "float32")
-        return self.reader.start(features, hidden), (hidden, cell)
+        state = self.cell.state_of([layer(mean) for layer in self.initial_states])
+        return self.attention.start(features, ops.cast(state[0], self.compute_dtype)), state
 
     def step(self, tokens, memory, state):
         """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
         embedded = self.embedding(tokens)
         state, (hidden, context, weights) = self._recur(
-            memory, state, (self.input_gates(embedded),)
+            memory, state, (self.cell.project(embedded),)
         )
         return StepResult(self._deep_output(embedded, hidden, context, False), state, weights)
 
@@ -192,31 +202,34 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
         return gather_hypotheses(state, parents)
 
     def _recur(self, memory, state, inputs):
-        """(hidden, cell), the gates of the input word and draws, if any -> new state, outputs.
+        """The state, the projected input and draws, if any -> new state, outputs.
 
         The outputs are hidden, context, weights and, with draws, locations.
         """
-        hidden, cell = state
-        input_gates, *draws = inputs
-        context, weights, location = self.reader.read(memory, hidden, *draws)
-        gates = input_gates + self.hidden_gates(hidden) + self.context_gates(context)
-        enter, forget, candidate, leave = ops.split(ops.cast(gates, "float32"), 4, axis=-1)
-        cell = ops.sigmoid(forget + 1.0) * cell + ops.sigmoid(enter) * ops.tanh(candidate)
-        hidden = ops.cast(ops.sigmoid(leave) * ops.tanh(cell), self.compute_dtype)
+        projected, *draws = inputs
+        query = ops.cast(state[0], self.compute_dtype)
+        context, weights, location = self.attention.read(memory, query, *draws)
+        hidden, state = self.cell.step(projected, context, state)
         outputs = (hidden, context, weights) + (() if location is None else (location,))
-        return (hidden, cell), outputs
+        return state, outputs
 
     def _deep_output(self, embedded, hidden, context, training):
         deep = embedded + self.hidden_output(hidden) + self.context_output(context)
         return self.logits(self.dropout(ops.tanh(deep), training=training))
 
     def get_config(self):
-        reader = keras.saving.serialize_keras_object(self.reader)
-        return {**super().get_config(), "config": asdict(self.config), "reader": reader}
+        parts = {
+            "attention": keras.saving.serialize_keras_object(self.attention),
+            "cell": keras.saving.serialize_keras_object(self.cell),
+        }
+        return {**super().get_config(), "config": asdict(self.config), **parts}
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
         sizes = CaptionDecoderConfig(**config.pop("config"))
-        reader = keras.saving.deserialize_keras_object(config.pop("reader"))
-        return cls(sizes, reader, **config)
+        parts = {
+            name: keras.saving.deserialize_keras_object(config.pop(name))
+            for name in ("attention", "cell")
+        }
+        return cls(sizes, **parts, **config)

@@ -16,8 +16,8 @@ from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 class Captioner(EncoderDecoder):
     """Pictures to captions.
 
-    The loss of `compile` (cross-entropy of the next piece) is joined by the reader's own objective
-    where it samples locations (`HardAttentionReader`), and by the doubly stochastic penalty,
+    The loss of `compile` (cross-entropy of the next piece) is joined by the attention's own
+    objective where it samples locations (`HardAttention`), and by the doubly stochastic penalty,
     which wants every place of the picture to be looked at once in a caption:
 
         λ · mean over captions and places i of (1 − Σ_t α_ti)², t over real (unpadded) steps
@@ -34,7 +34,7 @@ class Captioner(EncoderDecoder):
 
     Returns:
         dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, C, T, S); where the reader samples locations, in training, LOCATIONS int32 (B, C, T).
+        (B, C, T, S); where the attention samples locations, in training, LOCATIONS int32 (B, C, T).
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
     does not depend on the grid.
@@ -119,12 +119,12 @@ class Captioner(EncoderDecoder):
         return global_mean(penalty, captions)
 
     def _sampling_loss(self, targets, output):
-        """The reader's objective, divided by the tokens of the global batch as the loss is."""
+        """The attention's objective, divided by the tokens of the global batch as the loss is."""
         length, locations = ops.shape(targets)[2], self.feature_shape[0]
         real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
         logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))
         loss = smoothed_cross_entropy(ops.reshape(targets, (-1, length)), logits)
-        objective = self.decoder.reader.objective(
+        objective = self.decoder.attention.objective(
             -ops.sum(loss * real, axis=1),
             ops.reshape(output[WEIGHTS], (-1, length, locations)),
             ops.reshape(output[LOCATIONS], (-1, length)),

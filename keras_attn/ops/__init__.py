@@ -28,6 +28,7 @@ from keras_attn.ops.masks import (
     padding_mask,
 )
 from keras_attn.ops.positions import positions_from, sinusoids
+from keras_attn.ops.recurrent import gru_step, lstm_step
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import first_row, global_mean, sum_over_replicas
 from keras_attn.ops.resample import bicubic_matrix, resample_grid
@@ -75,10 +76,12 @@ __all__ = [
     "first_row",
     "gather_hypotheses",
     "global_mean",
+    "gru_step",
     "hypotheses_of",
     "linear",
     "log_probabilities",
     "loop_kernel",
+    "lstm_step",
     "merge_heads",
     "multiplicative_score",
     "next_steps",

@@ -14,12 +14,12 @@ import numpy as np
 from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
 from keras_attn.layers import Affine, SpatialTransformer
 from keras_attn.models import (
-    AttentionReader,
     CaptionDecoder,
     Captioner,
     ImageClassifier,
     Parser,
     SmallConvEncoder,
+    SoftAttention,
     SpatialTransformerClassifier,
     Transformer,
     TransformerCaptionDecoder,
@@ -36,7 +36,7 @@ VISION = VisionTransformerConfig((6, 10), 2, 1, 6, 7, 2)
 def recurrent_captioner():
     """A captioner with the recurrent decoder."""
     sizes = {"vocabulary_size": 13, "embedding_dim": 3, "hidden_dim": 7, "dropout": 0.0}
-    decoder = CaptionDecoder(reader=AttentionReader(5), **sizes)
+    decoder = CaptionDecoder(attention=SoftAttention(5), **sizes)
     return Captioner(SmallConvEncoder((3,), (3,)), decoder, (6, 10))
 
 
@@ -48,7 +48,7 @@ def vision_captioner():
 
 def parser():
     """A parser whose sources have words of three pieces."""
-    return Parser(replace(SIZES, target_vocabulary_size=11, tied="decoder"), 5)
+    return Parser(replace(SIZES, target_vocabulary_size=11, tied="decoder"), 5, counted_token=4)
 
 
 def classifier_behind_transformers():

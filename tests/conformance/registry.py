@@ -9,6 +9,7 @@ import numpy as np
 from keras_attn.layers import (
     AdditiveAttention,
     Affine,
+    ContextGRUCell,
     DotAttention,
     FeedForward,
     GeneralAttention,
@@ -28,12 +29,12 @@ from keras_attn.layers import (
     TransformerDecoderBlock,
     TransformerEncoderBlock,
 )
-from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
-from keras_attn.models.hard_attention_reader import HardAttentionReader
+from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
+from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
@@ -98,9 +99,9 @@ class Case:
         return keras.Model(inputs, keras.tree.flatten(outputs))
 
 
-def _decoder(reader, **kwargs):
+def _decoder(attention, cell=None, **kwargs):
     sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
-    return CaptionDecoder(sizes, reader, **kwargs)
+    return CaptionDecoder(sizes, attention, cell, **kwargs)
 
 
 def _spatial_transformer(**kwargs):
@@ -231,16 +232,21 @@ CASES = {
         memory=True,
     ),
     "caption_decoder": Case(
-        lambda **k: _decoder(AttentionReader(5), **k), DECODER_INPUTS, integers=((1, 13),)
+        lambda **k: _decoder(SoftAttention(5), **k), DECODER_INPUTS, integers=((1, 13),)
+    ),
+    "gru_decoder": Case(
+        lambda **k: _decoder(SoftAttention(5), ContextGRUCell(7, dtype=k.get("dtype")), **k),
+        DECODER_INPUTS,
+        integers=((1, 13),),
     ),
     "bottleneck_decoder": Case(
-        lambda **k: _decoder(BottleneckReader(), **k), DECODER_INPUTS, integers=((1, 13),)
+        lambda **k: _decoder(BottleneckContext(), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
     "mean_decoder": Case(
-        lambda **k: _decoder(MeanReader(), **k), DECODER_INPUTS, integers=((1, 13),)
+        lambda **k: _decoder(MeanContext(), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
     "hard_decoder": Case(
-        lambda **k: _decoder(HardAttentionReader(5, 0.3, 0.7, 0.2, 0.8, 11), **k),
+        lambda **k: _decoder(HardAttention(5, 0.3, 0.7, 0.2, 0.8, 11), **k),
         DECODER_INPUTS,
         integers=((1, 13),),
         sampled=("/attention/",),
@@ -254,7 +260,9 @@ CASES = {
         **ITSELF,
     ),
     "transformer_decoder": Case(
-        lambda **k: TransformerDecoder(TRANSFORMER, 0, **k),
+        lambda **k: TransformerDecoder(
+            TRANSFORMER, 0, NextSource(5, TRANSFORMER.hidden_dim, dtype=k.get("dtype")), **k
+        ),
         ((2, 11), KEYS),
         integers=((0, 17),),
         scores=True,

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from keras import ops
+from keras.layers import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 
 from keras_attn.contracts import START_ID
 from keras_attn.decoding import Beam, MinimumLength, Sampling
-from keras_attn.models.attention_reader import AttentionReader
+from keras_attn.layers import ContextGRUCell
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 from tests.decoding.test_decode import run
@@ -17,9 +19,13 @@ FEATURES = np.random.default_rng(3).normal(size=(2, 3, 5)).astype("float32")
 
 
 TRANSFORMER = TransformerConfig(13, None, 2, 6, 11, 2, 3, 5, 0.0, tied="none", normalize_first=True)
+SIZES = CaptionDecoderConfig(13, 5, 7, None, 0.0)
 DECODERS = {
-    "recurrent": lambda: CaptionDecoder(
-        CaptionDecoderConfig(13, 5, 7, None, 0.0), AttentionReader(11)
+    "lstm": lambda: CaptionDecoder(SIZES, SoftAttention(11)),
+    "gru": lambda: CaptionDecoder(SIZES, SoftAttention(11), ContextGRUCell(7)),
+    "a cell of Keras": lambda: CaptionDecoder(SIZES, SoftAttention(11), SimpleRNNCell(7)),
+    "stacked cells": lambda: CaptionDecoder(
+        SIZES, SoftAttention(11), StackedRNNCells([LSTMCell(3), GRUCell(7)])
     ),
     "transformer": lambda: TransformerCaptionDecoder(TRANSFORMER, 1, 0),
 }

@@ -10,12 +10,12 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import FEATURES, LOCATIONS, LOGITS, TOKENS, WEIGHTS
-from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
-from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
-from keras_attn.models.hard_attention_reader import EXPECTED, HardAttentionReader
+from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
+from keras_attn.models.hard_attention import EXPECTED, HardAttention
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from tests.reference import caption_decoder as twin
@@ -46,10 +46,10 @@ def inputs(batch=2, captions=3, length=LENGTH, seed=1):
 @pytest.mark.parametrize(
     ("reader", "context", "projected"),
     [
-        (AttentionReader(5), "soft", None),
-        (AttentionReader(5), "soft", 13),
-        (BottleneckReader(), "bottleneck", 13),
-        (MeanReader(), "mean", None),
+        (SoftAttention(5), "soft", None),
+        (SoftAttention(5), "soft", 13),
+        (BottleneckContext(), "bottleneck", 13),
+        (MeanContext(), "mean", None),
     ],
 )
 def test_decoder_equals_its_twin(reader, context, projected):
@@ -64,7 +64,7 @@ def test_decoder_equals_its_twin(reader, context, projected):
 
 
 def test_hard_attention_reads_the_likeliest_location_in_evaluation():
-    made = decoder(HardAttentionReader(5))
+    made = decoder(HardAttention(5))
     features, tokens, _ = inputs(length=7)
     logits, weights = made(features, tokens, training=False)
     assert set(np.unique(weights)) == {0.0, 1.0}
@@ -77,7 +77,7 @@ def test_hard_attention_reads_the_likeliest_location_in_evaluation():
 
 
 def test_sampled_locations_follow_the_weights():
-    made = decoder(HardAttentionReader(5, expectation_share=0.25, seed=3))
+    made = decoder(HardAttention(5, expectation_share=0.25, seed=3))
     features, tokens, _ = inputs(batch=2, captions=1, length=1)
     features, tokens = np.repeat(features, 4001, 0), np.repeat(tokens, 4001, 0)
     _, weights, locations = made(features, tokens, training=True)
@@ -89,7 +89,7 @@ def test_sampled_locations_follow_the_weights():
 
 
 def test_captions_of_a_picture_share_the_choice_of_the_expectation():
-    made = decoder(HardAttentionReader(5, seed=5))
+    made = decoder(HardAttention(5, seed=5))
     features, tokens, _ = inputs(batch=31)
     _, _, locations = made(features, tokens, training=True)
     expected = ops.convert_to_numpy(locations) == EXPECTED
@@ -127,7 +127,7 @@ def gradients(model, features, tokens, targets):
 
 
 def test_gradient_of_sampled_attention_equals_the_twins():
-    reader = HardAttentionReader(5, reward_weight=0.7, entropy_weight=0.3)
+    reader = HardAttention(5, reward_weight=0.7, entropy_weight=0.3)
     made = decoder(reader)
     model = model_of(made)
     features, tokens, targets = inputs(batch=2, captions=2)
@@ -175,7 +175,7 @@ def test_gradient_of_sampled_attention_equals_the_twins():
 
 def test_expected_gradient_equals_that_of_the_exact_expectation():
     """Σ_s p(s) · (gradient of one sample) is the gradient of −Σ_s p(s) log p(y | s)."""
-    reader = HardAttentionReader(5, reward_weight=1.0, entropy_weight=0.0)
+    reader = HardAttention(5, reward_weight=1.0, entropy_weight=0.0)
     made = decoder(reader)
     model = model_of(made)
     features, tokens, targets = inputs(batch=1, captions=1)
@@ -205,13 +205,13 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
 
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)
-    model = model_of(decoder(HardAttentionReader(5, seed=7)))
+    model = model_of(decoder(HardAttention(5, seed=7)))
     features, tokens, targets = inputs(batch=5)
     data = {FEATURES: features, TOKENS: tokens}, targets, np.ones(targets.shape, "float32")
     first = model.evaluate(*data[:2], 5, 0, data[2])
     model.fit(*data[:2], batch_size=5, epochs=23, sample_weight=data[2], verbose=0)
     assert model.evaluate(*data[:2], 5, 0, data[2]) < 0.8 * first
-    assert float(model.decoder.reader.baseline.value) < -0.1
+    assert float(model.decoder.attention.baseline.value) < -0.1
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     for key in (LOGITS, WEIGHTS):
@@ -229,4 +229,4 @@ def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
 )
 def test_hard_attention_refuses_numbers_out_of_range(changes, message):
     with pytest.raises(ValueError, match=f"Expected.*Received: .*{message}"):
-        HardAttentionReader(5, **changes)
+        HardAttention(5, **changes)

@@ -17,7 +17,7 @@ from keras_attn.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from keras_attn.models.attention_reader import AttentionReader
+from keras_attn.models.soft_attention import SoftAttention
 
 SIZES = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
 
@@ -186,7 +186,7 @@ def test_a_classifier_learns():
 
 def test_eyes_of_a_captioner():
     sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
-    model = Captioner(VisionTransformer(SIZES), CaptionDecoder(sizes, AttentionReader(5)), (15, 21))
+    model = Captioner(VisionTransformer(SIZES), CaptionDecoder(sizes, SoftAttention(5)), (15, 21))
     assert model.grid == (5, 7)
     batch = {"image": pictures(), "tokens": np.ones((2, 3, 4), "int32")}
     output = model(batch)

@@ -39,8 +39,8 @@ class Twin:
             self.features = np.tanh(self._dense("feature_projection", self.features))
         mean = self.features.mean(0)
         self.mean = mean
-        self.initial = np.tanh(self._dense("initial_hidden", mean))
-        self.cell = np.tanh(self._dense("initial_cell", mean))
+        self.initial = np.tanh(self._dense("initial_state_0", mean))
+        self.cell = np.tanh(self._dense("initial_state_1", mean))
 
     def _dense(self, name, x):
         found = x @ self.named[f"{name}/kernel"]
@@ -79,8 +79,10 @@ class Twin:
             location = None if locations is None else locations[time]
             context, weights = self.read(hidden, location)
             embedded = self.named["embedding/embeddings"][token]
-            gates = self._dense("input_gates", embedded) + self._dense("hidden_gates", hidden)
-            gates = gates + self._dense("context_gates", context)
+            gates = self._dense("cell/input_gates", embedded) + self._dense(
+                "cell/hidden_gates", hidden
+            )
+            gates = gates + self._dense("cell/context_gates", context)
             enter, forget, candidate, leave = np.split(gates, 4)
             cell = sigmoid(forget + 1) * cell + sigmoid(enter) * np.tanh(candidate)
             hidden = sigmoid(leave) * np.tanh(cell)

@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_attn.evaluation.cider import ConsensusReward
-from keras_attn.models import CaptionDecoder, Captioner, HardAttentionReader, SmallConvEncoder
+from keras_attn.models import CaptionDecoder, Captioner, HardAttention, SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training import (
     AverageModel,
@@ -59,9 +59,9 @@ def check_accumulated_clip():
 
 def check_hard_attention():
     """Sampled attention trains, and its baseline moves."""
-    reader = HardAttentionReader(5, expectation_share=0.0, seed=3)
+    reader = HardAttention(5, expectation_share=0.0, seed=3)
     sizes = {"vocabulary_size": tiny.VOCABULARY, "embedding_dim": 3, "hidden_dim": 7}
-    decoder = CaptionDecoder(reader=reader, **sizes)
+    decoder = CaptionDecoder(attention=reader, **sizes)
     model = Captioner(SmallConvEncoder((3,), (3,)), decoder, tiny.SIZE)
     model.build()
     inputs, targets, weights = tiny.batch()

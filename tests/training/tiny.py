@@ -3,10 +3,10 @@
 import numpy as np
 
 from keras_attn.contracts import END_ID, IMAGE, PAD_ID, START_ID, TOKENS
-from keras_attn.models.attention_reader import AttentionReader
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 
@@ -17,7 +17,7 @@ VOCABULARY = 17
 def captioner(vocabulary=VOCABULARY, penalty=0.7, dropout=0.0, size=SIZE):
     """A built captioner with a grid of 3×4 cells (for the default size)."""
     decoder = CaptionDecoder(
-        CaptionDecoderConfig(vocabulary, 5, 7, 3, dropout), AttentionReader(5), name="decoder"
+        CaptionDecoderConfig(vocabulary, 5, 7, 3, dropout), SoftAttention(5), name="decoder"
     )
     model = Captioner(SmallConvEncoder((3, 5), (2, 2)), decoder, size, penalty)
     model.build()

@@ -6,6 +6,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
 from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
 
+LSTM, GRU = "lstm", "gru"
 SOFT, HARD, MEAN, BOTTLENECK = "soft", "hard", "mean", "bottleneck"
 
 
@@ -21,7 +22,10 @@ class ShowAttendTell:
     embedding_dim: int = option(
         "width of embeddings and deep output", default=256, settled=True, least=1
     )
-    hidden_dim: int = option("width of the LSTM", default=512, settled=True, least=1)
+    cell: str = option(
+        "recurrent cell of the decoder", default=LSTM, settled=True, choices=(LSTM, GRU)
+    )
+    hidden_dim: int = option("width of the cell", default=512, settled=True, least=1)
     context: str = option(
         "what the decoder reads at each step: attention, or the mean feature, or one vector",
         default=SOFT,
@@ -56,18 +60,24 @@ class ShowAttendTell:
         penalty = self.attention_penalty if self.context == SOFT else 0.0
 
         def decoder():
-            return CaptionDecoder(config, self._reader(seed), name="decoder")
+            return CaptionDecoder(config, self._attention(seed), self._cell(), name="decoder")
 
         return built_captioner(self, features, decoder, penalty, seed, "Show, Attend and Tell")
 
-    def _reader(self, seed):
+    def _cell(self):
+        """The recurrent cell; None for the decoder's own."""
+        from keras_attn.layers import ContextGRUCell
+
+        return ContextGRUCell(self.hidden_dim, name="cell") if self.cell == GRU else None
+
+    def _attention(self, seed):
         """What the decoder reads of the picture at each step."""
-        from keras_attn.models.attention_reader import AttentionReader
-        from keras_attn.models.fixed_readers import BottleneckReader, MeanReader
-        from keras_attn.models.hard_attention_reader import HardAttentionReader
+        from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
+        from keras_attn.models.hard_attention import HardAttention
+        from keras_attn.models.soft_attention import SoftAttention
 
         if self.context == SOFT:
-            return AttentionReader(self.attention_dim)
+            return SoftAttention(self.attention_dim)
         if self.context == HARD:
-            return HardAttentionReader(self.attention_dim, seed=seed)
-        return MeanReader() if self.context == MEAN else BottleneckReader()
+            return HardAttention(self.attention_dim, seed=seed)
+        return MeanContext() if self.context == MEAN else BottleneckContext()

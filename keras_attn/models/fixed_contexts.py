@@ -5,7 +5,7 @@ from keras import ops
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MeanReader(keras.layers.Layer):
+class MeanContext(keras.layers.Layer):
     """No attention: the context of every step is the mean feature; the weights are uniform.
 
     Source: the baseline that soft attention becomes when all its scores are equal.
@@ -27,12 +27,12 @@ class MeanReader(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """As `AttentionReader.read`."""
+        """As `SoftAttention.read`."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class BottleneckReader(keras.layers.Layer):
+class BottleneckContext(keras.layers.Layer):
     """No attention: the context of every step is the decoder's initial state h₀.
 
     The picture reaches the words through one vector only; the weights it reports are uniform.
@@ -57,7 +57,7 @@ class BottleneckReader(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """As `AttentionReader.read`, with context (N, H)."""
+        """As `SoftAttention.read`, with context (N, H)."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 

@@ -1,7 +1,7 @@
 """What a recurrent decoder reads from the picture at each step: soft attention.
 
-A reader has `context_dim`, `start`, `draws` and `read`. `draws` makes the random numbers of a
-whole caption before the loop over its steps; deterministic readers have none.
+Such an attention has `context_dim`, `start`, `draws` and `read`. `draws` makes the random numbers
+of a whole caption before the loop over its steps; one that is deterministic has none.
 """
 
 import keras
@@ -11,7 +11,7 @@ from keras_attn.layers.additive_attention import AdditiveAttention
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionReader(keras.layers.Layer):
+class SoftAttention(keras.layers.Layer):
     """Soft additive attention over the grid, scaled by a gate: z_t = β_t Σ_i α_ti a_i.
 
         e_ti = v · tanh(W h_{t−1} + U a_i),  α_t = softmax(e_t),  β_t = sigmoid(w · h_{t−1} + b)

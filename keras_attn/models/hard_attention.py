@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.models.attention_reader import AttentionReader
+from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
 from keras_attn.ops.take_by_row import take_by_row
@@ -13,7 +13,7 @@ EXPECTED = -1
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class HardAttentionReader(AttentionReader):
+class HardAttention(SoftAttention):
     """Stochastic "hard" attention: one location a step, z_t = β_t a_{s_t}, s_t ~ α_t.
 
     In training locations are sampled, and the weights learn by REINFORCE (`objective`); a share of

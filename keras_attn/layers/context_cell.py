@@ -1,0 +1,85 @@
+"""Any of Keras' recurrent cells for decoders that attend."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ContextCell(keras.layers.Layer):
+    """A Keras RNN cell that reads its input and a context side by side.
+
+        output_t, state_t = cell([x_t; z_t], state_{t−1})
+
+    Nothing of it can be computed before the loop, which makes it slower than `ContextLSTMCell` and
+    `ContextGRUCell`. States are float32 in any precision.
+
+    Args:
+        cell: of `keras.layers`, such as `LSTMCell(7)`, `SimpleRNNCell(7)` or a `StackedRNNCells`.
+
+    Raises:
+        ValueError: something else.
+
+    Example:
+        >>> cell = ContextCell(keras.layers.GRUCell(7))
+        >>> cell.build((None, 5), (None, 3))
+        >>> state = (ops.zeros((2, 7)),)
+        >>> hidden, state = cell.step(cell.project(ops.ones((2, 5))), ops.ones((2, 3)), state)
+        >>> tuple(hidden.shape), len(state)
+        ((2, 7), 1)
+    """
+
+    def __init__(self, cell, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(cell, keras.layers.Layer) or not hasattr(cell, "state_size"):
+            raise ValueError(
+                f"Expected a recurrent cell, such as keras.layers.LSTMCell(7). Received: {cell!r}"
+            )
+        self.cell = cell
+        self.state_sizes = tuple(keras.tree.flatten(cell.state_size))
+        self.units = cell.output_size
+
+    def build(self, input_shape, context_shape):
+        width = input_shape[-1] + context_shape[-1]
+        if not self.cell.built:
+            self.cell.build((None, width))
+
+    def project(self, inputs):
+        """The inputs as they are."""
+        return inputs
+
+    def state_of(self, parts):
+        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        return tuple(ops.cast(part, "float32") for part in parts)
+
+    def step(self, projected, context, state):
+        """One step.
+
+        Args:
+            projected: float (N, E), of `project`.
+            context: float (N, F).
+            state: tuple of float32 (N, H).
+
+        Returns:
+            output: compute dtype (N, H).
+            state: the next state.
+        """
+        inputs = ops.concatenate([projected, ops.cast(context, projected.dtype)], axis=-1)
+        dtype = self.cell.compute_dtype
+        leaves = [ops.cast(leaf, dtype) for leaf in state]
+        structured = keras.tree.pack_sequence_as(self.cell.state_size, leaves)
+        structured = [structured] if len(leaves) == 1 else structured
+        output, after = self.cell(inputs, structured)
+        after = tuple(ops.cast(leaf, "float32") for leaf in keras.tree.flatten(after))
+        return ops.cast(output, self.compute_dtype), after
+
+    def call(self, inputs, context, state):
+        """`step` of inputs that are not projected yet."""
+        return self.step(self.project(inputs), context, state)
+
+    def get_config(self):
+        return {**super().get_config(), "cell": keras.saving.serialize_keras_object(self.cell)}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(keras.saving.deserialize_keras_object(config.pop("cell")), **config)

@@ -1,0 +1,83 @@
+"""A GRU cell for decoders that attend."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.recurrent import gru_step
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ContextGRUCell(keras.layers.Layer):
+    """GRU cell that reads a context beside its input.
+
+        h_t = GRU([x_t; z_t], h_{t−1})
+
+    The input's part of the gates does not depend on the state: `project` computes it for all steps
+    before the loop. The state is float32 in any precision.
+
+    Args:
+        units: int > 0. H.
+
+    Example:
+        >>> cell = ContextGRUCell(7)
+        >>> cell.build((None, 5), (None, 3))
+        >>> state = (ops.zeros((2, 7)),)
+        >>> hidden, state = cell.step(cell.project(ops.ones((2, 5))), ops.ones((2, 3)), state)
+        >>> tuple(hidden.shape), len(state)
+        ((2, 7), 1)
+
+    Source: see `ops.recurrent.gru_step`.
+    """
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        check_width("units", units)
+        self.units, self.state_sizes = units, (units,)
+        self.input_gates = self._gates("input_gates", use_bias=True)
+        self.context_gates = self._gates("context_gates")
+        self.hidden_gates = self._gates(
+            "hidden_gates", use_bias=True, kernel_initializer="orthogonal"
+        )
+
+    def _gates(self, name, use_bias=False, **options):
+        return keras.layers.Dense(
+            3 * self.units, use_bias=use_bias, name=name, dtype=self.dtype_policy, **options
+        )
+
+    def build(self, input_shape, context_shape):
+        self.input_gates.build(input_shape)
+        self.context_gates.build(context_shape)
+        self.hidden_gates.build((None, self.units))
+
+    def project(self, inputs):
+        """The part of the gates that inputs (..., E) determine: (..., 3H)."""
+        return self.input_gates(inputs)
+
+    def state_of(self, parts):
+        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        return tuple(ops.cast(part, "float32") for part in parts)
+
+    def step(self, projected, context, state):
+        """One step.
+
+        Args:
+            projected: float (N, 3H), of `project`.
+            context: float (N, F).
+            state: (hidden float32 (N, H),).
+
+        Returns:
+            output: compute dtype (N, H).
+            state: the next state.
+        """
+        (hidden,) = state
+        inputs = projected + self.context_gates(context)
+        hidden = gru_step(inputs, self.hidden_gates(hidden), hidden)
+        return ops.cast(hidden, self.compute_dtype), (hidden,)
+
+    def call(self, inputs, context, state):
+        """`step` of inputs that are not projected yet."""
+        return self.step(self.project(inputs), context, state)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}

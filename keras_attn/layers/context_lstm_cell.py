@@ -1,0 +1,86 @@
+"""An LSTM cell for decoders that attend."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.recurrent import lstm_step
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ContextLSTMCell(keras.layers.Layer):
+    """LSTM cell that reads a context beside its input.
+
+        h_t, c_t = LSTM([x_t; z_t], h_{t−1}, c_{t−1})
+
+    The input's part of the gates does not depend on the state: `project` computes it for all steps
+    before the loop. The cell state is float32 in any precision.
+
+    Args:
+        units: int > 0. H.
+        forget_bias: float. Added to the forget gate.
+
+    Example:
+        >>> cell = ContextLSTMCell(7)
+        >>> cell.build((None, 5), (None, 3))
+        >>> state = (ops.zeros((2, 7)), ops.zeros((2, 7)))
+        >>> hidden, state = cell.step(cell.project(ops.ones((2, 5))), ops.ones((2, 3)), state)
+        >>> tuple(hidden.shape), len(state)
+        ((2, 7), 2)
+
+    Source: see `ops.recurrent.lstm_step`.
+    """
+
+    def __init__(self, units, forget_bias=1.0, **kwargs):
+        super().__init__(**kwargs)
+        check_width("units", units)
+        self.units, self.forget_bias = units, forget_bias
+        self.state_sizes = (units, units)
+        self.input_gates = self._gates("input_gates", use_bias=True)
+        self.context_gates = self._gates("context_gates")
+        self.hidden_gates = self._gates("hidden_gates", kernel_initializer="orthogonal")
+
+    def _gates(self, name, use_bias=False, **options):
+        return keras.layers.Dense(
+            4 * self.units, use_bias=use_bias, name=name, dtype=self.dtype_policy, **options
+        )
+
+    def build(self, input_shape, context_shape):
+        self.input_gates.build(input_shape)
+        self.context_gates.build(context_shape)
+        self.hidden_gates.build((None, self.units))
+
+    def project(self, inputs):
+        """The part of the gates that inputs (..., E) determine: (..., 4H)."""
+        return self.input_gates(inputs)
+
+    def state_of(self, parts):
+        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        hidden, cell = parts
+        return ops.cast(hidden, self.compute_dtype), ops.cast(cell, "float32")
+
+    def step(self, projected, context, state):
+        """One step.
+
+        Args:
+            projected: float (N, 4H), of `project`.
+            context: float (N, F).
+            state: (hidden (N, H), cell float32 (N, H)).
+
+        Returns:
+            output: compute dtype (N, H).
+            state: the next state.
+        """
+        hidden, cell = state
+        gates = projected + self.hidden_gates(hidden) + self.context_gates(context)
+        hidden, cell = lstm_step(gates, cell, self.forget_bias)
+        hidden = ops.cast(hidden, self.compute_dtype)
+        return hidden, (hidden, cell)
+
+    def call(self, inputs, context, state):
+        """`step` of inputs that are not projected yet."""
+        return self.step(self.project(inputs), context, state)
+
+    def get_config(self):
+        config = {"units": self.units, "forget_bias": self.forget_bias}
+        return {**super().get_config(), **config}
