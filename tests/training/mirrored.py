@@ -15,7 +15,8 @@ from keras_attn.training.devices import strategy_named
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from keras_attn.training.resume import Checkpoint
-from keras_attn_pipelines.recipes.scenes import Scenes
+from keras_attn_pipelines.recipes.scenes import RECIPE
+from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches
 from tests.training import tiny
 
 
@@ -39,10 +40,15 @@ def main(name, folder, out):
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategy = strategy_named(name)
     assert strategy.num_replicas_in_sync == (2 if name == "mirrored" else 1)
-    recipe = Scenes(batch_size=4, image_size=13, lengths=(7, 13, 40), vocabulary_size=300)
-    splits, _ = recipe.read(folder)
-    tokenizer = recipe.tokenizer(splits["train"])
-    batches = recipe.batches(tokenizer)
+    recipe = RECIPE.replaced({"image_size": 13, "vocabulary_size": 300})
+    splits = recipe.source.read(folder).splits
+    tokenizer = recipe.task.learn(splits["train"])["tokenizer"]
+    pictures = recipe.task.pictures.picture_format()
+
+    def batches(split):
+        examples = CaptionExamples.of(splits[split], tokenizer, 1, (7, 13, 40))
+        return caption_batches(examples, splits[split], pictures, 4, None, 0).dataset()
+
     keras.utils.set_random_seed(3)
     with strategy.scope():
         model = tiny.captioner(tokenizer.vocabulary_size, size=(13, 13))
@@ -52,7 +58,7 @@ def main(name, folder, out):
             weighted_metrics=[keras.metrics.SparseCategoricalAccuracy(name="accuracy")],
         )
     before = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
-    train, dev = batches.dataset(splits["train"]), batches.dataset(splits["dev"])
+    train, dev = batches("train"), batches("dev")
     assert all(inputs[IMAGE].shape[0] == 4 for inputs, _, _ in train)
     fitted = model.fit(train, validation_data=dev, epochs=2, shuffle=False, verbose=0)
     after = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
