@@ -19,7 +19,7 @@ class Row(NamedTuple):
         values: values of fields.
         bad: request that the service refuses.
         start: name of the row whose run it starts from, where it starts from one.
-        marked: whether its training is left to the slow tests.
+        slow: whether its training is left to the slow tests.
     """
 
     name: str
@@ -76,7 +76,7 @@ ROWS = (
     Row("scenes", scenes, RECURRENT, PICTURE),
     Row("flickr8k", scenes, {**RECURRENT, "feature_dim": 11}, PICTURE, slow=True),
     Row("own_pictures", scenes, {"epochs": 2, "batch_size": 5}, PICTURE, "flickr8k", slow=True),
-    Row("flickr8k_transformer", scenes, TRANSFORMER, PICTURE),
+    Row("flickr8k_transformer", scenes, TRANSFORMER, PICTURE, slow=True),
     Row("own_pictures_transformer", scenes, FIT, PICTURE, "flickr8k_transformer", slow=True),
     Row("flickr8k_vit", scenes, VIT, PICTURE, slow=True),
     Row("vit_classifier", classes, {**CLASSES, **SIZES, "patch_size": 8}, PICTURE),
