@@ -42,7 +42,7 @@ class WellFormedTree:
     The first symbol opens the tree, a constituent has children, each closing bracket closes the
     innermost open constituent, and the end comes when the tree is closed, which is when no word is
     left; a single word may also be the whole tree. Constituents that lie around the same words and
-    nothing else are a chain of at most `longest_chain`, and at most `deepest` lie inside each
+    nothing else are a chain of at most `max_unary_chain`, and at most `max_depth` lie inside each
     other. No choice leads where these cannot all be kept: an opening bracket is forbidden where the
     room or the words left do not suffice for what then has to follow.
 
@@ -56,8 +56,8 @@ class WellFormedTree:
         words: int32 (B,). Words of each example; 0 is answered with the end alone.
         lengths: int32 (B,). Most symbols of each example's answer, the end included; the shortest
             tree of W words in a constituent has W + 3. `decode` may allow less.
-        longest_chain: int ≥ 1.
-        deepest: int ≥ 1.
+        max_unary_chain: int ≥ 1.
+        max_depth: int ≥ 1.
 
     Raises:
         ValueError: not as many closing as opening brackets or none, an id twice or of a special
@@ -74,8 +74,8 @@ class WellFormedTree:
         word: int,
         words: Any,
         lengths: Any,
-        longest_chain: int,
-        deepest: int,
+        max_unary_chain: int,
+        max_depth: int,
     ):
         ids = [*openings, *closings, word]
         proper = all(isinstance(one, int) and one > END_ID for one in ids)
@@ -86,15 +86,15 @@ class WellFormedTree:
                 f"{END_ID}. Received: openings={list(openings)}, closings={list(closings)}, "
                 f"word={word}"
             )
-        if not all(isinstance(one, int) and one >= 1 for one in (longest_chain, deepest)):
+        if not all(isinstance(one, int) and one >= 1 for one in (max_unary_chain, max_depth)):
             raise ValueError(
-                "Expected ints longest_chain >= 1 and deepest >= 1. "
-                f"Received: longest_chain={longest_chain}, deepest={deepest}"
+                "Expected ints max_unary_chain >= 1 and max_depth >= 1. "
+                f"Received: max_unary_chain={max_unary_chain}, max_depth={max_depth}"
             )
         self.openings, self.closings, self.word = list(openings), list(closings), word
         self.words = ops.convert_to_tensor(words, "int32")
         self.lengths = ops.convert_to_tensor(lengths, "int32")
-        self.longest_chain, self.deepest = longest_chain, deepest
+        self.max_unary_chain, self.max_depth = max_unary_chain, max_depth
 
     def start(self, batch, vocabulary, length):
         """`TreeState` before the first symbol."""
@@ -103,7 +103,7 @@ class WellFormedTree:
                 f"Expected ids < V={vocabulary}. Received: openings={self.openings}, "
                 f"closings={self.closings}, word={self.word}"
             )
-        levels, none = (batch, self.deepest), ops.zeros((batch,), "int32")
+        levels, none = (batch, self.max_depth), ops.zeros((batch,), "int32")
         return TreeState(
             labels=ops.zeros(levels, "int32"),
             above=ops.zeros(levels, "int32"),
@@ -122,11 +122,11 @@ class WellFormedTree:
         first_word = ops.equal(below, _EMPTY)
         _, opened = self._opened(state, above, below)
         room = state.room > state.words + state.depth + 2
-        may_open = left & room & (state.depth < self.deepest) & (state.words > opened)
+        may_open = left & room & (state.depth < self.max_depth) & (state.words > opened)
         whole = ops.equal(state.words, 1)
         enough = first_word | (state.words > self._filled(state, above, below))
         may_say = ops.where(inside, left & enough, whole)
-        may_close = inside & ~first_word & (below < self.longest_chain)
+        may_close = inside & ~first_word & (below < self.max_unary_chain)
         may_close = may_close & ((state.depth > 1) | ~left)
         may_end = ~inside & ~left
         index = ops.arange(vocabulary, dtype="int32")
@@ -193,11 +193,11 @@ class WellFormedTree:
 
     def _pieces(self, length):
         """How many chains a run of so many constituents has to be broken into."""
-        return (length + self.longest_chain - 1) // self.longest_chain
+        return (length + self.max_unary_chain - 1) // self.max_unary_chain
 
     def _level(self, place):
         """bool (N, D): the level at a place, int32 (N,)."""
-        return ops.equal(ops.arange(self.deepest, dtype="int32"), place[:, None])
+        return ops.equal(ops.arange(self.max_depth, dtype="int32"), place[:, None])
 
     def _table(self, vocabulary, ids):
         """int32 (V,): the label that each id is a bracket of, −1 for none."""

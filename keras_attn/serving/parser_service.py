@@ -44,8 +44,8 @@ class ParserService(tf.Module):
         max_length: int. Most symbols of a tree, end included.
         max_source: int. Most words of a sentence, end included.
         word_pieces: int. Pieces of a word that are read, the first.
-        longest_chain: int. Most constituents around the same words and nothing else.
-        deepest: int. Most constituents inside each other.
+        max_unary_chain: int. Most constituents around the same words and nothing else.
+        max_depth: int. Most constituents inside each other.
 
     Raises:
         ValueError: symbols that are no brackets or not the model's; too little room for a tree, see
@@ -62,15 +62,15 @@ class ParserService(tf.Module):
         max_length,
         max_source,
         word_pieces,
-        longest_chain,
-        deepest,
+        max_unary_chain,
+        max_depth,
     ):
         super().__init__()
         check_room(max_length, max_source)
         self.model, self.symbols, self.tokenizer, self.tags = model, symbols, tokenizer, tags
         self.strategy, self.max_length, self.max_source = strategy, max_length, max_source
         self.word_pieces = word_pieces
-        self.longest_chain, self.deepest = longest_chain, deepest
+        self.max_unary_chain, self.max_depth = max_unary_chain, max_depth
         labels = [name[1:] for name in symbols.names if name.startswith("(")]
         needed = {WORD, *(f"){label}" for label in labels)}
         if missing := sorted(needed - set(symbols.names)):
@@ -167,7 +167,7 @@ class ParserService(tf.Module):
 
     def metadata(self):
         """What the service is, beside its model, of types that JSON has."""
-        names = ("max_length", "max_source", "word_pieces", "longest_chain", "deepest")
+        names = ("max_length", "max_source", "word_pieces", "max_unary_chain", "max_depth")
         return {**search_of(self.strategy), **{name: getattr(self, name) for name in names}}
 
     def _read(self, source):
@@ -183,8 +183,8 @@ class ParserService(tf.Module):
             self.word,
             read.counts,
             most,
-            self.longest_chain,
-            self.deepest,
+            self.max_unary_chain,
+            self.max_depth,
         )
         longest, context = tf.reduce_max(most), (keys, key_mask)
         result = decode(self.model.decoder, context, self.strategy, longest, with_weights, [trees])

@@ -103,9 +103,9 @@ def test_what_has_ended_stays_as_it_is():
         (((4,), (4,), 8, [1], [7], 2, 3), "each id once"),
         (((4,), (5,), 3, [1], [7], 2, 3), "an int > 3"),
         (((-1,), (5,), 8, [1], [7], 2, 3), "an int > 3"),
-        (((4,), (5,), 8, [1], [7], 1.5, 3), "Expected ints longest_chain >= 1"),
-        (((4,), (5,), 8, [1], [7], 0, 3), "ints longest_chain >= 1 and deepest >= 1"),
-        (((4,), (5,), 8, [1], [7], 2, 0), "Received: longest_chain=2, deepest=0"),
+        (((4,), (5,), 8, [1], [7], 1.5, 3), "Expected ints max_unary_chain >= 1"),
+        (((4,), (5,), 8, [1], [7], 0, 3), "ints max_unary_chain >= 1 and max_depth >= 1"),
+        (((4,), (5,), 8, [1], [7], 2, 0), "Received: max_unary_chain=2, max_depth=0"),
     ],
 )
 def test_bad_arguments(arguments, message):

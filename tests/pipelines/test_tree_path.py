@@ -169,7 +169,7 @@ def test_card_and_metadata(model, run, data):
     assert "toy: pairs 55 train, 18 dev" in card and "| F1 |" in card
     assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
     metadata = read_metadata(model / "1")
-    assert metadata["parts"] == run.description["parts"] and metadata["deepest"] == 32
+    assert metadata["parts"] == run.description["parts"] and metadata["max_depth"] == 32
 
 
 def test_predict(model, capsys):

@@ -116,7 +116,7 @@ def test_what_is_exported(version, saved):
     assert isinstance(saved, SavedTextModel)
     assert not unservable_ops(version) and "PyFunc" not in graph_ops(version)
     metadata = read_metadata(version)
-    assert metadata["longest_chain"] == CHAIN and metadata["deepest"] == DEEPEST
+    assert metadata["max_unary_chain"] == CHAIN and metadata["max_depth"] == DEEPEST
     assert metadata["max_source"] == LONGEST_SENTENCE and metadata["word_pieces"] == 3
     with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'score'"):
         saved.ask("score", source=["a"], target=["b"])

@@ -152,8 +152,8 @@ class Parsing:
             "last layer's, mean over its heads, by word). `attention`: source to the best text and "
             f"the weights of every layer and head. A sentence has at most {service.max_source - 1} "
             f"words, a tree at most {LENGTH_FACTOR} times as many symbols as "
-            f"words and {LENGTH_EXTRA} more, with at most {service.longest_chain} constituents "
-            f"around the same words and {service.deepest} inside each other.",
+            f"words and {LENGTH_EXTRA} more, with at most {service.max_unary_chain} constituents "
+            f"around the same words and {service.max_depth} inside each other.",
             "Search": search_text(service),
             "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
             "trained on.",
@@ -171,6 +171,6 @@ class Parsing:
             max_length=self.lengths[-1],
             max_source=self.source_lengths[-1],
             word_pieces=self.word_pieces,
-            longest_chain=self.max_unary_chain,
-            deepest=self.max_depth,
+            max_unary_chain=self.max_unary_chain,
+            max_depth=self.max_depth,
         )
