@@ -73,7 +73,7 @@ def check_former_names(cls: type, given: Iterable[str]) -> None:
         ValueError: Expected num_heads in MultiHeadAttention(...). Received: heads, its former name
     """
     constructors = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
-    taken = {name for one in constructors for name in _parameters(one)}
+    taken = {name for constructor in constructors for name in _parameters(constructor)}
     for name in given:
         if name in taken:
             continue
@@ -91,10 +91,10 @@ def check_former_names(cls: type, given: Iterable[str]) -> None:
 
 def check_call_names(name: str, call: Callable, given: Iterable[str]) -> None:
     """Raises ValueError for an argument of a call that has another name now."""
-    former = [one for one in given if one in CALL]
-    for one in former:
-        if one not in _parameters(call):
-            raise ValueError(f"Expected {CALL[one]} in the call of {name}. Received: {one}")
+    former = [argument for argument in given if argument in CALL]
+    for old in former:
+        if old not in _parameters(call):
+            raise ValueError(f"Expected {CALL[old]} in the call of {name}. Received: {old}")
 
 
 def _parameters(function):

@@ -26,7 +26,7 @@ def whole_file(path):
         >>> path = Path(tempfile.mkdtemp(), "answer.txt")
         >>> with whole_file(path) as partial:
         ...     _ = partial.write_text("42"), path.exists()
-        >>> path.read_text(), sorted(one.name for one in path.parent.iterdir())
+        >>> path.read_text(), sorted(value.name for value in path.parent.iterdir())
         ('42', ['answer.txt'])
     """
     path = Path(path)
@@ -46,7 +46,7 @@ def whole_file(path):
 def check_folder(path) -> None:
     """Raises ValueError if there can be no folder at a path: it, or one above it, is a file."""
     path = Path(path)
-    nearest = next(one for one in (path, *path.absolute().parents) if one.exists())
+    nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not nearest.is_dir():
         raise ValueError(f"Expected a folder at {path}. Received: a file at {nearest}")
 

@@ -26,8 +26,13 @@ def main(arguments=None) -> int:
             known, rest = parser.parse_known_args(arguments)
             known.experiment = recipe
         if known.command == "predict":  # Its inputs may stand on both sides of a flag.
-            inputs = [one for one in rest if one == "-" or not one.startswith("-")]
-            known.inputs, rest = known.inputs + inputs, [one for one in rest if one not in inputs]
+            inputs = [
+                argument for argument in rest if argument == "-" or not argument.startswith("-")
+            ]
+            known.inputs, rest = (
+                known.inputs + inputs,
+                [argument for argument in rest if argument not in inputs],
+            )
         if rest:
             known.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed(rest)}")
         known.run_command(known)
@@ -75,78 +80,98 @@ def _parser():
     subcommands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, run, text):
-        one = subcommands.add_parser(
+        parser = subcommands.add_parser(
             name, help=text, description=text, add_help=name != "train", allow_abbrev=False
         )
-        one.set_defaults(run_command=run, parser=one)
-        return one
+        parser.set_defaults(run_command=run, parser=parser)
+        return parser
 
     command("recipes", commands.recipes, "what can be trained")
 
-    one = command("train", commands.train, "train a recipe on a data folder, a file or tfds:NAME")
-    one.add_argument("recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file")
-    one.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
-    one.add_argument(
+    subparser = command(
+        "train", commands.train, "train a recipe on a data folder, a file or tfds:NAME"
+    )
+    subparser.add_argument(
+        "recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file"
+    )
+    subparser.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
+    subparser.add_argument(
         "--data", required=True, help="data folder, file or tfds:NAME; of digits also keras:mnist"
     )
-    one.add_argument("--out", required=True, help="run directory, new or to be resumed")
-    one.add_argument(
+    subparser.add_argument("--out", required=True, help="run directory, new or to be resumed")
+    subparser.add_argument(
         "--from", dest="source", metavar="RUN|SAVED_MODEL", help="begin with its weights"
     )
-    one.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
-    one.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
-    one.add_argument("--cache", help="folder of the feature cache")
+    subparser.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
+    subparser.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
+    subparser.add_argument("--cache", help="folder of the feature cache")
 
-    one = command("evaluate", commands.evaluate, "score free-running answers on a split")
-    one.add_argument("run", metavar="RUN|SAVED_MODEL")
-    one.add_argument("--data", required=True, help="data folder")
-    one.add_argument("--split", default="dev", help="train, dev, test or another of the data")
-    one.add_argument("--beam-width", type=int, help="of a run (default: the recipe's)")
-    one.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
-    one.add_argument("--recipe", help="of a SavedModel with parts of its own: their .py file")
-    one.add_argument("--json", help="also write everything, answers included, to this file")
+    subparser = command("evaluate", commands.evaluate, "score free-running answers on a split")
+    subparser.add_argument("run", metavar="RUN|SAVED_MODEL")
+    subparser.add_argument("--data", required=True, help="data folder")
+    subparser.add_argument("--split", default="dev", help="train, dev, test or another of the data")
+    subparser.add_argument("--beam-width", type=int, help="of a run (default: the recipe's)")
+    subparser.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
+    subparser.add_argument("--recipe", help="of a SavedModel with parts of its own: their .py file")
+    subparser.add_argument("--json", help="also write everything, answers included, to this file")
 
-    one = command("average", commands.average, "a run with the mean of the weights of others")
-    one.add_argument("runs", nargs="+", metavar="RUN", help="two or more of one model")
-    one.add_argument("--out", required=True, help="run directory, new")
+    subparser = command("average", commands.average, "a run with the mean of the weights of others")
+    subparser.add_argument("runs", nargs="+", metavar="RUN", help="two or more of one model")
+    subparser.add_argument("--out", required=True, help="run directory, new")
 
-    one = command("export", commands.export, "write the next version of a SavedModel")
-    one.add_argument("run", metavar="RUN")
-    one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("--data", help="data folder: evaluate first, and put the table on the card")
-    one.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
-    one.add_argument("--beam-width", type=int, help="default: the recipe's")
-    one.add_argument("--n-best", type=int, default=1, help="texts or labels answered (default: 1)")
-    one.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
-    one.add_argument("--storage", default="float32", help="of weights: float32 (default), float16")
+    subparser = command("export", commands.export, "write the next version of a SavedModel")
+    subparser.add_argument("run", metavar="RUN")
+    subparser.add_argument("folder", metavar="saved_models/NAME")
+    subparser.add_argument(
+        "--data", help="data folder: evaluate first, and put the table on the card"
+    )
+    subparser.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
+    subparser.add_argument("--beam-width", type=int, help="default: the recipe's")
+    subparser.add_argument(
+        "--n-best", type=int, default=1, help="texts or labels answered (default: 1)"
+    )
+    subparser.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
+    subparser.add_argument(
+        "--storage", default="float32", help="of weights: float32 (default), float16"
+    )
 
-    one.add_argument("--limits", help="Markdown file for the model card: use, failures, terms")
+    subparser.add_argument(
+        "--limits", help="Markdown file for the model card: use, failures, terms"
+    )
 
-    one = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
-    one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument(
+    subparser = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
+    subparser.add_argument("folder", metavar="saved_models/NAME")
+    subparser.add_argument(
         "inputs", nargs="*", metavar="PICTURE|TEXT", help="also folders, patterns; '-': input lines"
     )
-    one.add_argument("--file", help="one path or text a line; '-' is standard input")
-    one.add_argument("--json", action="store_true", help="print JSON lines")
-    one.add_argument("--crops", help="folder for what a spatial transformer read, a PNG a picture")
+    subparser.add_argument("--file", help="one path or text a line; '-' is standard input")
+    subparser.add_argument("--json", action="store_true", help="print JSON lines")
+    subparser.add_argument(
+        "--crops", help="folder for what a spatial transformer read, a PNG a picture"
+    )
 
-    one = command("score", commands.score, "how probable a text is, given another or a picture")
-    one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("--image", metavar="PICTURE", help="with --caption, of a captioner")
-    one.add_argument("--caption", metavar="TEXT")
-    one.add_argument("--source", metavar="TEXT", help="with --target, of a model of texts")
-    one.add_argument("--target", metavar="TEXT")
+    subparser = command(
+        "score", commands.score, "how probable a text is, given another or a picture"
+    )
+    subparser.add_argument("folder", metavar="saved_models/NAME")
+    subparser.add_argument("--image", metavar="PICTURE", help="with --caption, of a captioner")
+    subparser.add_argument("--caption", metavar="TEXT")
+    subparser.add_argument("--source", metavar="TEXT", help="with --target, of a model of texts")
+    subparser.add_argument("--target", metavar="TEXT")
 
-    one = command("explain", commands.explain, "a picture of where each word, or the model, looked")
-    one.add_argument("folder", metavar="saved_models/NAME")
-    one.add_argument("asked", metavar="PICTURE|TEXT")
-    one.add_argument("--out", required=True, help="PNG to write; of a model of texts, also SVG")
-    one.add_argument(
+    subparser = command(
+        "explain", commands.explain, "a picture of where each word, or the model, looked"
+    )
+    subparser.add_argument("folder", metavar="saved_models/NAME")
+    subparser.add_argument("asked", metavar="PICTURE|TEXT")
+    subparser.add_argument(
+        "--out", required=True, help="PNG to write; of a model of texts, also SVG"
+    )
+    subparser.add_argument(
         "--heads", help="every layer and head: encoder, decoder, cross; of captioners cross"
     )
-    one.add_argument("--word", help="a word of the text: lines to what it attends to")
-    one.add_argument(
+    subparser.add_argument("--word", help="a word of the text: lines to what it attends to")
+    subparser.add_argument(
         "--layer", type=int, help="of the word, from 1 (default: last; of captioners all)"
     )
     return parser

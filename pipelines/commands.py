@@ -49,9 +49,9 @@ def evaluate(arguments) -> None:
     given = {key: getattr(arguments, key) for key in ("beam_width", "precision")}
     given = {key: value for key, value in given.items() if value is not None}
     path = Path(arguments.run)
-    saved = any(any(path.glob(one)) for one in ("saved_model.pb", "*/saved_model.pb"))
+    saved = any(any(path.glob(pattern)) for pattern in ("saved_model.pb", "*/saved_model.pb"))
     if (path / DESCRIPTION_FILE).is_file() or not saved:
-        found = evaluate(Run(path), arguments.data, arguments.split, **given)
+        evaluation = evaluate(Run(path), arguments.data, arguments.split, **given)
     elif given:
         raise ValueError(
             "Expected neither beam width nor precision for a SavedModel, which has its own. "
@@ -59,13 +59,13 @@ def evaluate(arguments) -> None:
         )
     else:
         recipe = load_recipe(arguments.recipe) if arguments.recipe else None
-        found = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe)
-    print(found.table())
-    for error in found.errors:
+        evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe)
+    print(evaluation.table())
+    for error in evaluation.errors:
         print(f"skipped: {error}", file=sys.stderr)
     if arguments.json:
         with whole_file(arguments.json) as partial:
-            partial.write_text(found.json(), encoding="utf-8")
+            partial.write_text(evaluation.json(), encoding="utf-8")
 
 
 def average(arguments) -> None:
@@ -73,7 +73,7 @@ def average(arguments) -> None:
     from keras_attn_pipelines.runs.average import average
     from keras_attn_pipelines.runs.run import Run
 
-    run = average([Run(one) for one in arguments.runs], arguments.out)
+    run = average([Run(folder) for folder in arguments.runs], arguments.out)
     print(f"averaged: {run.folder}")
 
 

@@ -85,21 +85,21 @@ class Beam(Strategy):
         width = self.width
         values, tokens = candidates.best(2 * width)
         each = values.shape[-1]
-        values, tokens = (ops.reshape(one, (-1, width * each)) for one in (values, tokens))
+        values, tokens = (ops.reshape(tensor, (-1, width * each)) for tensor in (values, tokens))
         totals = ops.reshape(ops.repeat(state.alive, each, axis=1) + values, (-1, width * each))
         best, place = ops.top_k(totals, 2 * width)
         place = ops.cast(place, "int32")
-        values, tokens = (take_by_row(one, place) for one in (values, tokens))
+        values, tokens = (take_by_row(tensor, place) for tensor in (values, tokens))
         parents, ends = place // each, ops.equal(tokens, END_ID)
         state = self._collect(state, best, ends, parents, values, time)
         alive, rank = ops.top_k(ops.where(ends, 2 * DEAD, best), width)
         rank = ops.cast(rank, "int32")
-        chosen = (take_by_row(one, rank) for one in (tokens, values, parents))
+        chosen = (take_by_row(tensor, rank) for tensor in (tokens, values, parents))
         return state._replace(alive=alive), Selection(*chosen)
 
     def _collect(self, state, best, ends, parents, values, time):
         """Moves extensions that end, among the first K, into the pool."""
-        first = (one[:, : self.width] for one in (best, ends, parents, values))
+        first = (tensor[:, : self.width] for tensor in (best, ends, parents, values))
         best, ends, parents, values = first
         real = ends & (best > DEAD / 2) & (state.count < self.width)[:, None]
         scores = ops.where(real, best / self._penalty(time + 1), DEAD)

@@ -87,7 +87,7 @@ class ForbiddenTokens:
     tokens: Sequence[int]
 
     def __post_init__(self):
-        object.__setattr__(self, "tokens", tuple(int(one) for one in self.tokens))
+        object.__setattr__(self, "tokens", tuple(int(token) for token in self.tokens))
         if not self.tokens or min(self.tokens) < 0:
             raise ValueError(f"Expected tokens >= 0, one or more. Received: tokens={self.tokens}")
 
@@ -101,7 +101,7 @@ class ForbiddenTokens:
         """Forbids the tokens."""
         vocabulary = log_probabilities.shape[-1]
         return forbid(
-            log_probabilities, ops.array([one in self.tokens for one in range(vocabulary)])
+            log_probabilities, ops.array([token in self.tokens for token in range(vocabulary)])
         )
 
     def update(self, state, tokens):
@@ -166,7 +166,7 @@ class AllOf:
 
     def start(self, batch, vocabulary, length):
         """A tuple of their states."""
-        return tuple(one.start(batch, vocabulary, length) for one in self.constraints)
+        return tuple(constraint.start(batch, vocabulary, length) for constraint in self.constraints)
 
     def mask(self, log_probabilities, state):
         """What all of them leave."""
@@ -175,14 +175,16 @@ class AllOf:
         index = ops.arange(log_probabilities.shape[-1])
         never = ops.equal(index, PAD_ID) | ops.equal(index, START_ID)
         masked = forbid(log_probabilities, never)
-        for one, own in zip(self.constraints, state):
-            masked = one.mask(masked, own)
+        for constraint, own in zip(self.constraints, state):
+            masked = constraint.mask(masked, own)
         stuck = ops.max(masked, axis=-1, keepdims=True) < DEAD / 2
         return ops.where(stuck & ops.equal(index, END_ID), log_probabilities, masked)
 
     def update(self, state, tokens):
         """A tuple of their states."""
-        return tuple(one.update(own, tokens) for one, own in zip(self.constraints, state))
+        return tuple(
+            constraint.update(own, tokens) for constraint, own in zip(self.constraints, state)
+        )
 
     def follow(self, state, prefix):
         """The states after a prefix int32 (N, P) whose rows may end with PAD_ID."""

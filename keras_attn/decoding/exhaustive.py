@@ -74,7 +74,7 @@ class Exhaustive(Strategy):
     def advance(self, state, candidates, time, length):
         """One step: `Candidates` of B·K hypotheses to the new state and a `Selection`."""
         width, vocabulary = state.alive.shape[1], candidates.vocabulary
-        going_on = [one for one in range(vocabulary) if one not in (PAD_ID, START_ID, END_ID)]
+        going_on = [token for token in range(vocabulary) if token not in (PAD_ID, START_ID, END_ID)]
         digits = len(going_on)
         strides = ops.array([digits**place for place in range(length - 1, -1, -1)], "int32")
         sequence, stride = ops.arange(width, dtype="int32"), ops.take(strides, time)

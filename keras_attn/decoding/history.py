@@ -47,18 +47,18 @@ class History(NamedTuple):
         They have `length` steps, of which the first is filled in.
         """
         values = zip(cls._fields, (*selection, weights))
-        return {name: begin_buffer(one, length) for name, one in values if one is not None}
+        return {name: begin_buffer(value, length) for name, value in values if value is not None}
 
     @classmethod
     def write(cls, buffers, time, selection, weights):
         """The buffers with step `time` filled in."""
         values = dict(zip(cls._fields, (*selection, weights)))
-        return {name: write_step(one, time, values[name]) for name, one in buffers.items()}
+        return {name: write_step(buffer, time, values[name]) for name, buffer in buffers.items()}
 
     @classmethod
     def read(cls, buffers):
         """What the buffers hold; PAD_ID and zeros in steps that were not reached."""
-        return cls(**{name: stack_steps(one) for name, one in buffers.items()})
+        return cls(**{name: stack_steps(buffer) for name, buffer in buffers.items()})
 
     def as_written(self):
         """Hypotheses that are never reordered.
@@ -94,11 +94,11 @@ class History(NamedTuple):
         tokens = ops.where(before, _pick(self.tokens, left), ops.where(at_end, END_ID, PAD_ID))
         scores = ops.where(before, _pick(self.token_scores, left), 0.0)
         scores = ops.where(at_end, end_scores, scores)
-        found = [tokens, scores]
+        rows = [tokens, scores]
         if self.weights is not None:
             reached = ops.logical_or(before, at_end)[..., None]
-            found.append(ops.where(reached, _pick(self.weights, extended), 0.0))
-        tokens, scores, *weights = (ops.moveaxis(one, 0, 2) for one in found)
+            rows.append(ops.where(reached, _pick(self.weights, extended), 0.0))
+        tokens, scores, *weights = (ops.moveaxis(array, 0, 2) for array in rows)
         return tokens, scores, weights[0] if weights else None
 
     def _path(self, before, slots):
@@ -114,8 +114,8 @@ class History(NamedTuple):
             return (parent,), (slot, parent)
 
         backwards = (ops.flip(self.parents, 0), ops.flip(before, 0))
-        _, found = scan(step, (slots,), backwards)
-        return tuple(ops.flip(one, 0) for one in found)
+        _, path = scan(step, (slots,), backwards)
+        return tuple(ops.flip(array, 0) for array in path)
 
 
 def _pick(buffer, slots):

@@ -76,4 +76,4 @@ class Pool(NamedTuple):
 
     def _chosen(self, rank):
         rank = ops.cast(rank, "int32")
-        return Pool(*(take_by_row(one, rank) for one in self))
+        return Pool(*(take_by_row(array, rank) for array in self))

@@ -100,7 +100,9 @@ class Sampling(Strategy):
         """One step: `Candidates` of B·K hypotheses to the new state and a `Selection`."""
         uniform = ops.reshape(ops.take(state.uniform, time, axis=0), (-1, 1))
         tokens, token_scores = self._draw(candidates, uniform)
-        tokens, token_scores = (ops.reshape(one, (-1, self.n)) for one in (tokens, token_scores))
+        tokens, token_scores = (
+            ops.reshape(tensor, (-1, self.n)) for tensor in (tokens, token_scores)
+        )
         tokens = ops.where(state.finished, PAD_ID, tokens)
         token_scores = ops.where(state.finished, 0.0, token_scores)
         finished = state.finished | ops.equal(tokens, END_ID)
@@ -134,8 +136,8 @@ class Sampling(Strategy):
         """`DecodeResult` with n samples, the most probable first."""
         scores, rank = ops.top_k(state.score, self.n)
         tokens, token_scores, weights = (
-            None if one is None else take_by_row(one, ops.cast(rank, "int32"))
-            for one in history.as_written()
+            None if array is None else take_by_row(array, ops.cast(rank, "int32"))
+            for array in history.as_written()
         )
         lengths = ops.sum(ops.cast(ops.not_equal(tokens, PAD_ID), "int32"), axis=-1)
         return DecodeResult(tokens, lengths, scores, token_scores, weights)
@@ -149,5 +151,5 @@ def _first_above(cumulative, threshold, possible):
     length = cumulative.shape[-1]
     place = ops.arange(length, dtype="int32")
     above = ops.where(cumulative > threshold, 2 * length - place, place)
-    found = ops.max(ops.where(possible, above, 0), axis=-1, keepdims=True)
-    return ops.where(found > length, 2 * length - found, found)
+    last = ops.max(ops.where(possible, above, 0), axis=-1, keepdims=True)
+    return ops.where(last > length, 2 * length - last, last)

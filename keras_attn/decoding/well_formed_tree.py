@@ -78,7 +78,7 @@ class WellFormedTree:
         max_depth: int,
     ):
         ids = [*openings, *closings, word]
-        proper = all(isinstance(one, int) and one > END_ID for one in ids)
+        proper = all(isinstance(token, int) and token > END_ID for token in ids)
         once = len(set(ids)) == len(ids)
         if not (openings and len(openings) == len(closings) and proper and once):
             raise ValueError(
@@ -86,7 +86,7 @@ class WellFormedTree:
                 f"{END_ID}. Received: openings={list(openings)}, closings={list(closings)}, "
                 f"word={word}"
             )
-        if not all(isinstance(one, int) and one >= 1 for one in (max_unary_chain, max_depth)):
+        if not all(isinstance(limit, int) and limit >= 1 for limit in (max_unary_chain, max_depth)):
             raise ValueError(
                 "Expected ints max_unary_chain >= 1 and max_depth >= 1. "
                 f"Received: max_unary_chain={max_unary_chain}, max_depth={max_depth}"
@@ -172,8 +172,8 @@ class WellFormedTree:
     def _top(self, state):
         """Label, `above` and `below` of the innermost open constituent, int32 (N,) each."""
         level = self._level(state.depth - 1)
-        found = (state.labels, state.above, state.below)
-        return tuple(ops.sum(ops.where(level, one, 0), axis=1) for one in found)
+        levels = (state.labels, state.above, state.below)
+        return tuple(ops.sum(ops.where(level, count, 0), axis=1) for count in levels)
 
     def _opened(self, state, above, below):
         """`above` of a constituent that is opened now, and `breaks` then: int32 (N,) each.
@@ -201,5 +201,5 @@ class WellFormedTree:
 
     def _table(self, vocabulary, ids):
         """int32 (V,): the label that each id is a bracket of, −1 for none."""
-        label = {one: place for place, one in enumerate(ids)}
-        return ops.array([label.get(one, -1) for one in range(vocabulary)], "int32")
+        label = {token: place for place, token in enumerate(ids)}
+        return ops.array([label.get(token, -1) for token in range(vocabulary)], "int32")

@@ -73,13 +73,15 @@ class BracketReport:
             and "no_crossing", of sentences; "tagging", of words: percent. "crossing": brackets a
             sentence. 0 where there is nothing to divide by.
         """
-        matched = sum(one.matched for one in self.sentences)
-        parsed = sum(one.parsed for one in self.sentences)
-        true = sum(one.true for one in self.sentences)
-        exact = sum(one.matched == one.true == one.parsed for one in self.sentences)
-        uncrossed = sum(one.crossing == 0 for one in self.sentences)
-        crossing = sum(one.crossing for one in self.sentences)
-        tags = sum(one.correct_tags for one in self.sentences)
+        matched = sum(sentence.matched for sentence in self.sentences)
+        parsed = sum(sentence.parsed for sentence in self.sentences)
+        true = sum(sentence.true for sentence in self.sentences)
+        exact = sum(
+            sentence.matched == sentence.true == sentence.parsed for sentence in self.sentences
+        )
+        uncrossed = sum(sentence.crossing == 0 for sentence in self.sentences)
+        crossing = sum(sentence.crossing for sentence in self.sentences)
+        tags = sum(sentence.correct_tags for sentence in self.sentences)
         return {
             "precision": _percent(matched, parsed),
             "recall": _percent(matched, true),
@@ -87,7 +89,7 @@ class BracketReport:
             "exact": _percent(exact, len(self.sentences)),
             "crossing": _percent(crossing, len(self.sentences)) / 100,
             "no_crossing": _percent(uncrossed, len(self.sentences)),
-            "tagging": _percent(tags, sum(one.words for one in self.sentences)),
+            "tagging": _percent(tags, sum(sentence.words for sentence in self.sentences)),
         }
 
 
@@ -166,17 +168,17 @@ def _difference(parsed, true):
     """Why the words of two trees are not the same; empty where they are."""
     if len(parsed) != len(true):
         return f"{len(parsed)} words for {len(true)}"
-    pairs = ((one.word, other.word) for one, other in zip(parsed, true))
-    return next((f"word {one!r} for {other!r}" for one, other in pairs if one != other), "")
+    pairs = ((parsed_word.word, other.word) for parsed_word, other in zip(parsed, true))
+    return next((f"word {word!r} for {other!r}" for word, other in pairs if word != other), "")
 
 
 def _compared(index, parsed, true):
     matched = (Counter(parsed.spans) & Counter(true.spans)).total()
     places = {(start, end) for _, start, end in true.spans}
     others = [(start, end) for _, start, end in parsed.spans if (start, end) not in places]
-    crossing = sum(any(_cross(one, other) for other in places) for one in others)
+    crossing = sum(any(_cross(bracket, other) for other in places) for bracket in others)
     pairs = zip(parsed.leaves, true.leaves)
-    tags = sum(_same(one.tag) == _same(other.tag) for one, other in pairs)
+    tags = sum(_same(leaf.tag) == _same(other.tag) for leaf, other in pairs)
     counts = (matched, len(true.spans), len(parsed.spans), crossing, len(true.leaves), tags)
     return SentenceBrackets(index, *counts)
 
@@ -186,9 +188,9 @@ def _same(name):
     return EQUIVALENT.get(name, name)
 
 
-def _cross(one, other):
+def _cross(first, other):
     """Whether two stretches overlap, and neither lies in the other."""
-    return one[0] < other[0] < one[1] < other[1] or other[0] < one[0] < other[1] < one[1]
+    return first[0] < other[0] < first[1] < other[1] or other[0] < first[0] < other[1] < first[1]
 
 
 def _percent(part, whole):

@@ -78,19 +78,19 @@ class ConsensusReward:
             ended: for each caption, whether it came to its end; None is all.
         """
         truth = [self._vector(self.words(text)) for text in references]
-        found = []
+        values = []
         for place, text in enumerate(captions):
             own = self._vector(self.words(text, ended is None or bool(ended[place])))
-            similarity = sum(_similarity(own, one) for one in truth)
-            found.append(10.0 * similarity / max(len(truth), 1))
-        return found
+            similarity = sum(_similarity(own, reference) for reference in truth)
+            values.append(10.0 * similarity / max(len(truth), 1))
+        return values
 
     def _vector(self, words):
         weights: list[dict[tuple[str, ...], float]] = [{} for _ in range(LONGEST_NGRAM)]
         for gram, count in _ngrams(words).items():
             rarity = self.logarithm - math.log(max(1, self.frequencies[gram]))
             weights[len(gram) - 1][gram] = count * rarity
-        norms = [math.sqrt(sum(one * one for one in own.values())) for own in weights]
+        norms = [math.sqrt(sum(weight * weight for weight in own.values())) for own in weights]
         return _Vector(weights, norms, max(len(words) - 1, 0))
 
 
@@ -102,12 +102,12 @@ def _ngrams(words):
     )
 
 
-def _similarity(one, other):
+def _similarity(first, other):
     total = 0.0
     for n in range(LONGEST_NGRAM):
-        own, truth = one.weights[n], other.weights[n]
+        own, truth = first.weights[n], other.weights[n]
         product = sum(min(own[gram], truth[gram]) * truth[gram] for gram in own if gram in truth)
-        norm = one.norms[n] * other.norms[n]
+        norm = first.norms[n] * other.norms[n]
         total += product / norm if norm else product
-    distance = one.bigrams - other.bigrams
+    distance = first.bigrams - other.bigrams
     return total / LONGEST_NGRAM * math.exp(-(distance**2) / (2 * SIGMA**2))

@@ -60,27 +60,27 @@ class RightBranching:
                 f"Expected as many tags as words, and at least one. "
                 f"Received: {len(words)} words, {len(tags)} tags"
             )
-        found = [Leaf(tag, word) for tag, word in zip(tags, words)]
-        rest: tuple[Node, ...] = (found[-1],)
-        for leaf in found[-2:0:-1]:
+        nodes = [Leaf(tag, word) for tag, word in zip(tags, words)]
+        rest: tuple[Node, ...] = (nodes[-1],)
+        for leaf in nodes[-2:0:-1]:
             rest = (Tree(self.by_tag.get(leaf.tag, self.label), (leaf, *rest)),)
-        return Tree(self.root, rest if len(found) == 1 else (found[0], *rest))
+        return Tree(self.root, rest if len(nodes) == 1 else (nodes[0], *rest))
 
 
 def _inside(tree):
     """(label, tag of the first word) of each constituent of several words inside a tree."""
-    found = []
+    words = []
 
     def tags_of(node):
         if isinstance(node, Leaf):
             return [node.tag]
         tags = [tag for child in node.children for tag in tags_of(child)]
         if len(tags) > 1 and node is not tree:
-            found.append((node.label, tags[0]))
+            words.append((node.label, tags[0]))
         return tags
 
     tags_of(tree)
-    return found
+    return words
 
 
 def _most_frequent(counts):

@@ -28,7 +28,7 @@ def text_metrics(candidates: Sequence[str], references: Sequence[str]) -> dict[s
             f"{len(references)} references, {len(candidates)} texts"
         )
     pairs = zip(candidates, references)
-    exact = sum(one == other for one, other in pairs) / len(candidates)
+    exact = sum(candidate == other for candidate, other in pairs) / len(candidates)
     scores = {
         name: float(metric.corpus_score(list(candidates), [list(references)]).score)
         for name, metric in _metrics().items()
@@ -38,11 +38,11 @@ def text_metrics(candidates: Sequence[str], references: Sequence[str]) -> dict[s
 
 def text_signatures() -> dict[str, str]:
     """sacreBLEU's signature of each of its metrics, for one reference a text."""
-    found = {}
+    values = {}
     for name, metric in _metrics().items():
         score = metric.corpus_score(["a"], [["a"]])
-        found[name] = f"{score.name}|{metric.get_signature()}"
-    return found
+        values[name] = f"{score.name}|{metric.get_signature()}"
+    return values
 
 
 def _metrics() -> dict[str, Any]:

@@ -113,8 +113,8 @@ class PictureFormat:
             return tf.zeros((0,), tf.int64), tf.zeros((0, self.height, self.width, 3), tf.uint8)
 
         def some():
-            found = rows()
-            return tf.cond(found.has_value(), found.get_value, none)
+            pictures = rows()
+            return tf.cond(pictures.has_value(), pictures.get_value, none)
 
         return tf.cond(tf.size(index) > 0, some, none)
 

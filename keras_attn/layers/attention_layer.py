@@ -74,7 +74,7 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
         if "key" in names and _is_self_attention(arguments):  # The same as without the value.
             arguments |= {"value": None, "key": None}
             return super().__call__(
-                first, **{k: one for k, one in arguments.items() if k != "query"}
+                first, **{k: tensor for k, tensor in arguments.items() if k != "query"}
             )
         return super().__call__(*args, **kwargs)
 
@@ -125,8 +125,8 @@ def _check_batches(shapes, sequences):
         )
 
 
-def _agree(one, other):
-    return all(None in pair or len({*pair}) == 1 for pair in zip(one, other))
+def _agree(first, other):
+    return all(None in pair or len({*pair}) == 1 for pair in zip(first, other))
 
 
 def memory_of(query, value, key):
@@ -153,8 +153,8 @@ def sequence_mask(inputs, **given):
     """
     carried = backend.get_keras_mask(inputs)
     checked = [
-        one if one is None or one is carried else as_mask(one, name, tuple(inputs.shape[:2]))
-        for name, one in given.items()
+        mask if mask is None or mask is carried else as_mask(mask, name, tuple(inputs.shape[:2]))
+        for name, mask in given.items()
     ]
     return combine_masks(carried, *checked)
 
@@ -174,8 +174,8 @@ def query_mask_of(query, query_mask, mask):
     """
     if len(query.shape) == 3:
         return sequence_mask(query, query_mask=query_mask, mask=mask)
-    given = [one for one in (query_mask, mask) if one is not None]
-    if any(len(ops.shape(one)) != 1 for one in given):
+    given = [given_mask for given_mask in (query_mask, mask) if given_mask is not None]
+    if any(len(ops.shape(given_mask)) != 1 for given_mask in given):
         raise ValueError(
             "Expected value_mask with a single query (B, D). "
             f"Received: {'mask' if query_mask is None else 'query_mask'}"

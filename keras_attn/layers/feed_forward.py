@@ -88,7 +88,7 @@ class FeedForward(FormerNames, keras.layers.Layer):
     def kernels(self):
         """`FeedForwardKernels` as they are; see `loop_kernels`."""
         weights = self.hidden_kernel, self.hidden_bias, self.output_kernel, self.output_bias
-        return FeedForwardKernels(*(ops.cast(one, self.compute_dtype) for one in weights))
+        return FeedForwardKernels(*(ops.cast(weight, self.compute_dtype) for weight in weights))
 
     def loop_kernels(self):
         """`FeedForwardKernels` that a decoding loop takes once, before its first step, with extra

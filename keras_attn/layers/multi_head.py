@@ -131,13 +131,13 @@ class MultiHead(AttentionLayer):
     def kernels(self):
         """`HeadKernels` as they are; see `loop_kernels`."""
         query, key, value = (
-            self._flat(one, one.shape[0], -1)
-            for one in (self.query_kernel, self.key_kernel, self.value_kernel)
+            self._flat(kernel, kernel.shape[0], -1)
+            for kernel in (self.query_kernel, self.key_kernel, self.value_kernel)
         )
         output = self._flat(self.output_kernel, -1, self.output_kernel.shape[-1])
         query_bias, key_bias, value_bias, output_bias = (
-            self._flat(one, -1)
-            for one in (self.query_bias, self.key_bias, self.value_bias, self.output_bias)
+            self._flat(bias, -1)
+            for bias in (self.query_bias, self.key_bias, self.value_bias, self.output_bias)
         )
         key_value = joined = key_value_bias = None
         if key.shape[0] == value.shape[0]:
@@ -155,9 +155,9 @@ class MultiHead(AttentionLayer):
         for its products of few rows; the keys and values of a memory are projected before."""
         kernels = self.kernels()
         wider = {
-            name: loop_kernel(one)
-            for name, one in kernels._asdict().items()
-            if one is not None and name not in ("key_value", "key_value_bias")
+            name: loop_kernel(kernel)
+            for name, kernel in kernels._asdict().items()
+            if kernel is not None and name not in ("key_value", "key_value_bias")
         }
         return kernels._replace(**wider)
 

@@ -88,13 +88,13 @@ class MultiHeadAttention(MultiHead):
     @classmethod
     def from_config(cls, config):
         """The inverse of `get_config`; also takes the config of Keras' layer."""
-        absent = {key: one for key, one in config.items() if key in NOT_OFFERED}
-        if chosen := [key for key, one in absent.items() if one not in NOT_OFFERED[key]]:
+        absent = {key: value for key, value in config.items() if key in NOT_OFFERED}
+        if chosen := [key for key, value in absent.items() if value not in NOT_OFFERED[key]]:
             raise ValueError(
                 f"Expected a config without {', '.join(chosen)}, which MultiHeadAttention does not "
                 f"have. Received: {', '.join(f'{key}={absent[key]!r}' for key in chosen)}"
             )
-        return cls(**{key: one for key, one in config.items() if key not in absent})
+        return cls(**{key: value for key, value in config.items() if key not in absent})
 
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape
@@ -192,7 +192,7 @@ class MultiHeadAttention(MultiHead):
         """
         kernels = kernels or self.kernels()
         query, *new = self.project_rows(inputs, kernels)
-        cache = KeysAndValues(*(write_slots(old, one, steps) for old, one in zip(cache, new)))
+        cache = KeysAndValues(*(write_slots(old, added, steps) for old, added in zip(cache, new)))
         context = attend_slots(steps.by_example(query, self.num_heads), *cache, steps)
         return self.merge_rows(context, kernels), cache
 

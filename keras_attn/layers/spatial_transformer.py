@@ -139,8 +139,8 @@ class SpatialTransformer(keras.layers.Layer):
                 "Expected images of at least 2 x 2 pixels, size and channels known. "
                 f"Received: shape={tuple(images_shape)}"
             )
-        found = self.localization(keras.KerasTensor(images_shape, dtype=self.compute_dtype))
-        self.head.build((None, int(np.prod(found.shape[1:]))))
+        features = self.localization(keras.KerasTensor(images_shape, dtype=self.compute_dtype))
+        self.head.build((None, int(np.prod(features.shape[1:]))))
         if self.learned_grid:
             points = self._target(images_shape)
             self.points = self.add_weight(
@@ -171,8 +171,8 @@ class SpatialTransformer(keras.layers.Layer):
         read = sample(
             self._moved(images, -1), grid, self.interpolation, self.padding, self.align_corners
         )
-        found = Transformed(self._moved(read, 1), theta, grid)
-        return found if self.return_grid else found.images
+        transformed = Transformed(self._moved(read, 1), theta, grid)
+        return transformed if self.return_grid else transformed.images
 
     def _theta(self, images, training):
         """float32 (B, parameters)."""

@@ -15,13 +15,13 @@ def traced_spec(layer, *args, **kwargs):
     Example:
         >>> from keras_attn.layers import DotAttention
         >>> layer = DotAttention(dtype="mixed_bfloat16")
-        >>> found = traced_spec(layer, keras.KerasTensor((2, 3, 5)), return_attention_scores=True)
-        >>> [(one.shape, one.dtype) for one in found]
+        >>> result = traced_spec(layer, keras.KerasTensor((2, 3, 5)), return_attention_scores=True)
+        >>> [(value.shape, value.dtype) for value in result]
         [((2, 3, 5), 'bfloat16'), ((2, 3, 3), 'float32')]
     """
 
-    def converted(one):
-        return layer.dtype_policy.convert_input(one, layer.autocast, layer.input_dtype)
+    def converted(tensor):
+        return layer.dtype_policy.convert_input(tensor, layer.autocast, layer.input_dtype)
 
     args, kwargs = tree.map_structure(converted, (args, kwargs))
     with backend.AutocastScope(layer.compute_dtype if layer.autocast else None):

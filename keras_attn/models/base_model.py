@@ -46,8 +46,8 @@ class BaseModel(FormerNames, keras.Model):
             }
         else:
             tensors = keras.KerasTensor(input_shape, dtype=signature.dtype)
-        found = traced_spec(self, tensors)
-        return tree.map_structure(lambda one: tuple(one.shape), found)
+        outputs = traced_spec(self, tensors)
+        return tree.map_structure(lambda spec: tuple(spec.shape), outputs)
 
     def compute_output_spec(self, *args, **kwargs):
         """Shapes and dtypes of what a call returns."""
@@ -83,7 +83,7 @@ def config_of(kind, config, keywords):
         >>> config_of(TransformerConfig, None, keywords).num_layers, keywords
         (2, {'name': 'mine'})
     """
-    names = [one.name for one in fields(kind)]
+    names = [field.name for field in fields(kind)]
     given = {name: keywords.pop(name) for name in names if name in keywords}
     check_former_names(kind, keywords)
     if config is None:

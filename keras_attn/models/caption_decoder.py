@@ -145,13 +145,13 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
         draws = self.attention.draws(memory, captions, length) if training else None
         step = functools.partial(self._recur, memory)
         _, outputs = scan(step, state, (projected,) if draws is None else (projected, draws))
-        hidden, context, weights, *locations = (ops.swapaxes(one, 0, 1) for one in outputs)
+        hidden, context, weights, *locations = (ops.swapaxes(output, 0, 1) for output in outputs)
         logits = self._deep_output(embedded, hidden, context, training)
         grouped = (-1, captions, length)
         return (
             ops.reshape(logits, (*grouped, self.config.vocabulary_size)),
             ops.reshape(weights, (*grouped, weights.shape[-1])),
-            *(ops.reshape(one, grouped) for one in locations),
+            *(ops.reshape(location, grouped) for location in locations),
         )
 
     def compute_output_shape(self, features_shape, tokens_shape):

@@ -121,14 +121,14 @@ def _weights_path(path, source):
 
 
 def _weights_in(folder):
-    found = [folder / name for name in WEIGHTS if (folder / name).is_file()]
-    found = found[:1] or sorted(folder.glob("*.npz"))
-    if len(found) != 1:
+    present = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+    present = present[:1] or sorted(folder.glob("*.npz"))
+    if len(present) != 1:
         raise ValueError(
             f"Expected {' or '.join(WEIGHTS)} or one .npz file in {os.fspath(folder)!r}. "
-            f"Received: {sorted(one.name for one in folder.iterdir())}"
+            f"Received: {sorted(entry.name for entry in folder.iterdir())}"
         )
-    return found[0]
+    return present[0]
 
 
 def _download(name):
@@ -154,11 +154,11 @@ def _read_json(path):
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"Expected JSON in {os.fspath(path)!r}. Received: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise ValueError(
-            f"Expected an object in {os.fspath(path)!r}. Received: a {type(found).__name__}"
+            f"Expected an object in {os.fspath(path)!r}. Received: a {type(settings).__name__}"
         )
-    return found
+    return settings

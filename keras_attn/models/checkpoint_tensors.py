@@ -64,8 +64,8 @@ def positions(name, config, before):
     units = config.hidden_dim
 
     def parts(array):
-        found = {"positions": array[0, before:].reshape(height, width, units)}
-        return {**found, "token_position": array[0, 0]} if before else found
+        weights = {"positions": array[0, before:].reshape(height, width, units)}
+        return {**weights, "token_position": array[0, 0]} if before else weights
 
     return PlannedTensor(name, (1, before + height * width, units), parts)
 
@@ -91,7 +91,7 @@ def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor
             them are named (the first 10), with their shapes.
     """
     plan = list(plan)
-    expected = {one.name: one.shape for one in plan}
+    expected = {tensor.name: tensor.shape for tensor in plan}
     faults = [_fault(name, shape, tensors.get(name)) for name, shape in expected.items()]
     faults += [
         f"{name} of shape {array.shape}, expected no such tensor"
@@ -106,10 +106,10 @@ def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor
             f"Expected the tensors of a Vision Transformer in {os.fspath(path)!r}. "
             f"Received: {'; '.join(faults[:_MOST_FAULTS] + ending)}"
         )
-    found: dict[str, np.ndarray] = {}
-    for one in plan:
-        found |= one.parts(tensors[one.name].astype(np.float32))
-    return found
+    converted: dict[str, np.ndarray] = {}
+    for tensor in plan:
+        converted |= tensor.parts(tensors[tensor.name].astype(np.float32))
+    return converted
 
 
 def _fault(name, shape, array):
@@ -145,7 +145,7 @@ def count_blocks(tensors, start):
     """How many blocks there are: 1 + the largest number after `start` in a name."""
     rests = (name.removeprefix(start) for name in tensors if name.startswith(start))
     numbers = (rest.replace("/", ".").split(".")[0] for rest in rests)
-    return max((int(one) + 1 for one in numbers if one.isdecimal()), default=0)
+    return max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
 
 
 def square_size(path, cells, patch_size, choices):

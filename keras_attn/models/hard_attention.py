@@ -94,8 +94,8 @@ class HardAttention(SoftAttention):
     def _looked_at(self, features, hidden, location):
         """Gated features (N, D) of one location (N,) for every hypothesis."""
         locations = ops.reshape(location, (ops.shape(features)[0], -1))
-        found = take_by_row(features, ops.cast(locations, "int32"))
-        return self._gated(hidden, ops.reshape(found, (-1, features.shape[-1])))
+        chosen_features = take_by_row(features, ops.cast(locations, "int32"))
+        return self._gated(hidden, ops.reshape(chosen_features, (-1, features.shape[-1])))
 
     def objective(self, log_likelihood, weights, locations, real):
         """What training adds to the negative log-likelihood, and the baseline's next value.

@@ -45,7 +45,7 @@ class SpatialTransformerClassifier(BaseModel):
         >>> encoder = keras.layers.Conv2D(2, 3)
         >>> model = SpatialTransformerClassifier([first, second], encoder, num_classes=3)
         >>> logits, read = model.transformed(ops.zeros((2, 13, 11, 3)))
-        >>> tuple(logits.shape), [tuple(one.images.shape) for one in read]
+        >>> tuple(logits.shape), [tuple(value.images.shape) for value in read]
         ((2, 3), [(2, 5, 7, 3), (2, 3, 5, 3)])
 
     Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4 and 4.1.
@@ -54,9 +54,14 @@ class SpatialTransformerClassifier(BaseModel):
     def __init__(self, transformers, encoder, num_classes, dropout=0.0, grayscale=False, **kwargs):
         super().__init__(**kwargs)
         check_width("num_classes", num_classes)
-        for one in transformers:
-            if not isinstance(one, SpatialTransformer) or _settings(one) != SETTINGS:
-                raise ValueError(f"Expected SpatialTransformers with {SETTINGS}. Received: {one!r}")
+        for transformer in transformers:
+            if (
+                not isinstance(transformer, SpatialTransformer)
+                or _settings(transformer) != SETTINGS
+            ):
+                raise ValueError(
+                    f"Expected SpatialTransformers with {SETTINGS}. Received: {transformer!r}"
+                )
         self.transformers, self.encoder = list(transformers), encoder
         self.num_classes, self.dropout, self.grayscale = num_classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
@@ -65,10 +70,10 @@ class SpatialTransformerClassifier(BaseModel):
 
     def build(self, images_shape):
         shape = (*images_shape[:3], 1 if self.grayscale else images_shape[3])
-        for one in self.transformers:
-            if not one.built:
-                one.build(shape)
-            shape = one.compute_output_shape(shape).images
+        for transformer in self.transformers:
+            if not transformer.built:
+                transformer.build(shape)
+            shape = transformer.compute_output_shape(shape).images
         if not self.encoder.built:
             self.encoder.build(shape)
         self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
@@ -101,8 +106,8 @@ class SpatialTransformerClassifier(BaseModel):
             pixels = ops.sum(pixels * ops.convert_to_tensor(LUMINANCE), axis=-1, keepdims=True)
         pixels = ops.cast(pixels, self.compute_dtype)
         read: list[Transformed] = []
-        for one in self.transformers:
-            read.append(one(pixels, training=training))
+        for transformer in self.transformers:
+            read.append(transformer(pixels, training=training))
             pixels = read[-1].images
         features = self.flatten(self.encoder(pixels, training=training))
         return self.head(self.drop(features, training=training)), read
@@ -112,7 +117,10 @@ class SpatialTransformerClassifier(BaseModel):
 
     def get_config(self):
         config = {
-            "transformers": [keras.saving.serialize_keras_object(one) for one in self.transformers],
+            "transformers": [
+                keras.saving.serialize_keras_object(transformer)
+                for transformer in self.transformers
+            ],
             "encoder": keras.saving.serialize_keras_object(self.encoder),
             "num_classes": self.num_classes,
             "dropout": self.dropout,
@@ -124,7 +132,7 @@ class SpatialTransformerClassifier(BaseModel):
     def from_config(cls, config):
         config = dict(config)
         restored = keras.saving.deserialize_keras_object
-        transformers = [restored(one) for one in config.pop("transformers")]
+        transformers = [restored(transformer) for transformer in config.pop("transformers")]
         return cls(transformers, restored(config.pop("encoder")), **config)
 
 
@@ -144,6 +152,6 @@ def composed_grid(read):
         its edge, places are interpolated.
     """
     grid = read[-1].grid
-    for one in reversed(read[:-1]):
-        grid = sample(one.grid, grid, padding="border")
+    for step in reversed(read[:-1]):
+        grid = sample(step.grid, grid, padding="border")
     return grid

@@ -209,7 +209,8 @@ class TransformerDecoder(AttentionLayer):
         last = ops.arange(ops.shape(prefix)[1], dtype="int32") == count[:, None] - 1
         shape = tuple(ops.shape(prefix))
         hidden, weights = (
-            _pick(ops.reshape(one, (*shape, ops.shape(one)[-1])), last) for one in (hidden, weights)
+            _pick(ops.reshape(array, (*shape, ops.shape(array)[-1])), last)
+            for array in (hidden, weights)
         )
         return StepResult(self._logits(hidden, memory.output), state, weights)
 

@@ -49,7 +49,7 @@ def sizes(files, choices):
     _, attention, _, feed = _parts(tensors)
     query = shape_of(path, tensors, f"{_BLOCK}0/{attention}/query/kernel", 3)
     cells = shape_of(path, tensors, _positions(tensors), 3)[1] - _before(tensors)
-    found = {
+    config = {
         "image_size": square_size(path, cells, patch, choices),
         "patch_size": patch,
         "num_layers": count_blocks(tensors, _BLOCK),
@@ -62,7 +62,7 @@ def sizes(files, choices):
     }
     ends = {"representation_dim": "pre_logits/kernel", "num_classes": "head/kernel"}
     ends = {field: name for field, name in ends.items() if name in tensors}
-    return found | {field: shape_of(path, tensors, name, 2)[1] for field, name in ends.items()}
+    return config | {field: shape_of(path, tensors, name, 2)[1] for field, name in ends.items()}
 
 
 def _parts(tensors):

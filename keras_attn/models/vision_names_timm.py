@@ -48,7 +48,7 @@ def sizes(files, choices):
     trained_size = (
         {"image_size": tuple(trained["input_size"][1:])} if "input_size" in trained else {}
     )
-    found = {
+    config = {
         "image_size": square_size(path, cells, patch, {**trained_size, **choices}),
         "patch_size": patch,
         "num_layers": count_blocks(tensors, "blocks."),
@@ -62,16 +62,16 @@ def sizes(files, choices):
         "pixel_deviation": trained.get("std", (0.5,) * 3),
     }
     if "head.weight" in tensors:
-        found["num_classes"] = shape_of(path, tensors, "head.weight", 2)[0]
-    return found
+        config["num_classes"] = shape_of(path, tensors, "head.weight", 2)[0]
+    return config
 
 
 def _objects(files, name):
     """An object in config.json, {} where there is none."""
-    found = files.settings.get(name) or {}
-    if not isinstance(found, dict):
-        raise refusal(files.path, f"{name}={found!r} in config.json")
-    return found
+    setting = files.settings.get(name) or {}
+    if not isinstance(setting, dict):
+        raise refusal(files.path, f"{name}={setting!r} in config.json")
+    return setting
 
 
 def _heads(path, units):

@@ -49,7 +49,7 @@ def sizes(files, choices):
     if activation not in tuple(_ACTIVATIONS):
         raise refusal(path, f"hidden_act={activation!r}, none of {list(_ACTIVATIONS)}")
     image, patch = settings.get("image_size", 224), settings.get("patch_size", 16)
-    found = {
+    config = {
         "image_size": tuple(image) if isinstance(image, list) else (image, image),
         "patch_size": patch[0] if isinstance(patch, list) and len({*patch}) == 1 else patch,
         "num_layers": settings.get("num_hidden_layers", 12),
@@ -61,7 +61,7 @@ def sizes(files, choices):
         "activation": _ACTIVATIONS[activation],
         "epsilon": settings.get("layer_norm_eps", 1e-12),
     }
-    return {**found, **_ends(files), **_pixels(files)}
+    return {**config, **_ends(files), **_pixels(files)}
 
 
 def _ends(files):

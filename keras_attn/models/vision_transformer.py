@@ -44,7 +44,7 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
         >>> tuple(encoder(ops.zeros((2, 15, 21, 3))).shape)
         (2, 5, 7, 10)
         >>> vector, weights = encoder.pool(ops.zeros((2, 9, 33, 3)))
-        >>> tuple(vector.shape), [tuple(one.shape) for one in weights]
+        >>> tuple(vector.shape), [tuple(value.shape) for value in weights]
         ((2, 10), [(2, 2, 34, 34), (2, 2, 34, 34)])
 
     Source: Dosovitskiy et al. 2021, arXiv:2010.11929, 3.1. Differs: no dropout between the two
@@ -133,8 +133,8 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
     def _embed(self, images):
         """z_0 (B, S, D)."""
         mean, deviation = (
-            ops.convert_to_tensor(one, "float32")
-            for one in (self.config.pixel_mean, self.config.pixel_deviation)
+            ops.convert_to_tensor(constant, "float32")
+            for constant in (self.config.pixel_mean, self.config.pixel_deviation)
         )
         pixels = (ops.cast(images, "float32") / 255.0 - mean) / deviation
         grid = self.positions(self.patches(ops.cast(pixels, self.compute_dtype)))
@@ -151,8 +151,8 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
 
     def get_config(self):
         sizes = {
-            name: list(one) if isinstance(one, tuple) else one
-            for name, one in asdict(self.config).items()
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self.config).items()
         }
         return {**super().get_config(), "config": sizes}
 

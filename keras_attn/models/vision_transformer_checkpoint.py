@@ -91,7 +91,7 @@ def _read(source, choices):
     """The config, and every array under the name of `_encoder_weights`, all of them checked."""
     files = read_checkpoint_files(source)
     files = files._replace(tensors=vision_names_flax.parameters(files.tensors))
-    kind = next((one for one in _KINDS if one.recognizes(files.tensors)), None)
+    kind = next((kind for kind in _KINDS if kind.recognizes(files.tensors)), None)
     if kind is None:
         names = sorted(files.tensors)
         raise refusal(files.path, f"tensors {', '.join(names[:5])}… ({len(names)})")
@@ -102,13 +102,13 @@ def _read(source, choices):
 def _config(files, kind, choices):
     """`VisionTransformerConfig` of files of a kind."""
     try:
-        found = kind.sizes(files, choices)
+        sizes = kind.sizes(files, choices)
     except (TypeError, LookupError) as error:
         raise refusal(files.path, f"settings of other types: {error}") from error
-    if choices.get("pooling", found["pooling"]) != found["pooling"]:
-        raise refusal(files.path, f"pooling={found['pooling']!r}, chosen: {choices['pooling']!r}")
+    if choices.get("pooling", sizes["pooling"]) != sizes["pooling"]:
+        raise refusal(files.path, f"pooling={sizes['pooling']!r}, chosen: {choices['pooling']!r}")
     try:
-        return VisionTransformerConfig(**{**found, **choices})
+        return VisionTransformerConfig(**{**sizes, **choices})
     except (TypeError, ValueError) as error:
         raise refusal(files.path, error) from error
 
@@ -138,7 +138,7 @@ def _encoder_weights(encoder):
         named["representation/kernel"] = encoder.representation.kernel
         named["representation/bias"] = encoder.representation.bias
     for n, block in enumerate(encoder.blocks):
-        named |= {f"block_{n}/{name}": one for name, one in _block_weights(block).items()}
+        named |= {f"block_{n}/{name}": weight for name, weight in _block_weights(block).items()}
     return named
 
 

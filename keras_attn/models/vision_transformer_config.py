@@ -69,9 +69,9 @@ class VisionTransformerConfig(FormerNames):
 
     def _check_sizes(self):
         patch, size = self.patch_size, self.image_size
-        if len(size) != 2 or not all(isinstance(one, int) and one > 0 for one in size):
+        if len(size) != 2 or not all(isinstance(side, int) and side > 0 for side in size):
             raise ValueError(f"Expected two sizes >= 1. Received: image_size={size}")
-        if any(one % patch for one in size):
+        if any(side % patch for side in size):
             raise ValueError(
                 f"Expected multiples of patch_size={patch}. Received: image_size={size}"
             )
@@ -88,15 +88,15 @@ class VisionTransformerConfig(FormerNames):
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
         for name, low in (("pixel_mean", float("-inf")), ("pixel_deviation", 0)):
-            found = getattr(self, name)
-            real = all(isinstance(one, numbers.Real) and one > low for one in found)
-            if len(found) != 3 or not real:
-                raise ValueError(f"Expected {name} of three numbers > {low}. Received: {found}")
+            values = getattr(self, name)
+            real = all(isinstance(value, numbers.Real) and value > low for value in values)
+            if len(values) != 3 or not real:
+                raise ValueError(f"Expected {name} of three numbers > {low}. Received: {values}")
 
     @property
     def grid(self):
         """(height, width) of the table of positions, in patches."""
-        return tuple(one // self.patch_size for one in self.image_size)
+        return tuple(side // self.patch_size for side in self.image_size)
 
     @property
     def pooled_dim(self):

@@ -27,8 +27,8 @@ def batched_product(left, right, dtype, transposed=False):
         (..., T, S). For T ≤ 4, half precision is multiplied in float32 on TensorFlow.
 
     Example:
-        >>> found = batched_product(ops.ones((2, 1, 3)), ops.ones((2, 5, 3)), "float32", True)
-        >>> tuple(found.shape)
+        >>> result = batched_product(ops.ones((2, 1, 3)), ops.ones((2, 5, 3)), "float32", True)
+        >>> tuple(result.shape)
         (2, 1, 5)
     """
     if keras.backend.backend() == "tensorflow" and ops.is_tensor(left) and _are_few(left.shape[-2]):

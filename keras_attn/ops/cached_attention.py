@@ -148,6 +148,6 @@ def attend_slots(query, keys, values, steps):
     if steps.width == 1:
         return attend(scaled_dot_score(query, keys), values, steps.mask)[0]
     leading = -1, steps.width, query.shape[1], ops.shape(steps.mask)[-1]
-    keys, values = (ops.reshape(one, (*leading, one.shape[-1])) for one in (keys, values))
+    keys, values = (ops.reshape(array, (*leading, array.shape[-1])) for array in (keys, values))
     weights = attention_weights(scaled_dot_score(query[:, None], keys), steps.mask, (-1, 1))
     return ops.sum(ops.matmul(ops.cast(weights, values.dtype), values), axis=1)

@@ -21,8 +21,8 @@ def counter_uniform(seed, first, second):
         float32 (...), the broadcast shape.
 
     Example:
-        >>> found = counter_uniform(7, ops.arange(3), 0)
-        >>> [round(float(one), 3) for one in found]
+        >>> result = counter_uniform(7, ops.arange(3), 0)
+        >>> [round(float(value), 3) for value in result]
         [0.908, 0.69, 0.095]
 
     Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3", Threefry-2x32-20.

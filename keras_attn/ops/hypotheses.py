@@ -32,8 +32,8 @@ def gather_hypotheses(state, parents):
         The structure, every leaf gathered.
 
     Example:
-        >>> found = gather_hypotheses(ops.array([2, 3, 5, 7]), ops.array([[1, 1], [1, 0]]))
-        >>> found.numpy().tolist()
+        >>> result = gather_hypotheses(ops.array([2, 3, 5, 7]), ops.array([[1, 1], [1, 0]]))
+        >>> result.numpy().tolist()
         [3, 3, 7, 5]
     """
     batch, width = ops.shape(parents)[0], parents.shape[1]
@@ -45,9 +45,9 @@ def gather_hypotheses(state, parents):
 def select_hypotheses(chosen, state, other):
     """`state` where chosen, bool (N,), else `other`: structures of tensors (N, ...)."""
 
-    def select(one, two):
-        shape = (-1,) + (1,) * (len(one.shape) - 1)
-        return ops.where(ops.reshape(chosen, shape), one, two)
+    def select(first, second):
+        shape = (-1,) + (1,) * (len(first.shape) - 1)
+        return ops.where(ops.reshape(chosen, shape), first, second)
 
     return tree.map_structure(select, state, other)
 
@@ -74,8 +74,8 @@ def prefill_by_steps(step, prefix, real, memory, state):
         state, *outputs = carry
         tokens, going_on = inputs
         new = step(tokens, memory, state)
-        found = (new.state, new.logits) + ((new.weights,) if with_weights else ())
-        return select_hypotheses(going_on, found, (state, *outputs)), (tokens,)
+        stepped = (new.state, new.logits) + ((new.weights,) if with_weights else ())
+        return select_hypotheses(going_on, stepped, (state, *outputs)), (tokens,)
 
     carry = (result.state, result.logits) + ((result.weights,) if with_weights else ())
     later = (ops.swapaxes(prefix[:, 1:], 0, 1), ops.swapaxes(real[:, 1:], 0, 1))

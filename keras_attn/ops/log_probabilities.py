@@ -16,8 +16,8 @@ def log_probabilities(logits):
         float32 (..., V).
 
     Example:
-        >>> found = log_probabilities(ops.array([[0.0, 0.0]]))
-        >>> [round(float(one), 4) for one in found[0]]
+        >>> result = log_probabilities(ops.array([[0.0, 0.0]]))
+        >>> [round(float(value), 4) for value in result[0]]
         [-0.6931, -0.6931]
     """
     logits = ops.cast(logits, "float32")

@@ -124,7 +124,7 @@ def combine_masks(*masks):
     """Logical "and" of the masks that are not None, by broadcasting; None if there is none."""
     combined, seen = None, []
     for mask in masks:
-        if mask is None or any(mask is one for one in seen):
+        if mask is None or any(mask is former for former in seen):
             continue
         seen.append(mask)
         mask = as_mask(mask)

@@ -35,8 +35,8 @@ def restricted_attention(query, keys, values, radius, key_mask=None, dropout=Non
             sum to 1, or are all 0 where fully masked; places outside the sequence are 0.
 
     Example:
-        >>> one = ops.ones((1, 1, 5, 3))
-        >>> context, weights = restricted_attention(one, one, one, radius=1)
+        >>> inputs = ops.ones((1, 1, 5, 3))
+        >>> context, weights = restricted_attention(inputs, inputs, inputs, radius=1)
         >>> ops.convert_to_numpy(weights)[0, 0, 0].tolist()
         [0.0, 0.5, 0.5]
 
@@ -48,7 +48,7 @@ def restricted_attention(query, keys, values, radius, key_mask=None, dropout=Non
     if key_mask is None:
         key_mask = ops.ones((1, length), "bool")
     query = _blocks(query, 2, length, count, block)
-    keys, values = (_windows(one, 2, length, count, block) for one in (keys, values))
+    keys, values = (_windows(array, 2, length, count, block) for array in (keys, values))
     real = _windows(ops.cast(key_mask, "bool"), 1, length, count, block)[:, None, :, None, :]
     near = ops.abs(ops.arange(3 * block) - block - ops.arange(block)[:, None]) <= radius
     weights = attention_weights(scaled_dot_score(query, keys), ops.logical_and(real, near))

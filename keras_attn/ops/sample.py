@@ -47,7 +47,7 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
     Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.3; equals torch's grid_sample. A place that
     is an integer but for rounding counts as that integer, and has the gradient of its right side.
     """
-    if any(isinstance(one, keras.KerasTensor) for one in (images, grid)):
+    if any(isinstance(tensor, keras.KerasTensor) for tensor in (images, grid)):
         return Sample(interpolation, padding, align_corners)(images, grid)
     images, grid = _checked(images, grid, interpolation, padding)
     _, height, width, channels = images.shape
@@ -63,8 +63,8 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
         columns, rows = columns + 1.0, rows + 1.0
     pixels = ops.reshape(images, (-1, images.shape[1] * images.shape[2], channels))
     read = _nearest if interpolation == NEAREST else _bilinear
-    found = read(pixels, columns, rows, images.shape[1], images.shape[2])
-    return ops.reshape(found, (-1, *grid.shape[1:3], channels))
+    output = read(pixels, columns, rows, images.shape[1], images.shape[2])
+    return ops.reshape(output, (-1, *grid.shape[1:3], channels))
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -97,12 +97,12 @@ def _bilinear(pixels, columns, rows, height, width):
 
 def _read(pixels, index, right, low, width):
     """The four pixels from `index` on, each by its share: (B, N, C)."""
-    found = 0.0
+    total = 0.0
     for below, vertical in ((0, 1.0 - low), (width, low)):
         for beside, horizontal in ((0, 1.0 - right), (1, right)):
             corner = ops.cast(take_by_row(pixels, index + below + beside), "float32")
-            found = found + corner * (vertical * horizontal)[..., None]
-    return ops.cast(found, pixels.dtype)
+            total = total + corner * (vertical * horizontal)[..., None]
+    return ops.cast(total, pixels.dtype)
 
 
 def _read_by_pairs(pixels, index, right, low, width):
@@ -123,7 +123,7 @@ def _read_by_pairs(pixels, index, right, low, width):
             pairs = 0.0
             for below, vertical in ((0, 1.0 - low), (width, low)):
                 shares = ((1.0 - right) * vertical, right * vertical)
-                added = ops.concatenate([upstream * one[..., None] for one in shares], axis=-1)
+                added = ops.concatenate([upstream * share[..., None] for share in shares], axis=-1)
                 pairs = pairs + ops.segment_sum(
                     ops.reshape(added, (-1, 2 * channels)),
                     ops.reshape(flat + below, (-1,)),

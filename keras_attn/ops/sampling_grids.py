@@ -34,9 +34,9 @@ def target_points(height, width, align_corners=False):
         >>> target_points(1, 2).tolist()
         [[[-0.5, 0.0], [0.5, 0.0]]]
     """
-    if not all(isinstance(one, int) and one > 0 for one in (height, width)):
+    if not all(isinstance(size, int) and size > 0 for size in (height, width)):
         raise ValueError(f"Expected an output of (height, width) > 0. Received: {(height, width)}")
-    columns, rows = (_along(one, align_corners) for one in (width, height))
+    columns, rows = (_along(size, align_corners) for size in (width, height))
     return np.stack(np.meshgrid(columns, rows), axis=-1).astype("float32")
 
 

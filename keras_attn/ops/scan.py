@@ -38,16 +38,18 @@ def _tensorflow_scan(step, carry, inputs):
     first = tree.flatten(inputs)[0]
     length = first.shape[0] if first.shape[0] is not None else tf.shape(first)[0]
     sources = tree.map_structure(
-        lambda one: tf.TensorArray(one.dtype, length, element_shape=one.shape[1:]).unstack(one),
+        lambda array: tf.TensorArray(array.dtype, length, element_shape=array.shape[1:]).unstack(
+            array
+        ),
         inputs,
     )
-    carry, outputs = step(carry, tree.map_structure(lambda one: one[0], inputs))
+    carry, outputs = step(carry, tree.map_structure(lambda array: array[0], inputs))
     arrays = tuple(
         tf.TensorArray(o.dtype, length, element_shape=o.shape).write(0, o) for o in outputs
     )
 
     def body(time, carry, arrays):
-        carry, outputs = step(carry, tree.map_structure(lambda one: one.read(time), sources))
+        carry, outputs = step(carry, tree.map_structure(lambda source: source.read(time), sources))
         return time + 1, carry, tuple(a.write(time, o) for a, o in zip(arrays, outputs))
 
     _, carry, arrays = tf.while_loop(

@@ -19,8 +19,8 @@ def take_by_row(values, places):
         (B, n, ...).
 
     Example:
-        >>> found = take_by_row(ops.array([[2, 3, 5], [7, 11, 13]]), ops.array([[2], [0]]))
-        >>> ops.convert_to_numpy(found).tolist()
+        >>> result = take_by_row(ops.array([[2, 3, 5], [7, 11, 13]]), ops.array([[2], [0]]))
+        >>> ops.convert_to_numpy(result).tolist()
         [[5], [7]]
     """
     if keras.backend.backend() == "tensorflow":

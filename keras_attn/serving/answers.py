@@ -60,7 +60,7 @@ def every_weight(model, tokens, targets, readable):
         the targets int32 (B, longest), PAD_ID where nothing could be read.
     """
     targets, inputs = read_again(targets, readable)
-    found = model.attention({SOURCE: tokens, TOKENS: inputs})
+    maps = model.attention({SOURCE: tokens, TOKENS: inputs})
     first = tokens if len(tokens.shape) == 2 else tokens[..., 0]
     asking = {
         ENCODER_WEIGHTS: tf.where(readable[:, None], first, PAD_ID),
@@ -69,7 +69,7 @@ def every_weight(model, tokens, targets, readable):
     }
     answer = {
         key: tf.where((own != PAD_ID)[:, None, None, :, None], tf.stack(weights, axis=1), 0.0)
-        for (key, own), weights in zip(asking.items(), found)
+        for (key, own), weights in zip(asking.items(), maps)
     }
     return answer, targets
 
@@ -152,10 +152,10 @@ def too_long(name, counts, most, unit="pieces, its end included"):
 
 def first_reason(*reasons):
     """string (B,): of several such tensors, the first that is not empty."""
-    found = reasons[-1]
-    for one in reversed(reasons[:-1]):
-        found = tf.where(one != "", one, found)
-    return found
+    first_reason = reasons[-1]
+    for reason in reversed(reasons[:-1]):
+        first_reason = tf.where(reason != "", reason, first_reason)
+    return first_reason
 
 
 def search_of(strategy):

@@ -67,10 +67,10 @@ class ClassifierService(LabelService):
     def signatures(self):
         """See `LabelService`."""
         image = [tf.TensorSpec((None,), tf.string, name=IMAGE)]
-        found = {"serving_default": (self.classify, image)}
+        signatures = {"serving_default": (self.classify, image)}
         if self._shows_patches():
-            found |= {"explain": (self.explain, image), "attention": (self.attention, image)}
-        return found
+            signatures |= {"explain": (self.explain, image), "attention": (self.attention, image)}
+        return signatures
 
     def _shares(self, rollout):
         """Rollout (B, S, S) to what the picture's vector has of each patch, as the grid."""

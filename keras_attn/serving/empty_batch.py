@@ -30,7 +30,9 @@ def accepts_empty_batch(method):
     """
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]
-    names = [one.name for one in parameters if one.default is inspect.Parameter.empty]
+    names = [
+        parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty
+    ]
 
     @functools.wraps(method)
     def answer(*arguments, **options):

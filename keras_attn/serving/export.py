@@ -30,7 +30,7 @@ def next_version(folder) -> int:
     """The number after the highest version in a model's folder; 1 where there is none."""
     folder = Path(folder)
     entries = folder.iterdir() if folder.is_dir() else ()
-    return max((int(one.name) for one in entries if one.name.isdecimal()), default=0) + 1
+    return max((int(entry.name) for entry in entries if entry.name.isdecimal()), default=0) + 1
 
 
 def export_service(
@@ -90,7 +90,7 @@ def check_model_folder(folder) -> None:
     """
     check_folder(folder)
     folder = Path(folder)
-    names = {one.name for one in folder.iterdir()} if folder.is_dir() else set()
+    names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
     own = {name for name in names if name.isdecimal() or name.startswith((".", "partial-"))}
     if any((folder / name / "saved_model.pb").is_file() for name in own):
         own.add(CARD_FILE)
@@ -157,12 +157,12 @@ def read_metadata(version) -> dict:
     if not path.is_file():
         raise ValueError(f"Expected a version with {METADATA_FILE}. Received: {version}")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"Expected an object of JSON in {path}. Received: {found!r:.80}")
-    return found
+    if not isinstance(metadata, dict):
+        raise ValueError(f"Expected an object of JSON in {path}. Received: {metadata!r:.80}")
+    return metadata
 
 
 def _write_graph(service, folder, storage):
@@ -180,10 +180,10 @@ def _write_graph(service, folder, storage):
     holder = tf.Module()
     holder.model_variables = stored
     holder.resources = [
-        one
+        descendant
         for tokenizer in service.tokenizers().values()
-        for one in tf.train.TrackableView(tokenizer).descendants()
-        if isinstance(one, tf.saved_model.experimental.TrackableResource)
+        for descendant in tf.train.TrackableView(tokenizer).descendants()
+        if isinstance(descendant, tf.saved_model.experimental.TrackableResource)
     ]
     tf.saved_model.save(holder, str(folder), signatures)
     if bad := unservable_ops(folder):

@@ -45,7 +45,9 @@ class FunctionService(tf.Module):
         super().__init__()
         self.model, self._vocabularies = model, dict(vocabularies)
         self._function, self._served = function, (*served, ERROR)
-        axes = {key: (one,) if isinstance(one, str) else one for key, one in (drawn or {}).items()}
+        axes = {
+            key: (axes,) if isinstance(axes, str) else axes for key, axes in (drawn or {}).items()
+        }
         self._drawn = {name: list(names) for name, names in axes.items()}
 
     def signatures(self):

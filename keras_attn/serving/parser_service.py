@@ -83,7 +83,7 @@ class ParserService(tf.Module):
         self.openings = [symbols.id_of(f"({label}") for label in labels]
         self.closings = [symbols.id_of(f"){label}") for label in labels]
         self.written = [""] * SPECIAL_SYMBOLS
-        self.written += [{"(": f" {one}", ")": ")"}.get(one[0], "") for one in symbols.names]
+        self.written += [{"(": f" {name}", ")": ")"}.get(name[0], "") for name in symbols.names]
 
     def answer(self, source):
         """Answers with trees.

@@ -66,10 +66,10 @@ def cast_once(layer):
     if precision == "float32":
         yield
         return
-    kept = [one for one in layer._flatten_layers() if one.compute_dtype != precision]
-    kept = {id(variable) for one in kept for variable in one.weights}
-    variables = [one for one in layer.weights if id(one) not in kept]
-    values = [(one, ops.cast(one.value, precision)) for one in variables]
+    kept = [sublayer for sublayer in layer._flatten_layers() if sublayer.compute_dtype != precision]
+    kept = {id(variable) for sublayer in kept for variable in sublayer.weights}
+    variables = [weight for weight in layer.weights if id(weight) not in kept]
+    values = [(variable, ops.cast(variable.value, precision)) for variable in variables]
     with keras.StatelessScope(initialize_variables=False) as scope, AutocastScope(precision):
         for update in values:
             scope.add_update(update)
@@ -102,7 +102,7 @@ def stored_variables(model, storage: str) -> list[tf.Variable]:
     check_storage(storage, precision_of(model))
     if storage == "float32":
         return [variable.value for variable in model.variables]
-    found = []
+    stored = []
     for variable in model.variables:
         value = tf.convert_to_tensor(variable.value)
         half = tf.cast(value, tf.float16) if value.dtype == tf.float32 else value
@@ -111,8 +111,8 @@ def stored_variables(model, storage: str) -> list[tf.Variable]:
                 f"Expected weights within float16. Received: {variable.path} with values up to "
                 f"{float(tf.reduce_max(tf.abs(value))):.4g}"
             )
-        found.append(tf.Variable(half, trainable=variable.trainable, name=variable.name))
-    return found
+        stored.append(tf.Variable(half, trainable=variable.trainable, name=variable.name))
+    return stored
 
 
 @contextlib.contextmanager
@@ -123,11 +123,11 @@ def reading_stored(model, stored):
         model: the model.
         stored: what `stored_variables` made of it.
     """
-    pairs = [(own, one) for own, one in zip(model.variables, stored) if own.value is not one]
+    pairs = [(own, value) for own, value in zip(model.variables, stored) if own.value is not value]
     if not pairs:
         yield
         return
     with keras.StatelessScope(initialize_variables=False) as scope:
-        for own, one in pairs:
-            scope.add_update((own, tf.cast(one, own.dtype)))
+        for own, value in pairs:
+            scope.add_update((own, tf.cast(value, own.dtype)))
         yield

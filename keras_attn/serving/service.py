@@ -149,19 +149,23 @@ class CaptionService(tf.Module):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
         image = tf.TensorSpec((None,), tf.string, name=IMAGE)
         caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
-        found = {
+        signatures = {
             "serving_default": (self.caption, [image]),
             "explain": (self.explain, [image]),
             "score": (self.score, [image, caption]),
         }
-        return {**found, "attention": (self.attention, [image])} if self._shows_heads() else found
+        return (
+            {**signatures, "attention": (self.attention, [image])}
+            if self._shows_heads()
+            else signatures
+        )
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
         image = {IMAGE: [warm_up_picture()] * count}
         score = {**image, CAPTION: [b"a"] * count}
-        found = {"serving_default": image, "explain": image, "score": score}
-        return {**found, "attention": image} if self._shows_heads() else found
+        signatures = {"serving_default": image, "explain": image, "score": score}
+        return {**signatures, "attention": image} if self._shows_heads() else signatures
 
     def tokenizers(self):
         """dict from the name of its folder to each tokenizer."""

@@ -52,16 +52,16 @@ class SpatialTransformerService(LabelService):
                 tf.round(255.0 * tf.cast(read[-1].images, tf.float32)), 0, 255
             )
             crops = tf.repeat(tf.cast(bright, tf.uint8), 3 // bright.shape[-1], axis=-1)
-            found = {CROP: crops, GRID: composed_grid(read), PICTURE: pictures}
+            views = {CROP: crops, GRID: composed_grid(read), PICTURE: pictures}
             shown = readable[:, None, None, None]
-            zero = {key: tf.zeros_like(value) for key, value in found.items()}
-            answer |= {key: tf.where(shown, value, zero[key]) for key, value in found.items()}
+            zero = {key: tf.zeros_like(value) for key, value in views.items()}
+            answer |= {key: tf.where(shown, value, zero[key]) for key, value in views.items()}
         return answer
 
     def signatures(self):
         """See `LabelService`."""
         image = [tf.TensorSpec((None,), tf.string, name=IMAGE)]
-        found = {"serving_default": (self.classify, image)}
+        signatures = {"serving_default": (self.classify, image)}
         if self.model.transformers:
-            found["explain"] = (self.explain, image)
-        return found
+            signatures["explain"] = (self.explain, image)
+        return signatures

@@ -22,5 +22,7 @@ def same_numbers(shape, stored) -> bool:
     fine, coarse = sorted((tuple(shape), tuple(stored)), key=len, reverse=True)
     if len(fine) == len(coarse):
         return fine == coarse
-    places, ends = ([math.prod(one[: n + 1]) for n in range(len(one))] for one in (fine, coarse))
+    places, ends = (
+        [math.prod(shape[: n + 1]) for n in range(len(shape))] for shape in (fine, coarse)
+    )
     return places[-1:] == ends[-1:] and set(ends) <= set(places)

@@ -150,21 +150,21 @@ class TextService(tf.Module):
         """What is exported: dict from name to a function and its `TensorSpec`s."""
         source = tf.TensorSpec((None,), tf.string, name=SOURCE)
         target = tf.TensorSpec((None,), tf.string, name=TARGET)
-        found = {
+        signatures = {
             "serving_default": (self.answer, [source]),
             "explain": (self.explain, [source]),
             "score": (self.score, [source, target]),
         }
         if self._shows_heads():
-            found["attention"] = (self.attention, [source])
-        return found
+            signatures["attention"] = (self.attention, [source])
+        return signatures
 
     def requests(self, count):
         """Requests that warm a server up: dict from signature to inputs, `count` of each."""
         source = {SOURCE: [b"a"] * count}
         score = {**source, TARGET: [b"a"] * count}
-        found = {"serving_default": source, "explain": source, "score": score}
-        return {**found, "attention": source} if self._shows_heads() else found
+        signatures = {"serving_default": source, "explain": source, "score": score}
+        return {**signatures, "attention": source} if self._shows_heads() else signatures
 
     def tokenizers(self):
         """dict from the name of its folder to each tokenizer."""

@@ -37,10 +37,10 @@ def parse_trees(text: str, name: str = "text") -> Iterator[tuple[int, Node]]:
     Source: Marcus et al. 1993, "Building a Large Annotated Corpus of English".
     """
     reading, line, place = _Reading(name), 1, 0
-    for found in _TOKEN.finditer(text):
-        line += text.count("\n", place, found.start())
-        place = found.start()
-        node = reading.take(found, line)
+    for match in _TOKEN.finditer(text):
+        line += text.count("\n", place, match.start())
+        place = match.start()
+        node = reading.take(match, line)
         if node is not None:
             yield reading.begin, node
     reading.end()
@@ -56,10 +56,10 @@ def parse_tree(text: str) -> Node:
         >>> parse_tree("(NP (DT the) (NN cell))").children[1]
         Leaf(tag='NN', word='cell')
     """
-    found = [node for _, node in parse_trees(text)]
-    if len(found) != 1:
-        raise ValueError(f"Expected one tree. Received: {len(found)} in {text!r:.80}")
-    return found[0]
+    trees = [node for _, node in parse_trees(text)]
+    if len(trees) != 1:
+        raise ValueError(f"Expected one tree. Received: {len(trees)} in {text!r:.80}")
+    return trees[0]
 
 
 def bracket_text(node: Node) -> str:
@@ -125,11 +125,11 @@ class _Reading:
         self.begin = 0
         self.open: list[tuple[str, list[Node]]] = []
 
-    def take(self, found: re.Match[str], line: int) -> Node | None:
+    def take(self, match: re.Match[str], line: int) -> Node | None:
         """Takes what one match of _TOKEN holds; returns the tree that it completes, if any."""
-        label, word = found.groups()
+        label, word = match.groups()
         if label is None:
-            return self._close(line) if found.group() == ")" else self._refuse(found.group(), line)
+            return self._close(line) if match.group() == ")" else self._refuse(match.group(), line)
         if not self.open:
             self.begin = line
         elif not label:

@@ -35,8 +35,8 @@ def linearize(node: Node) -> Linearized:
 
     Source: Vinyals et al. 2015, arXiv:1412.7449, section 2.2.
     """
-    found = leaves(node)
-    return Linearized(_symbols(node), [leaf.word for leaf in found], [leaf.tag for leaf in found])
+    places = leaves(node)
+    return Linearized(_symbols(node), [leaf.word for leaf in places], [leaf.tag for leaf in places])
 
 
 def tree_from(symbols: Sequence[str], words: Sequence[str], tags: Sequence[str]) -> Node:
@@ -123,16 +123,16 @@ def chain_counts(trees: Iterable[Node]) -> dict[int, int]:
 
 
 def _symbols(node):
-    found = []
+    symbols = []
     ahead = [node]
     while ahead:
         top = ahead.pop()
         if isinstance(top, Tree):
-            found.append(f"({top.label}")
+            symbols.append(f"({top.label}")
             ahead += [f"){top.label}", *reversed(top.children)]
         else:
-            found.append(WORD if isinstance(top, Leaf) else top)
-    return found
+            symbols.append(WORD if isinstance(top, Leaf) else top)
+    return symbols
 
 
 def _expected(open_):

@@ -98,8 +98,8 @@ _PLAIN_WORD = re.compile("(?!(?i:cannot|gimme|gonna|gotta|lemme|wanna)[ \n])([A-
 
 def _longest_match(text: str, position: int) -> re.Match[str] | None:
     """The longest match of any pattern at `position`, the earliest pattern's on a tie."""
-    found = (pattern.match(text, position) for pattern in _patterns())
-    return max(filter(None, found), key=re.Match.end, default=None)
+    matches = (pattern.match(text, position) for pattern in _patterns())
+    return max(filter(None, matches), key=re.Match.end, default=None)
 
 
 def _render(token: str) -> str:

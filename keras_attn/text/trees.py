@@ -36,15 +36,15 @@ def leaves(node: Node) -> list[Leaf]:
         >>> leaves(Tree("NP", (Leaf("DT", "the"), Leaf("NN", "cell"))))
         [Leaf(tag='DT', word='the'), Leaf(tag='NN', word='cell')]
     """
-    found: list[Leaf] = []
+    gathered: list[Leaf] = []
     ahead = [node]
     while ahead:
         top = ahead.pop()
         if isinstance(top, Leaf):
-            found.append(top)
+            gathered.append(top)
         else:
             ahead += reversed(top.children)
-    return found
+    return gathered
 
 
 def depth(node: Node) -> int:
@@ -71,14 +71,14 @@ def childless(node: Node) -> list[str]:
         >>> childless(Tree("S", (Tree("cells", ()), Leaf("VBP", "grow"))))
         ['cells']
     """
-    found: list[str] = []
+    lines: list[str] = []
     ahead = [node]
     while ahead:
         top = ahead.pop()
         if isinstance(top, Tree):
-            found += [] if top.children else [top.label]
+            lines += [] if top.children else [top.label]
             ahead += reversed(top.children)
-    return found
+    return lines
 
 
 def retagged(node: Node, tags: Iterable[str]) -> Node:

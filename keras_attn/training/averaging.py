@@ -112,7 +112,7 @@ class AverageModel(keras.callbacks.Callback):
     def _take(self, value):
         """Writes a snapshot; where there are too many, drops the worst, of equals the oldest."""
         made_folder(self.folder)
-        arrays = {f"{n}": one for n, one in enumerate(_arrays(trained_model(self.model)))}
+        arrays = {f"{n}": array for n, array in enumerate(_arrays(trained_model(self.model)))}
         with whole_file(self.folder / f"{self._step():09}.npz") as partial:
             np.savez(partial, **arrays, **{VALUE: value})
         ranked = sorted((_read_value(path), step, path) for step, path in self._snapshots())
@@ -138,17 +138,17 @@ def average_weights(weights):
     """
     total, count = None, 0
     for arrays in weights:
-        shapes = [np.shape(one) for one in arrays]
-        if total is not None and shapes != [np.shape(one) for one in total]:
+        shapes = [np.shape(array) for array in arrays]
+        if total is not None and shapes != [np.shape(array) for array in total]:
             raise ValueError(f"Expected models of one shape. Received: model {count} with {shapes}")
         if total is None:
-            total = [np.array(one, "float32") if _is_float(one) else one for one in arrays]
+            total = [np.array(array, "float32") if _is_float(array) else array for array in arrays]
         else:
-            total = [one + new if _is_float(one) else new for one, new in zip(total, arrays)]
+            total = [array + new if _is_float(array) else new for array, new in zip(total, arrays)]
         count += 1
     if total is None:
         raise ValueError("Expected one model or more. Received: none")
-    return [one / np.float32(count) if _is_float(one) else one for one in total]
+    return [array / np.float32(count) if _is_float(array) else array for array in total]
 
 
 def average_models(paths, path):
@@ -168,8 +168,8 @@ def average_models(paths, path):
     loaded = []
 
     def weights():
-        for one in paths:
-            loaded[:] = [keras.saving.load_model(one, compile=False)]
+        for path in paths:
+            loaded[:] = [keras.saving.load_model(path, compile=False)]
             yield _arrays(loaded[0])
 
     mean = average_weights(weights())
@@ -182,7 +182,7 @@ def average_models(paths, path):
 def _arrays(model):
     """The model's weights; floats as float32, which every file can hold."""
     arrays = [keras.ops.convert_to_numpy(variable) for variable in model.weights]
-    return [one.astype("float32") if _is_float(one) else one for one in arrays]
+    return [array.astype("float32") if _is_float(array) else array for array in arrays]
 
 
 def _is_float(array):

@@ -58,8 +58,8 @@ class GenerationMetrics(keras.callbacks.Callback):
 
     def _caption_metrics(self, texts, references):
         scores = caption_metrics(texts, references, meteor=False)
-        own = [self.tokenizer.normalize(list(one)).numpy() for one in references]
-        exact = [text.encode() in one for text, one in zip(texts, own)]
+        own = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
+        exact = [text.encode() in accepted for text, accepted in zip(texts, own)]
         return {**scores, "exact": float(np.mean(exact))}
 
 

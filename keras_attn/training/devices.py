@@ -67,7 +67,7 @@ def _fast_bfloat16(cpu_info=Path("/proc/cpuinfo")):
     gpus = tf.config.list_physical_devices("GPU")
     if gpus:
         details = (tf.config.experimental.get_device_details(gpu) for gpu in gpus)
-        return all(one.get("compute_capability", (0, 0))[0] >= 8 for one in details)
+        return all(device.get("compute_capability", (0, 0))[0] >= 8 for device in details)
     return cpu_info.exists() and "amx_bf16" in cpu_info.read_text(errors="replace")
 
 

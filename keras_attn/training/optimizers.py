@@ -53,8 +53,8 @@ class ClippedAdam(keras.optimizers.Adam):
             )
         self.clip_norm = clip_norm
         self.slow_layer, self.slow_rate, self.slow_from = slow_layer, slow_rate, slow_from
-        one = slow_layer is None or isinstance(slow_layer, str)
-        self._slow_names = {slow_layer} if one else set(slow_layer)
+        single = slow_layer is None or isinstance(slow_layer, str)
+        self._slow_names = {slow_layer} if single else set(slow_layer)
 
     def build(self, variables):
         """Makes the moments; notes which variables are slow layers'."""
@@ -70,7 +70,11 @@ class ClippedAdam(keras.optimizers.Adam):
         if trainable_variables is None or not self.built:
             return super().apply(grads, trainable_variables)
         pairs = list(zip(grads, trainable_variables))
-        pairs = [(one, own) for one, own in pairs if one is not None or not self._is_slow(own)]
+        pairs = [
+            (gradient, own)
+            for gradient, own in pairs
+            if gradient is not None or not self._is_slow(own)
+        ]
         return super().apply(*map(list, zip(*pairs)))
 
     def _clip_gradients(self, grads):
@@ -133,14 +137,14 @@ def clipped(gradients, norm):
     embedding has read twice, are added before their norm is taken.
 
     Example:
-        >>> found = clipped([ops.array([3.0]), None, ops.array([4.0])], 1.0)
-        >>> [None if one is None else round(float(one[0]), 4) for one in found]
+        >>> result = clipped([ops.array([3.0]), None, ops.array([4.0])], 1.0)
+        >>> [None if value is None else round(float(value[0]), 4) for value in result]
         [0.6, None, 0.8]
     """
-    whole = [_added(one) for one in gradients if one is not None]
-    total = sum(ops.sum(ops.square(ops.cast(one, "float32"))) for one in whole)
+    whole = [_added(gradient) for gradient in gradients if gradient is not None]
+    total = sum(ops.sum(ops.square(ops.cast(gradient, "float32"))) for gradient in whole)
     scale = norm / ops.maximum(ops.sqrt(total), norm)
-    return [None if one is None else _scaled(one, scale) for one in gradients]
+    return [None if gradient is None else _scaled(gradient, scale) for gradient in gradients]
 
 
 def _added(gradient):

@@ -40,7 +40,7 @@ class Checkpoint(keras.callbacks.Callback):
 
     def save(self, model):
         """Writes the file."""
-        arrays = {name: keras.ops.convert_to_numpy(one) for name, one in _variables(model)}
+        arrays = {name: keras.ops.convert_to_numpy(value) for name, value in _variables(model)}
         partial = self.path.with_name(f"partial-{self.path.name}")
         try:
             with partial.open("wb") as file:
@@ -95,7 +95,9 @@ class Checkpoint(keras.callbacks.Callback):
 def _variables(model):
     """(name, variable) of all that changes in training."""
     own = [(f"model {i}", variable) for i, variable in enumerate(model.variables)]
-    return own + [(f"optimizer {i}", one) for i, one in enumerate(model.optimizer.variables)]
+    return own + [
+        (f"optimizer {i}", variable) for i, variable in enumerate(model.optimizer.variables)
+    ]
 
 
 def _shape(arrays, name):

@@ -90,7 +90,7 @@ class SelfCritical(TrainingStage):
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of samples in training; as it was compiled in validation."""
         if LOSS in y_pred:
-            added = [self._aggregate_additional_loss(one) for one in self.losses]
+            added = [self._aggregate_additional_loss(loss) for loss in self.losses]
             return y_pred[LOSS] + sum(added) if added else y_pred[LOSS]
         return super().compute_loss(x, y, y_pred, sample_weight, training)
 
@@ -101,15 +101,15 @@ class SelfCritical(TrainingStage):
         pictures = sum_over_replicas(y_pred[PICTURES])
         total = sum_over_replicas(y_pred[REWARD] * y_pred[PICTURES])
         self.mean_reward.update_state(total / ops.maximum(pictures, 1.0), pictures)
-        (loss,) = (one for one in self.metrics if one.name == "loss")
+        (loss,) = (metric for metric in self.metrics if metric.name == "loss")
         return {"loss": loss.result(), REWARD: self.mean_reward.result()}
 
     def get_metrics_result(self):
         """What was compiled; Keras asks before validation has built it."""
         own, metrics = {REWARD}, self.metrics
-        if not all(getattr(one, "built", True) for one in metrics):
+        if not all(getattr(metric, "built", True) for metric in metrics):
             return {}
-        return {key: one for key, one in super().get_metrics_result().items() if key not in own}
+        return {key: value for key, value in super().get_metrics_result().items() if key not in own}
 
     def played(self, batch, step):
         """Samples captions of a batch and rewards them.
@@ -132,11 +132,11 @@ class SelfCritical(TrainingStage):
         def sampled():
             return self.model.generate(batch, strategy, self.max_length, with_weights=False)
 
-        found = as_it_answers(self.model, sampled)
-        rewards = self._rewarded(found.tokens, gold)
-        tokens = found.tokens
+        answer = as_it_answers(self.model, sampled)
+        rewards = self._rewarded(answer.tokens, gold)
+        tokens = answer.tokens
         if keras.backend.backend() != "jax":
-            tokens = tokens[..., : ops.max(found.lengths)]
+            tokens = tokens[..., : ops.max(answer.lengths)]
         return tokens, rewards, ops.cast(ops.any(gold != PAD_ID, axis=(1, 2)), "float32")
 
     def sampled_loss(self, batch, tokens, rewards, real):
@@ -167,13 +167,15 @@ class SelfCritical(TrainingStage):
         captions = self.tokenizer.decode(tokens).numpy()
         references = self.tokenizer.decode(gold[..., 1:]).numpy()
         ended = np.any(tokens == END_ID, axis=-1)
-        found = [
+        rewards = [
             self.reward.scores(
-                [one.decode() for one in own], [one.decode() for one in truth if one], stopped
+                [text.decode() for text in own],
+                [reference.decode() for reference in truth if reference],
+                stopped,
             )
             for own, stopped, truth in zip(captions, ended, references)
         ]
-        return np.array(found, "float32").reshape(captions.shape)
+        return np.array(rewards, "float32").reshape(captions.shape)
 
     def get_config(self):
         config = {

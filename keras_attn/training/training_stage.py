@@ -84,7 +84,7 @@ class TrainingStage(EncoderDecoder):
     def from_config(cls, config):
         restored = keras.saving.deserialize_keras_object
         return cls(
-            **{key: restored(one) if key in cls.held else one for key, one in config.items()}
+            **{key: restored(value) if key in cls.held else value for key, value in config.items()}
         )
 
     held: tuple[str, ...] = ("model",)
@@ -106,7 +106,7 @@ def as_it_answers(model, function):
     with _not_training():
         if keras.backend.backend() != "jax":
             return function()
-        frozen = [(one, ops.stop_gradient(one.value)) for one in model.variables]
+        frozen = [(variable, ops.stop_gradient(variable.value)) for variable in model.variables]
         with keras.StatelessScope(state_mapping=frozen):
             return function()
 

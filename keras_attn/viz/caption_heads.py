@@ -84,10 +84,10 @@ class CaptionHeads:
         image, maps = small(picture, 224), self.weights[bare.index(word)]
         shown = range(layers) if layer is None else [layer - 1]
         figure, axes = panels(len(shown), heads, 1.6, image, drawable(f"{word}: {self.text}"))
-        for row, one in enumerate(shown):
-            axes[row, 0].set_ylabel(f"layer {one + 1}", fontsize=9)
+        for row, shown_layer in enumerate(shown):
+            axes[row, 0].set_ylabel(f"layer {shown_layer + 1}", fontsize=9)
             for head in range(heads):
-                axes[row, head].imshow(overlay(image, maps[one, head]))
+                axes[row, head].imshow(overlay(image, maps[shown_layer, head]))
                 if row == 0:
                     axes[0, head].set_title(f"head {head + 1}", fontsize=9)
         return figure

@@ -104,7 +104,7 @@ class EveryHead:
         words = [spelled([self.source[place] for place in group]) for group in groups]
         bare = [own.strip(string.punctuation) or own for own in words]
         named = [word in both for both in zip(words, bare)]
-        looking = [place for one, group in zip(named, groups) if one for place in group]
+        looking = [place for head, group in zip(named, groups) if head for place in group]
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
         return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")

@@ -15,7 +15,7 @@ except ImportError as error:  # pragma: no cover - it comes with the extra
 def drawable(text: str) -> str:
     """The text with □ for what matplotlib's font cannot show; $ is no mathematics."""
     known = get_font(findfont(FontProperties())).get_charmap()
-    shown = "".join(one if ord(one) in known else "□" for one in text)
+    shown = "".join(character if ord(character) in known else "□" for character in text)
     return shown.replace("$", r"\$")
 
 

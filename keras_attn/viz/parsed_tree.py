@@ -78,7 +78,7 @@ class ParsedTree:
             rank: int. Which tree of it, 0 = best.
         """
         words, tags, symbols = (
-            tuple(one.decode() for one in row if one)
+            tuple(piece.decode() for piece in row if piece)
             for row in (answer[SOURCE_PIECES], answer[TAGS], answer[ANSWER_PIECES][rank])
         )
         weights = answer[ANSWER_WEIGHTS][rank, : len(symbols), : len(words)]
@@ -86,20 +86,20 @@ class ParsedTree:
 
     def constituents(self) -> list[Constituent]:
         """All of them, in the order of their opening brackets."""
-        found: list[Constituent] = []
+        constituents: list[Constituent] = []
         open_: list[int] = []
         word = 0
         for place, symbol in enumerate(self.symbols):
             if symbol.startswith("("):
                 parent = open_[-1] if open_ else -1
-                open_.append(len(found))
-                found.append(Constituent(symbol[1:], place, place, word, word, parent))
+                open_.append(len(constituents))
+                constituents.append(Constituent(symbol[1:], place, place, word, word, parent))
             elif symbol.startswith(")"):
                 closed = open_.pop()
-                found[closed] = found[closed]._replace(closing=place, end=word)
+                constituents[closed] = constituents[closed]._replace(closing=place, end=word)
             else:
                 word += 1
-        return found
+        return constituents
 
 
 def parsed_tree_figure(tree: ParsedTree) -> Figure:
@@ -122,52 +122,57 @@ def parsed_tree_figure(tree: ParsedTree) -> Figure:
             f"Expected a sentence of at most {MOST_WORDS} words for a picture. "
             f"Received: {len(tree.words)}"
         )
-    found = tree.constituents()
-    heights, columns = _heights(found), len(tree.words) + 1
+    constituents = tree.constituents()
+    heights, columns = _heights(constituents), len(tree.words) + 1
     levels = 1.5 + max(heights, default=0)
-    inches = [LEVEL * levels + 0.9, *[ROW * max(len(found), 1) + 0.35] * 2]
+    inches = [LEVEL * levels + 0.9, *[ROW * max(len(constituents), 1) + 0.35] * 2]
     figure = Figure(figsize=(COLUMN * columns + 1.6, sum(inches)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(3, 1, sharex=True, height_ratios=inches)
-    _draw_tree(axes[0], tree, found, heights)
+    _draw_tree(axes[0], tree, constituents, heights)
     parts = (("opening", "Blues"), ("closing", "Oranges"))
     for axis, (side, colors) in zip(axes[1:], parts):
-        if not found:  # A word alone.
+        if not constituents:  # A word alone.
             axis.set_axis_off()
             continue
-        rows = tree.weights[[getattr(one, side) for one in found]]
-        _draw_rows(axis, rows.reshape(len(found), columns), found, colors)
+        rows = tree.weights[[getattr(constituent, side) for constituent in constituents]]
+        _draw_rows(axis, rows.reshape(len(constituents), columns), constituents, colors)
         axis.set_title(f"{side} brackets", fontsize=9, loc="left")
     axes[0].set_xlim(-0.5, columns - 0.5)
     return figure
 
 
-def _heights(found: Sequence[Constituent]):
+def _heights(constituents: Sequence[Constituent]):
     """Level of each constituent: 1 over words alone, else one above its highest child."""
-    heights = [1] * len(found)
-    for place in reversed(range(len(found))):
-        parent = found[place].parent
+    heights = [1] * len(constituents)
+    for place in reversed(range(len(constituents))):
+        parent = constituents[place].parent
         if parent >= 0:
             heights[parent] = max(heights[parent], heights[place] + 1)
     return heights
 
 
-def _draw_tree(axis, tree, found, heights):
+def _draw_tree(axis, tree, constituents, heights):
     spots = {
-        place: ((one.first + one.end - 1) / 2, heights[place]) for place, one in enumerate(found)
+        place: ((constituent.first + constituent.end - 1) / 2, heights[place])
+        for place, constituent in enumerate(constituents)
     }
-    inside = {word: place for place, one in enumerate(found) for word in range(one.first, one.end)}
+    inside = {
+        word: place
+        for place, constituent in enumerate(constituents)
+        for word in range(constituent.first, constituent.end)
+    }
     name = {"ha": "center", "va": "center", "fontsize": 9, "zorder": 2}
     name["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    for place, one in enumerate(found):
-        if one.parent >= 0:
-            _connect(axis, spots[place], spots[one.parent])
-        axis.text(*spots[place], _name(one.label), **name, weight="bold")
+    for place, constituent in enumerate(constituents):
+        if constituent.parent >= 0:
+            _connect(axis, spots[place], spots[constituent.parent])
+        axis.text(*spots[place], _name(constituent.label), **name, weight="bold")
     for word, tag in enumerate(tree.tags):
         if word in inside:
             _connect(axis, (word, 0), spots[inside[word]])
         axis.text(word, 0, _name(tag), **{**name, "fontsize": 8}, color="0.35")
-    labels = [_name(one) for one in (*tree.words, END_PIECE)]
+    labels = [_name(word) for word in (*tree.words, END_PIECE)]
     axis.set_xticks(range(len(labels)), labels, rotation=60, ha="right", rotation_mode="anchor")
     axis.tick_params(labelbottom=True, length=0, labelsize=9)
     axis.set_yticks([])
@@ -188,10 +193,12 @@ def _name(text):
     return drawable(cut)
 
 
-def _draw_rows(axis, weights, found, colors):
+def _draw_rows(axis, weights, constituents, colors):
     axis.imshow(weights, cmap=colors, vmin=0, vmax=1, aspect="auto")
-    for row, one in enumerate(found):
-        frame = (one.first - 0.5, row - 0.5), one.end - one.first, 1
+    for row, constituent in enumerate(constituents):
+        frame = (constituent.first - 0.5, row - 0.5), constituent.end - constituent.first, 1
         axis.add_patch(Rectangle(*frame, fill=False, edgecolor="0.4", linewidth=0.7))
-    axis.set_yticks(range(len(found)), [_name(one.label) for one in found])
+    axis.set_yticks(
+        range(len(constituents)), [_name(constituent.label) for constituent in constituents]
+    )
     axis.tick_params(labelbottom=False, length=0, labelsize=8)

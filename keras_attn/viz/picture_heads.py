@@ -48,7 +48,7 @@ class PictureHeads:
             grid: (height, width) in patches, of the pictures that it read.
             row: int. Which picture.
         """
-        return cls(np.stack([np.asarray(one[row], "float32") for one in weights]), tuple(grid))
+        return cls(np.stack([np.asarray(layer[row], "float32") for layer in weights]), tuple(grid))
 
     def maps(self) -> np.ndarray:
         """Where each head looked from the class token, or on average over all patches.

@@ -50,7 +50,7 @@ def sampling_figure(
         ValueError: arrays of other shapes, or not of the same pictures; columns < 1; a margin < 0.
     """
     shades = (0.0, 255.0) if np.asarray(images).dtype == np.uint8 else None
-    images, grids, outputs = (np.asarray(one, "float32") for one in (images, grids, outputs))
+    images, grids, outputs = (np.asarray(array, "float32") for array in (images, grids, outputs))
     _check(images, grids, outputs)
     check_width("columns", columns)
     if margin is not None and not margin >= 0:
@@ -130,10 +130,10 @@ def film(frames, milliseconds: int = MILLISECONDS) -> bytes:
     Raises:
         ValueError: no frames, or some of other sizes.
     """
-    sizes = {one.shape for one in frames}
+    sizes = {frame.shape for frame in frames}
     if len(sizes) != 1:
         raise ValueError(f"Expected frames of one size. Received: {sorted(sizes) or 'none'}")
-    pictures = [Image.fromarray(one).quantize(64) for one in frames]
+    pictures = [Image.fromarray(frame).quantize(64) for frame in frames]
     durations = [milliseconds] * (len(pictures) - 1) + [5 * milliseconds]
     file = io.BytesIO()
     pictures[0].save(

@@ -106,8 +106,8 @@ class Batches:
         declared = self.examples.features
 
         def take(rows):
-            found = self.examples.take(rows)
-            return [np.asarray(found[name], one.dtype) for name, one in declared.items()]
+            arrays = self.examples.take(rows)
+            return [np.asarray(arrays[name], feature.dtype) for name, feature in declared.items()]
 
         types = [tf.as_dtype(feature.dtype) for feature in declared.values()]
         arrays = tf.numpy_function(take, [rows], types, stateful=False)

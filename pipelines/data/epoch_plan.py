@@ -27,9 +27,9 @@ class EpochPlan:
     def __init__(self, lengths, size, seed=None):
         self.seed = seed
         known = np.unique(lengths)
-        groups = [np.flatnonzero(lengths == one) for one in known]
+        groups = [np.flatnonzero(lengths == length) for length in known]
         counts = [len(group) for group in groups]
-        sizes = [size[one] if isinstance(size, dict) else size for one in known.tolist()]
+        sizes = [size[length] if isinstance(size, dict) else size for length in known.tolist()]
         batches = [-(-count // own) for count, own in zip(counts, sizes)]
         self.steps = sum(batches)
         self._order = np.concatenate(groups).astype("int32")

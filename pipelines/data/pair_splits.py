@@ -64,7 +64,7 @@ class PairSplits:
                 )
         return Records(
             split,
-            [one for file in files for one in file.skipped],
+            [skip for file in files for skip in file.skipped],
             [f"read: {file.path} ({file.form})" for file in files],
             {name: files[-1 if name == "dev" else 0].path for name in split},
             tolerance=self.tolerance,
@@ -88,7 +88,7 @@ class PairSplits:
                 f"Received: {name!r}"
             )
         if not split[name]:
-            files = ", ".join(str(one.path) for one in self.sources.values())
+            files = ", ".join(str(source.path) for source in self.sources.values())
             raise ValueError(
                 f"Expected a file for the split {name!r}, or pairs of train set apart for it. "
                 f"Received: none in {files}"
@@ -110,28 +110,30 @@ class PairSplits:
                 f"Expected a file for the split {name!r}, as {' or '.join(SPLIT_NAMES[name])}. "
                 f"Received: {', '.join(self.sources)}"
             )
-        found = self.sources[stem].read()
-        found.check(self.tolerance)
-        return found
+        pairs = self.sources[stem].read()
+        pairs.check(self.tolerance)
+        return pairs
 
     def _stem(self, name):
         """The stem of a split's file, or None."""
-        known = next((one for one in SPLIT_NAMES.get(name, ()) if one in self.sources), None)
+        known = next((stem for stem in SPLIT_NAMES.get(name, ()) if stem in self.sources), None)
         if known:
             return known
         if name == "test":
             return self._test_stem()
-        taken = {one for names in SPLIT_NAMES.values() for one in names}
-        others = [one for one in self.sources if one not in taken and not one.startswith("test")]
+        taken = {name for names in SPLIT_NAMES.values() for name in names}
+        others = [
+            name for name in self.sources if name not in taken and not name.startswith("test")
+        ]
         return others[0] if name == "train" and len(others) == 1 else None
 
     def _test_stem(self):
-        found = self._tests()
-        if len(found) > 1:
+        stems = self._tests()
+        if len(stems) > 1:
             raise ValueError(
-                f"Expected one test file; name one as the split. Received: {', '.join(found)}"
+                f"Expected one test file; name one as the split. Received: {', '.join(stems)}"
             )
-        return found[0] if found else None
+        return stems[0] if stems else None
 
     def _tests(self):
-        return [one for one in self.sources if one.startswith("test")]
+        return [name for name in self.sources if name.startswith("test")]

@@ -82,7 +82,7 @@ def naming_pictures(paths: Iterable[Path], folder):
         yield
     except tf.errors.OpError as error:
         examined = examine_pictures(paths, folder)
-        bad = [f"{path}: {found.reason}" for path, found in examined.items() if found.reason]
+        bad = [f"{path}: {state.reason}" for path, state in examined.items() if state.reason]
         if not bad:
             raise
         raise ValueError(
@@ -94,10 +94,10 @@ def naming_pictures(paths: Iterable[Path], folder):
 def _mark(path):
     """Size and time of change, or None where there is no such file any more."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns]
 
 
 def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:

@@ -69,8 +69,8 @@ class PictureFolder(Generic[Picture]):
     def unusable(self) -> dict[str, str]:
         """Why there is nothing of a picture, by its name; the first reason there was."""
         kept = {picture.name for picture in self.pictures}
-        named = (one for one in reversed(self.skipped) if one.name and one.name not in kept)
-        return {one.name: one.reason for one in named}
+        named = (skip for skip in reversed(self.skipped) if skip.name and skip.name not in kept)
+        return {skip.name: skip.reason for skip in named}
 
     def check(self, tolerance: float) -> None:
         """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""

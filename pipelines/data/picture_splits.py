@@ -132,12 +132,12 @@ def listed_pictures(
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"Expected a split file at {path}. Received: no such file")
-    by_name, found = {picture.name: picture for picture in pictures}, []
+    by_name, chosen = {picture.name: picture for picture in pictures}, []
     left_out, unusable = [], unusable or {}
     for line, name in enumerate(text_of(path.read_bytes()).splitlines(), 1):
         name = name.strip()
         if name in by_name:
-            found.append(by_name[name])
+            chosen.append(by_name[name])
         elif name in unusable:
             reason = f"{name!r} was skipped: {unusable[name]}"
             left_out.append(Skipped(path, line, reason, name))
@@ -147,7 +147,7 @@ def listed_pictures(
             )
     if left_out:
         print(f"pictures that {path} names and that are left out:{listing(left_out, most=5)}")
-    return found
+    return chosen
 
 
 def _but_train(split):
@@ -166,11 +166,11 @@ def _check_split(folder, split, pictures):
 
 def _listed_splits(folder):
     """Split files of a folder: dict from split to path."""
-    found = {}
+    splits = {}
     for split in SPLITS:
         paths = (folder / pattern.format(split=split) for pattern in SPLIT_FILES)
-        found[split] = next((path for path in paths if path.is_file()), None)
-    return {split: path for split, path in found.items() if path is not None}
+        splits[split] = next((path for path in paths if path.is_file()), None)
+    return {split: path for split, path in splits.items() if path is not None}
 
 
 def _split_by_lists(listed, pictures, unusable):

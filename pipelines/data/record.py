@@ -107,8 +107,8 @@ class Columns:
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
         """What is looked for and not there, in words."""
-        found = self.first_of(columns), self.second_of(columns)
-        return [words for words, one in zip(self.wanted(), found) if one is None]
+        columns_found = self.first_of(columns), self.second_of(columns)
+        return [words for words, value in zip(self.wanted(), columns_found) if value is None]
 
     def wanted(self) -> tuple[str, str]:
         """What is looked for, in words."""
@@ -156,7 +156,7 @@ def text_of(data: bytes) -> str:
 
 def is_text(value: str) -> bool:
     """Whether a text can be written as UTF-8."""
-    return not any("\ud800" <= one <= "\udfff" for one in value)
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _chosen(wanted, known, columns):

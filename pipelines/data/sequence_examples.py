@@ -39,8 +39,8 @@ class SequenceExamples:
             examples: `SequenceExamples`.
             kept: int64 (R,), which of the given examples they are.
         """
-        found = [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
-        buckets = np.maximum.reduce(found)
+        needed = [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
+        buckets = np.maximum.reduce(needed)
         kept = np.flatnonzero(buckets < len(next(iter(lengths.values()))))
         tables = {name: table.kept(kept) for name, table in tables.items()}
         return cls(tables, lengths, buckets[kept].astype("int32")), kept

@@ -37,6 +37,6 @@ def check_share(skipped: Sequence[Skipped], records: int, tolerance: float) -> N
 
 def listing(skipped: Sequence[Skipped], most: int = 20) -> str:
     """The first few skipped records, one a line, and how many more there are."""
-    lines = "".join(f"\n  {one}" for one in skipped[:most])
+    lines = "".join(f"\n  {skip}" for skip in skipped[:most])
     more = len(skipped) - most
     return lines + (f"\n  … and {more} more" if more > 0 else "")

@@ -64,6 +64,6 @@ class RaggedTable:
         first, count = self.starts[inside], self.lengths[inside] * (rows >= 0)
         place = np.arange(length)
         real = place < count[:, None]
-        found = np.full((len(rows), length, *self.values.shape[1:]), PAD_ID, "int32")
-        found[real] = self.values[(first[:, None] + place)[real]]
-        return found
+        tokens = np.full((len(rows), length, *self.values.shape[1:]), PAD_ID, "int32")
+        tokens[real] = self.values[(first[:, None] + place)[real]]
+        return tokens

@@ -50,12 +50,12 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
     run = train(experiment, data, out / "run", name="scenes")
     minutes = (time.monotonic() - begin) / 60
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
-    found: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
-    version = export(run, out / "saved_models" / "scenes", list(found.values()))
+    evaluations: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
+    version = export(run, out / "saved_models" / "scenes", list(evaluations.values()))
     captioner = SavedCaptioner(version)
     scores = {
-        split: {**one.scores, "pointing": pointing(one, data, captioner)}
-        for split, one in found.items()
+        split: {**evaluation.scores, "pointing": pointing(evaluation, data, captioner)}
+        for split, evaluation in evaluations.items()
     }
     print(f"\n{table(scores)}\n")
     pictures = _pictures(data, "test")[:ASKED]
@@ -90,12 +90,12 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
     pictures = _pictures(data, evaluation.split)
     answers = captioner.ask("explain", image=[path.read_bytes() for path in pictures])
     explanations = [explanation_of(answer) for answer in answers]
-    captions = {one["image"]: one["references"][0] for one in evaluation.facts["captions"]}
+    captions = {fact["image"]: fact["references"][0] for fact in evaluation.facts["captions"]}
     scenes = [
         {
             "words": captions[path.name].split(),
             "phrases": described[path.name]["phrases"],
-            "boxes": [one["box"] for one in described[path.name]["objects"]],
+            "boxes": [item["box"] for item in described[path.name]["objects"]],
         }
         for path in pictures
     ]
@@ -105,8 +105,8 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
 def table(scores: dict[str, dict[str, float]]) -> str:
     """The demo's table: exact captions, pointing and BLEU-4 of each split."""
     rows = [
-        f"| {SPLITS[split]} | {one['exact']:.1%} | {one['pointing']:.1%} | {one['bleu_4']:.3f} |"
-        for split, one in scores.items()
+        f"| {SPLITS[split]} | {own['exact']:.1%} | {own['pointing']:.1%} | {own['bleu_4']:.3f} |"
+        for split, own in scores.items()
     ]
     head = "| scenes | captions exactly right | pointing | BLEU-4 |\n| --- | --- | --- | --- |"
     return "\n".join([head, *rows])
@@ -115,10 +115,10 @@ def table(scores: dict[str, dict[str, float]]) -> str:
 def _make_room(out):
     """An empty folder with the mark of a demo; nothing but what has that mark is removed."""
     check_folder(out)
-    found = sorted(one.name for one in out.iterdir()) if out.is_dir() else []
-    if found and (MARK not in found or out.is_symlink()):
-        raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {found[:5]}")
-    if found:
+    names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
+    if names and (MARK not in names or out.is_symlink()):
+        raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {names[:5]}")
+    if names:
         shutil.rmtree(out)
     (made_folder(out) / MARK).touch()
 

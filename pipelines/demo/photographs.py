@@ -24,12 +24,12 @@ PHOTOGRAPHS = (
 
 def photographs() -> list[Path]:
     """Paths of those of PHOTOGRAPHS whose packages are installed; none is imported."""
-    found = []
+    files = []
     for package, path in PHOTOGRAPHS:
         spec = importlib.util.find_spec(package)
         if spec and spec.origin and (file := Path(spec.origin).parent / path).is_file():
-            found.append(file)
-    return found
+            files.append(file)
+    return files
 
 
 def caption_photographs(out, folder=CAPTIONER) -> dict[str, str]:

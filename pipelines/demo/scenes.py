@@ -77,12 +77,12 @@ class Scene:
 
     def _words(self):
         words, phrases = [], []
-        for index, one in enumerate(self.objects):
+        for index, item in enumerate(self.objects):
             if index:
-                words += relation(self.objects[index - 1], one).split()
+                words += relation(self.objects[index - 1], item).split()
             words.append("a")
             phrases.append((len(words), len(words) + 3))
-            words += [one.size, one.color, one.shape]
+            words += [item.size, item.color, item.shape]
         return words, phrases
 
 
@@ -107,7 +107,7 @@ def sample_scene(random: np.random.Generator, pairs=None) -> Scene:
     count = random.integers(1, 4)
     while True:
         objects = [_sample_object(random, pairs) for _ in range(count)]
-        objects.sort(key=lambda one: one.center[0])
+        objects.sort(key=lambda item: item.center[0])
         if _is_clear(objects):
             return Scene(tuple(objects), background)
 
@@ -133,12 +133,12 @@ def _is_clear(objects):
     return True
 
 
-def _touch(one, other, gap=3):
+def _touch(first, other, gap=3):
     return (
-        one[0] < other[2] + gap
-        and other[0] < one[2] + gap
-        and one[1] < other[3] + gap
-        and other[1] < one[3] + gap
+        first[0] < other[2] + gap
+        and other[0] < first[2] + gap
+        and first[1] < other[3] + gap
+        and other[1] < first[3] + gap
     )
 
 
@@ -148,9 +148,9 @@ def draw(scene: Scene, random: np.random.Generator | None = None) -> Image.Image
     if random is not None:
         gray += random.integers(-6, 7, size=gray.shape, dtype="int8")
     picture = Image.fromarray(np.clip(gray, 0, 255).astype("uint8")).convert("RGB")
-    for one in scene.objects:
-        left, top, right, _ = one.box
-        picture.paste(COLORS[one.color], (left, top), _stencil(one.shape, right - left))
+    for item in scene.objects:
+        left, top, right, _ = item.box
+        picture.paste(COLORS[item.color], (left, top), _stencil(item.shape, right - left))
     return picture
 
 
@@ -225,7 +225,7 @@ def write_scenes(
             names: list[str] = []
             while len(names) < count:
                 scene = sample_scene(random, None if split == "novel_pairs" else known)
-                novel_scene = any((one.color, one.shape) in held_out for one in scene.objects)
+                novel_scene = any((item.color, item.shape) in held_out for item in scene.objects)
                 if scene.objects in seen or novel_scene != (split == "novel_pairs"):
                     continue
                 seen.add(scene.objects)
@@ -234,7 +234,7 @@ def write_scenes(
                 picture.save(folder / "images" / names[-1], compress_level=1)
                 rows.append((names[-1], scene.caption))
                 described[names[-1]] = {
-                    "objects": [asdict(one) for one in scene.objects],
+                    "objects": [asdict(item) for item in scene.objects],
                     "phrases": scene.phrases,
                 }
                 progress.update()

@@ -84,7 +84,7 @@ class Experiment:
 
     def _fields(self):
         for name in PARTS:
-            yield from ((name, *found) for found in _options(getattr(self, name)))
+            yield from ((name, *field_and_part) for field_and_part in _options(getattr(self, name)))
 
 
 def _options(owner) -> Iterator[tuple[Any, dataclasses.Field]]:

@@ -66,7 +66,7 @@ def type_of(part) -> str:
 def _stored(value):
     if dataclasses.is_dataclass(value):
         values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {TYPE: type_of(value), **{key: _stored(one) for key, one in values.items()}}
+        return {TYPE: type_of(value), **{key: _stored(value) for key, value in values.items()}}
     return list(value) if isinstance(value, tuple) else value
 
 
@@ -100,22 +100,25 @@ def _class(name, own, place):
             "one without it"
         )
     tasks = importlib.import_module(f"{ROOT}.tasks")
-    modules = {one.name: f"{ROOT}.tasks.{one.name}" for one in pkgutil.iter_modules(tasks.__path__)}
+    modules = {
+        module.name: f"{ROOT}.tasks.{module.name}"
+        for module in pkgutil.iter_modules(tasks.__path__)
+    }
     modules[SHARED] = f"{ROOT}.{SHARED}"
-    found = getattr(importlib.import_module(modules[folder]), cls, None) if folder in modules else 0
-    if not (isinstance(found, type) and dataclasses.is_dataclass(found)):
+    kind = getattr(importlib.import_module(modules[folder]), cls, None) if folder in modules else 0
+    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
         raise ValueError(f"Expected a known part in {place}. Received: {name!r:.80}")
-    return found
+    return kind
 
 
 def _classes(part) -> dict[str, type]:
     """The classes of an experiment's parts, those inside parts included, by their names."""
-    found: dict[str, type] = {}
+    types: dict[str, type] = {}
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if dataclasses.is_dataclass(value):
-            found |= {type(value).__name__: type(value), **_classes(value)}
-    return found
+            types |= {type(value).__name__: type(value), **_classes(value)}
+    return types
 
 
 def described(path: Path, content: Mapping[str, Any]) -> Any:

@@ -32,19 +32,19 @@ def average(runs: Sequence[Run], out) -> Run:
     if made.folder.exists() and any(made.folder.iterdir()):
         raise ValueError(f"Expected a new run directory. Received: {made.folder}")
     description, vocabularies, shapes = last.description, last.vocabularies(), _shapes(last)
-    for one in runs:  # Whatever is wrong is told before anything is written.
-        if wrong := _differences(one, last, vocabularies, shapes):
+    for run in runs:  # Whatever is wrong is told before anything is written.
+        if wrong := _differences(run, last, vocabularies, shapes):
             raise ValueError(
-                f"Expected runs of one model. Received: {one.folder} and {last.folder}, which "
+                f"Expected runs of one model. Received: {run.folder} and {last.folder}, which "
                 f"differ in {', '.join(wrong)}"
             )
-    means = [str(one.folder.resolve()) for one in runs]
+    means = [str(run.folder.resolve()) for run in runs]
     made.describe({**description, "mean_of": means, "ended": True})
     for name, vocabulary in vocabularies.items():
         vocabulary.save(made.folder / name)
     if (last.folder / RECIPE_FILE).is_file():
         shutil.copyfile(last.folder / RECIPE_FILE, made.folder / RECIPE_FILE)
-    average_models([one.folder / MODEL_FILE for one in runs], made.folder / MODEL_FILE)
+    average_models([run.folder / MODEL_FILE for run in runs], made.folder / MODEL_FILE)
     return made
 
 

@@ -49,8 +49,10 @@ def evaluate(
     def answer(request):
         return graph(*(request[spec.name] for spec in inputs))
 
-    found = _Answers.of(experiment.task, records, answer, split, batch)
-    return found.evaluation(experiment.task, service.tokenizers(), service.metadata(), data, split)
+    answered = _Answers.of(experiment.task, records, answer, split, batch)
+    return answered.evaluation(
+        experiment.task, service.tokenizers(), service.metadata(), data, split
+    )
 
 
 def evaluate_saved(
@@ -83,10 +85,10 @@ def evaluate_saved(
         loaded = tf.saved_model.load(str(saved.version))
     records = experiment.source.split(data, split)
     signature = loaded.signatures["serving_default"]
-    found = _Answers.of(
+    answered = _Answers.of(
         experiment.task, records, lambda request: signature(**request), split, batch
     )
-    return found.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
+    return answered.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
 
 
 class _Answers:
@@ -118,8 +120,8 @@ class _Answers:
 
     def evaluation(self, task, vocabularies, metadata, data, split) -> Evaluation:
         """The task's scores of the answers."""
-        found = task.evaluation(self.records, self.answers, vocabularies, metadata)
-        return replace(found, data=str(data), split=split, errors=self.errors)
+        evaluation = task.evaluation(self.records, self.answers, vocabularies, metadata)
+        return replace(evaluation, data=str(data), split=split, errors=self.errors)
 
 
 def _stacked(requests: Sequence[Mapping[str, Any]]) -> dict[str, tf.Tensor]:

@@ -50,7 +50,7 @@ def export(
     """
     check_model_folder(folder)
     description = run.description
-    metrics = "\n\n".join(_measured(run, one, precision) for one in evaluations)
+    metrics = "\n\n".join(_measured(run, evaluation, precision) for evaluation in evaluations)
     metrics = metrics or "Not measured at export."
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
@@ -70,7 +70,9 @@ def limits_in(path) -> str:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"Expected UTF-8 text in {path}. Received: {error}") from error
-    if not text.strip() or not all(one.isprintable() or one in "\t\n" for one in text):
+    if not text.strip() or not all(
+        character.isprintable() or character in "\t\n" for character in text
+    ):
         raise ValueError(f"Expected text in {path}. Received: {text!r:.80}")
     if high := re.search(r"^##? .*", text, re.MULTILINE):
         raise ValueError(f"Expected headings of ### or lower in {path}. Received: {high[0]!r:.80}")
@@ -109,10 +111,10 @@ def _card(title, experiment, description, metrics, service, storage, limits):
 def _origin(description):
     """What training began with, and whose mean the weights are; names of folders alone."""
     begun = description.get("from")
-    found = f", begun with the weights of {Path(begun).name}" if begun else ""
+    origin = f", begun with the weights of {Path(begun).name}" if begun else ""
     if means := description.get("mean_of"):
-        found += f"; mean of the weights of {', '.join(Path(one).name for one in means)}"
-    return found
+        origin += f"; mean of the weights of {', '.join(Path(mean).name for mean in means)}"
+    return origin
 
 
 def _counts(description):

@@ -31,7 +31,7 @@ class Prepared:
     @property
     def vocabulary_sizes(self) -> dict[str, int]:
         """Size of each vocabulary by its name."""
-        return {name: one.vocabulary_size for name, one in self.vocabularies.items()}
+        return {name: vocabulary.vocabulary_size for name, vocabulary in self.vocabularies.items()}
 
     def build(self) -> Built:
         """The model, built with initial weights."""

@@ -37,17 +37,17 @@ def stretches(start: int, steps: int, epochs: int, thaw: int) -> list[Stretch]:
         list of `Stretch`, in order; empty where nothing is left.
 
     Example:
-        >>> [tuple(one)[:4] for one in stretches(start=7, steps=5, epochs=4, thaw=0)]
+        >>> [tuple(value)[:4] for value in stretches(start=7, steps=5, epochs=4, thaw=0)]
         [(7, 1, 2, 3), (10, 2, 4, 5)]
     """
     total = steps * epochs
     around = (thaw // steps * steps, thaw, -(-thaw // steps) * steps)
     ends = {start, -(-start // steps) * steps, total, *around}
     marks = sorted(mark for mark in ends if start <= mark <= total)
-    found = []
+    parts = []
     for first, end in pairwise(marks):
         epoch, whole = first // steps, first % steps == 0 and end % steps == 0
         size = steps if whole else end - first
         last = end // steps if whole else epoch + 1
-        found.append(Stretch(first, epoch, last, size, first < thaw, end % steps == 0))
-    return found
+        parts.append(Stretch(first, epoch, last, size, first < thaw, end % steps == 0))
+    return parts

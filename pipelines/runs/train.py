@@ -213,7 +213,9 @@ def _check_data(run, unit, counts, vocabularies):
     if not _begun(run):
         return
     before, known = run.description.get("records"), run.vocabularies()
-    other = [name for name, one in vocabularies.items() if not one.equals(known.get(name))]
+    other = [
+        name for name, vocabulary in vocabularies.items() if not vocabulary.equals(known.get(name))
+    ]
     if before != counts or other:
         same = before == counts
         received = f"others, of which another {other[0]} was learned" if same else counts

@@ -73,7 +73,9 @@ class WarmStart:
             ValueError: another task or model, or a value that the model has settled otherwise.
         """
         for name in ("task", "model"):
-            before, now = (type_of(getattr(one, name)) for one in (self.experiment, experiment))
+            before, now = (
+                type_of(getattr(chosen, name)) for chosen in (self.experiment, experiment)
+            )
             if before != now:
                 raise ValueError(
                     f"Expected a recipe whose {name} is {before}, such as {self.recipe}, with "
@@ -123,8 +125,8 @@ def _restored(version, config):
     set_precision(model, "float32")
     with whole_saved_model(version):
         variables = getattr(tf.saved_model.load(str(version)), "model_variables", ())
-    shapes = [tuple(one.shape) for one in model.variables]
-    stored = [tuple(one.shape) for one in variables]
+    shapes = [tuple(variable.shape) for variable in model.variables]
+    stored = [tuple(variable.shape) for variable in variables]
     if len(shapes) != len(stored) or not all(map(same_numbers, shapes, stored)):
         raise ValueError(
             f"Expected the {len(shapes)} variables of the model's config in {version}. "

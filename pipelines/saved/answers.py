@@ -23,7 +23,7 @@ def print_answers(arguments) -> None:
     given = _given(arguments)
     saved, failed = predict.saved_model(arguments.folder), []
     crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
-    given = [(place, name) for place, one in given for name in saved.named([one])]
+    given = [(place, name) for place, argument in given for name in saved.named([argument])]
     reasons = saved.reasons([asked for _, asked in given])
     answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
     # Lines on a terminal show how far it is; a bar between them would not.
@@ -49,8 +49,8 @@ def print_answers(arguments) -> None:
 def _given(arguments):
     """(place, what is asked), as the user named it."""
     given = []
-    for one in arguments.inputs:
-        given += _lines("-") if one == "-" else [("", one)]
+    for argument in arguments.inputs:
+        given += _lines("-") if argument == "-" else [("", argument)]
     given += _lines(arguments.file) if arguments.file else []
     if not given:
         empty = arguments.file or ("standard input" if arguments.inputs else "")

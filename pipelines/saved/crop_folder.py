@@ -46,8 +46,8 @@ class CropFolder:
             )
         path = Path(folder)
         check_folder(path)
-        if found := next(path.iterdir(), None) if path.exists() else None:
-            raise ValueError(f"Expected a new or empty folder for crops. Received: {found} in it")
+        if entry := next(path.iterdir(), None) if path.exists() else None:
+            raise ValueError(f"Expected a new or empty folder for crops. Received: {entry} in it")
         return cls(path)
 
     def write(self, asked: str, answer: dict) -> str:
@@ -55,7 +55,7 @@ class CropFolder:
         stem = os.fsencode(Path(asked).stem)[:MOST_BYTES].decode(errors="ignore")
         more = (f"{stem}-{number}.png" for number in itertools.count(2))
         names = itertools.chain([f"{stem}.png"], more)
-        name = next(one for one in names if one not in self.written)
+        name = next(name for name in names if name not in self.written)
         self.written.add(name)
         with whole_file(made_folder(self.folder) / name) as partial:
             Image.fromarray(answer[CROP]).save(partial, "PNG")

@@ -44,7 +44,7 @@ class SavedDeclared(Saved):
     def answers(self, inputs):
         """See `Saved`: files of pictures, or texts."""
         for start in range(0, len(inputs), BATCH):
-            asked = [self._encoded(one) for one in inputs[start : start + BATCH]]
+            asked = [self._encoded(path) for path in inputs[start : start + BATCH]]
             yield from self.ask("serving_default", batch=BATCH, **{self.input: asked})
 
     def score_pair(self, first, second):
@@ -113,7 +113,7 @@ def declared_figure(answer: Mapping[str, Any], output: str, axes: Sequence[str])
         size < len(names) for size, names in zip(weights.shape, (*rows, columns))
     ):
         raise ValueError(
-            f"Expected {output} for {' × '.join(str(len(one)) for one in labels)} labels. "
+            f"Expected {output} for {' × '.join(str(len(label)) for label in labels)} labels. "
             f"Received: shape {weights.shape}"
         )
     return matrix_figure(weights[: len(rows[0]), : len(columns)], rows[0], columns)

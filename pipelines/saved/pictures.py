@@ -35,7 +35,7 @@ class SavedPictureModel(Saved):
     def named(self, inputs):
         """See `Saved`: paths of pictures; of folders, and of patterns such as `holiday/*.jpg`, what
         they hold, or themselves where that is nothing."""
-        return [path for one in inputs for path in (_pictures(one) if one else ()) or [one]]
+        return [path for name in inputs for path in (_pictures(name) if name else ()) or [name]]
 
     def reasons(self, inputs):
         """See `Saved`: paths of pictures."""
@@ -175,7 +175,9 @@ def _pictures(named):
         return []
     inside = path.rglob("*") if path.is_dir() else map(Path, glob.glob(named, recursive=True))
     return sorted(
-        str(one) for one in inside if one.suffix.lower() in PICTURE_SUFFIXES and one.is_file()
+        str(entry)
+        for entry in inside
+        if entry.suffix.lower() in PICTURE_SUFFIXES and entry.is_file()
     )
 
 

@@ -65,12 +65,14 @@ class SavedTextModel(Saved):
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
         if heads is None and word is None:
-            found, figure = _pictured(answer)
+            explained, figure = _pictured(answer)
         else:
-            found = EveryHead.of(answer)
-            figure = found.word_figure(word, layer) if heads is None else found.figure(heads)
+            explained = EveryHead.of(answer)
+            figure = (
+                explained.word_figure(word, layer) if heads is None else explained.figure(heads)
+            )
         write_figure(figure, out)
-        return found.text
+        return explained.text
 
 
 def saved_model(folder) -> Saved:
@@ -107,9 +109,9 @@ def _names(version):
     proto = saved_model_pb2.SavedModel()
     with whole_saved_model(version):
         proto.ParseFromString((version / "saved_model.pb").read_bytes())
-    found = [graph.signature_def["serving_default"] for graph in proto.meta_graphs]
-    inputs = {key for one in found for key in one.inputs}
-    return inputs, {key for one in found for key in one.outputs}
+    signatures = [graph.signature_def["serving_default"] for graph in proto.meta_graphs]
+    inputs = {key for shown in signatures for key in shown.inputs}
+    return inputs, {key for shown in signatures for key in shown.outputs}
 
 
 def _encoded(text):

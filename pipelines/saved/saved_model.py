@@ -84,7 +84,9 @@ class Saved(Requests):
         if set(chunk) != set(expected):
             raise ValueError(f"Expected inputs {sorted(expected)}. Received: {sorted(chunk)}")
         tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
-        return {key: one.numpy() for key, one in self._signatures[signature](**tensors).items()}
+        return {
+            key: tensor.numpy() for key, tensor in self._signatures[signature](**tensors).items()
+        }
 
 
 def check_kind(out, kinds: Sequence[str]) -> None:
@@ -124,9 +126,9 @@ def version_folder(folder) -> Path:
         ValueError: no SavedModel there.
     """
     folder = Path(folder)
-    versions = [one for one in folder.glob("*") if one.name.isdecimal()]
+    versions = [version for version in folder.glob("*") if version.name.isdecimal()]
     if not (folder / "saved_model.pb").is_file() and versions:
-        folder = max(versions, key=lambda one: int(one.name))
+        folder = max(versions, key=lambda version: int(version.name))
     if not (folder / "saved_model.pb").is_file():
         raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
     return folder

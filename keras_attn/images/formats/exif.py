@@ -25,8 +25,8 @@ def orientation(octets: Octets, header: Header):
     )
     usable = (_number(entries[:, :2], little) == ORIENTATION) & ((kind == 3) | (kind == 4))
     usable &= (value >= 1) & (value <= 8)
-    found = tf.concat([tf.boolean_mask(value, usable), [whole(1)]], 0)
-    return found[0]
+    values = tf.concat([tf.boolean_mask(value, usable), [whole(1)]], 0)
+    return values[0]
 
 
 def upright(picture, orientation):

@@ -28,8 +28,8 @@ def header(octets: Octets) -> Header:
 
     start = (0, whole(2), whole(-1), whole(-1), whole(-1))
     _, _, frame, exif, exif_end = tf.while_loop(search, look, start)
-    found = tf.cast(frame >= 0, tf.int64)
-    width, height = octets.big(frame + 7, 2) * found, octets.big(frame + 5, 2) * found
+    is_found = tf.cast(frame >= 0, tf.int64)
+    width, height = octets.big(frame + 7, 2) * is_found, octets.big(frame + 5, 2) * is_found
     return header_of(width, height, exif=exif, exif_end=exif_end)
 
 

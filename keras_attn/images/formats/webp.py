@@ -56,5 +56,5 @@ def _size(octets, pixels):
     narrow = [octets.little(pixels + place, 2) % 2**14 for place in (14, 16)]
     wide = [packed % 2**14 + 1, packed // 2**14 % 2**14 + 1]
     return tuple(
-        tf.where(lossless, one, tf.where(lossy, other, 0)) for one, other in zip(wide, narrow)
+        tf.where(lossless, bits, tf.where(lossy, other, 0)) for bits, other in zip(wide, narrow)
     )

@@ -60,10 +60,10 @@ def read_captions(
         form, read = form_of(source, columns)
     elif not folder.is_dir():
         raise ValueError(f"Expected a caption file at {folder}. Received: no such file or folder")
-    elif (found := _caption_file(folder, images, columns)) is None:
+    elif (file := _caption_file(folder, images, columns)) is None:
         return _collect(folder, images, _sidecar_records(folder, images), images, SIDECARS, cache)
     else:
-        source, form, read = found
+        source, form, read = file
     records = ((source, record) for record in read())
     return _collect(folder, images, records, source, form, cache)
 
@@ -77,31 +77,31 @@ def data_folder(data) -> Path:
 
 def _caption_file(folder, images, columns):
     """The one caption file there is, its form and reader; None where sidecar files are."""
-    files = sorted(one for one in {*folder.iterdir(), *images.iterdir()} if one.is_file())
-    known = [one for one in files if one.suffix.lower() in SUFFIXES]
-    paths = (one for one in known if one.suffix.lower() not in TEXTS or not _beside(one))
-    found, refused = record_files(paths, columns)
-    if len(found) > 1:
-        names = ", ".join(str(path.relative_to(folder)) for path, _, _ in found)
+    files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
+    known = [file for file in files if file.suffix.lower() in SUFFIXES]
+    paths = (file for file in known if file.suffix.lower() not in TEXTS or not _beside(file))
+    readable, refused = record_files(paths, columns)
+    if len(readable) > 1:
+        names = ", ".join(str(path.relative_to(folder)) for path, _, _ in readable)
         raise ValueError(
             f"Expected one caption file in {folder}; captions_file names one. Received: {names}"
         )
-    if not found and not any(text for _, text in sidecars(images)):
+    if not readable and not any(text for _, text in sidecars(images)):
         if len(refused) == 1:
             raise ValueError(refused[0])
-        reasons = "".join(f"\n  {one}" for one in refused[:10]) or " no such file"
+        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " no such file"
         raise ValueError(
             f"Expected a caption file (CSV, TSV, JSON lines, JSON, Flickr8k tokens) in {folder}, "
             f"or {SIDECARS}. Received:{reasons}"
         )
-    return found[0] if found else None
+    return readable[0] if readable else None
 
 
 def _beside(path) -> Path | None:
     """The picture that a text file stands beside."""
-    suffixes = (*PICTURE_SUFFIXES, *(one.upper() for one in PICTURE_SUFFIXES))
+    suffixes = (*PICTURE_SUFFIXES, *(suffix.upper() for suffix in PICTURE_SUFFIXES))
     pictures = (path.with_suffix(suffix) for suffix in suffixes)
-    return next((one for one in pictures if one.is_file()), None)
+    return next((file for file in pictures if file.is_file()), None)
 
 
 def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:

@@ -49,7 +49,7 @@ def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], 
 
     Plain text may be anything: where it is no file of records, that needs no reason.
     """
-    found: list[Found] = []
+    files: list[Found] = []
     refused: list[str] = []
     for path in paths:
         try:
@@ -58,19 +58,19 @@ def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], 
             refused += [] if path.suffix.lower() in TEXTS else [str(error)]
             continue
         if shows_records(path, columns):
-            found.append((path, form, read))
+            files.append((path, form, read))
         else:
-            words = " and a ".join(one.split()[0] for one in columns.known.words)
+            words = " and a ".join(word.split()[0] for word in columns.known.words)
             refused.append(f"no line of {path} holds a {words}")
-    return found, refused
+    return files, refused
 
 
 def shows_records(path: Path, columns: Columns) -> bool:
     """Whether some line near the start of a JSON lines file is a record; others need no look."""
     if suffix_of(path) not in LINES:
         return True
-    found = (members_of(value, columns) for value in _objects(path))
-    return any(not columns.missing_of(list(value)) for value in found)
+    members = (members_of(value, columns) for value in _objects(path))
+    return any(not columns.missing_of(list(value)) for value in members)
 
 
 def first_shown(path: Path) -> str:
@@ -94,8 +94,8 @@ def _json_form(path, columns):
     value = load_json(path)
     if is_coco(value):
         return "COCO captions", partial(read_json, value, columns)
-    records = [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-    if not any(not columns.missing_of(list(one)) for one in records):
+    records = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+    if not any(not columns.missing_of(list(record)) for record in records):
         raise ValueError(
             f"Expected COCO captions or a list of objects with a picture and captions in {path}. "
             f"Received: {json.dumps(value):.80}"

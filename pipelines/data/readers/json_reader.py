@@ -54,8 +54,8 @@ def read_json(value: Any, columns: Columns) -> Iterator[Record]:
     if is_coco(value):
         yield from _coco(value, columns)
         return
-    for index, one in enumerate(value):
-        yield from _records(one, 0, columns, f"record {index}: ")
+    for index, row in enumerate(value):
+        yield from _records(row, 0, columns, f"record {index}: ")
 
 
 def _records(value, line, columns, place):
@@ -80,19 +80,19 @@ def _keys(value):
 
 def _coco(value, columns):
     """Annotations in their order, then the images that none of them describes."""
-    images = [one for one in value["images"] if isinstance(one, dict)]
-    names = {_key(one.get("id")): one.get("file_name") for one in images}
+    images = [image for image in value["images"] if isinstance(image, dict)]
+    names = {_key(image.get("id")): image.get("file_name") for image in images}
     described = set()
-    for index, one in enumerate(value["annotations"]):
+    for index, annotation in enumerate(value["annotations"]):
         place = f"annotation {index}: "
-        if not isinstance(one, dict):
-            yield Record(0, reason=f"{place}expected an object, received {one!r:.40}")
+        if not isinstance(annotation, dict):
+            yield Record(0, reason=f"{place}expected an object, received {annotation!r:.40}")
             continue
-        key = _key(one.get("image_id"))
+        key = _key(annotation.get("image_id"))
         described.add(key)
         known = isinstance(names.get(key), str)
-        reason = "" if known else f"{place}no image with the id {one.get('image_id')!r:.40}"
-        caption = one.get(columns.second_of(list(one)))
+        reason = "" if known else f"{place}no image with the id {annotation.get('image_id')!r:.40}"
+        caption = annotation.get(columns.second_of(list(annotation)))
         yield _checked(0, names.get(key), caption, reason, place, columns.known.words[1])
     for index, image in enumerate(value["images"]):
         if not isinstance(image, dict):

@@ -58,10 +58,10 @@ def read_labels(
         form, read = form_of(source, columns)
     elif not folder.is_dir():
         raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
-    elif (found := _labels_file(folder, columns)) is None:
+    elif (file := _labels_file(folder, columns)) is None:
         return _class_folders(folder, cache)
     else:
-        source, form, read = found
+        source, form, read = file
     records = ((source, record) for record in read())
     return _collect(records, folder, images, source, form, cache)
 
@@ -74,44 +74,46 @@ def labels_folder(data) -> Path:
 def _labels_file(folder, columns):
     """The one file of labels there is, its form and reader; None where classes have folders."""
     suffixes = (*DELIMITERS, *LINES)
-    paths = [one for one in sorted(folder.iterdir()) if one.suffix.lower() in suffixes]
-    found, refused = record_files(paths, columns)
-    if len(found) > 1:
-        names = ", ".join(path.name for path, _, _ in found)
+    paths = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in suffixes]
+    files, refused = record_files(paths, columns)
+    if len(files) > 1:
+        names = ", ".join(path.name for path, _, _ in files)
         raise ValueError(
             f"Expected one file of labels in {folder}; labels_file names one. Received: {names}"
         )
-    if not found and not any(len(parts) > 1 for _, parts in _pictures(folder)):
-        reasons = "".join(f"\n  {one}" for one in refused[:10]) or " neither"
+    if not files and not any(len(parts) > 1 for _, parts in _pictures(folder)):
+        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
         raise ValueError(
             f"Expected a file of labels (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
             f"Received:{reasons}"
         )
-    return found[0] if found else None
+    return files[0] if files else None
 
 
 def _pictures(folder) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Pictures below a folder in order, each with the parts of its path inside it."""
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        hidden = any(one.startswith(".") for one in parts)
+        hidden = any(part.startswith(".") for part in parts)
         if path.suffix.lower() in PICTURE_SUFFIXES and not hidden and path.is_file():
             yield path, parts
 
 
 def _class_folders(folder, cache):
     """The pictures in folders of classes; the label is the name of the class's folder."""
-    found = list(_pictures(folder))
-    depth = int(any(_split(parts) == "train" and len(parts) > 2 for _, parts in found))
+    pictures = list(_pictures(folder))
+    depth = int(any(_split(parts) == "train" and len(parts) > 2 for _, parts in pictures))
     records = (
         (path, Record(0, "/".join(parts), parts[depth]))
         if len(parts) > depth + 1
         else (path, Record(0, "/".join(parts), reason="in no folder of a class"))
-        for path, parts in found
+        for path, parts in pictures
     )
     read = _collect(records, folder, folder, folder, CLASS_FOLDERS, cache)
-    splits = {"/".join(parts): _split(parts) if depth else "" for _, parts in found}
-    return replace(read, pictures=[replace(one, split=splits[one.name]) for one in read.pictures])
+    splits = {"/".join(parts): _split(parts) if depth else "" for _, parts in pictures}
+    return replace(
+        read, pictures=[replace(picture, split=splits[picture.name]) for picture in read.pictures]
+    )
 
 
 def _split(parts):

@@ -80,13 +80,13 @@ def pair_sources(
         return _one_file(folder, columns)
     if not folder.is_dir():
         raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
-    found, refused = _tables(folder, columns)
+    tables, refused = _tables(folder, columns)
     if AUTO not in (source_column, target_column):
         for stem, files in parallel_files(folder, source_column, target_column).items():
-            found.setdefault(stem, _parallel(*files))
-    if not found:
+            tables.setdefault(stem, _parallel(*files))
+    if not tables:
         raise ValueError(_nothing(folder, columns, refused))
-    return found
+    return tables
 
 
 def _one_file(path, columns):
@@ -112,7 +112,7 @@ def _parallel(source, target):
 
 def _tables(folder, columns):
     """`PairSource`s of the tables in a folder, and why others are none."""
-    found, refused = {}, []
+    tables, refused = {}, []
     for path in sorted(folder.iterdir(), reverse=True):
         if suffix_of(path) not in TABLES or not path.is_file():
             continue
@@ -122,19 +122,19 @@ def _tables(folder, columns):
             refused.append(str(error))
             continue
         if shows_records(path, columns):
-            found[stem_of(path)] = PairSource(path, form, read)
+            tables[stem_of(path)] = PairSource(path, form, read)
         else:
             refused.append(
                 f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
                 f"Received: {first_shown(path)}"
             )
-    return dict(sorted(found.items())), refused
+    return dict(sorted(tables.items())), refused
 
 
 def _nothing(folder, columns, refused):
     expected = f"Expected {', '.join(TABLES)} files with a source and a target in {folder}, or"
     known = languages(folder)
-    reasons = "".join(f"\n  {one}" for one in refused[:10])
+    reasons = "".join(f"\n  {reason}" for reason in refused[:10])
     if AUTO in (columns.first, columns.second):
         there = f"; the languages there are {', '.join(known)}" if known else ""
         return (
@@ -144,5 +144,5 @@ def _nothing(folder, columns, refused):
         )
     return (
         f"{expected} files such as train.{columns.first} and train.{columns.second}. Received: "
-        f"{', '.join(sorted(one.name for one in folder.iterdir())[:10]) or 'nothing'}{reasons}"
+        f"{', '.join(sorted(entry.name for entry in folder.iterdir())[:10]) or 'nothing'}{reasons}"
     )

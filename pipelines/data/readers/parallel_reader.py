@@ -25,7 +25,7 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
         ValueError: one file has more lines than the other; a .gz file is damaged.
     """
     lines = _lines(source), _lines(target)
-    counts = [len(one) for one in lines]
+    counts = [len(line) for line in lines]
     if counts[0] != counts[1]:
         longer = (source, target)[counts[1] > counts[0]]
         first = min(counts)
@@ -35,20 +35,20 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
             f"{longer}:{first + 1}: {max(lines, key=len)[first]!r:.80}"
         )
     for line, texts in enumerate(zip(*lines), 1):
-        bad = [one.name for one, text in zip((source, target), texts) if not is_text(text)]
+        bad = [file.name for file, text in zip((source, target), texts) if not is_text(text)]
         reason = f"not UTF-8 in {' and '.join(bad)}" if bad else ""
         yield Record(line, *texts, reason=reason)
 
 
 def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
     """Pairs of files stem.source and stem.target, plain or .gz, by their stems; in order."""
-    source, target = (one.lower().removeprefix(".") for one in (source, target))
-    found: dict[str, dict[str, Path]] = {}
+    source, target = (suffix.lower().removeprefix(".") for suffix in (source, target))
+    stems: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir(), reverse=True):  # The plain one counts, where both are.
         suffix = suffix_of(path).removeprefix(".")
         if suffix in (source, target) and path.is_file():
-            found.setdefault(stem_of(path), {})[suffix] = path
-    both = {stem: own for stem, own in sorted(found.items()) if {source, target} <= set(own)}
+            stems.setdefault(stem_of(path), {})[suffix] = path
+    both = {stem: own for stem, own in sorted(stems.items()) if {source, target} <= set(own)}
     return {stem: (own[source], own[target]) for stem, own in both.items()}
 
 
@@ -58,7 +58,7 @@ def languages(folder: Path) -> list[str]:
     for path in folder.iterdir():
         if path.is_file() and LANGUAGE.fullmatch(suffix_of(path)):
             stems.setdefault(stem_of(path), set()).add(suffix_of(path).removeprefix("."))
-    return sorted({one for own in stems.values() if len(own) > 1 for one in own})
+    return sorted({suffix for own in stems.values() if len(own) > 1 for suffix in own})
 
 
 def stem_of(path: Path) -> str:

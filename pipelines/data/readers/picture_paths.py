@@ -72,7 +72,7 @@ def _path_of(folder, images, roots, name):
     if not name:
         return path, "no picture named"
     try:
-        path = next((one for one in (path, folder / name) if one.is_file()), path)
+        path = next((candidate for candidate in (path, folder / name) if candidate.is_file()), path)
         resolved = path.resolve()
         if not any(resolved.is_relative_to(root) for root in roots):
             return path, f"the path {name!r} leads out of the folder"

@@ -18,19 +18,21 @@ def is_token_file(text: str) -> bool:
 def read_tokens(path: Path) -> Iterator[Record]:
     """Yields the records of a Flickr8k token file."""
     for line, text in _lines(path):
-        found = TOKEN_LINE.fullmatch(text)
+        match = TOKEN_LINE.fullmatch(text)
         if not is_text(text):
             yield Record(line, reason="not UTF-8")
-        elif found is None:
+        elif match is None:
             yield Record(line, reason="expected picture#number, a tab and the caption")
         else:
-            yield Record(line, found["name"], found["caption"])
+            yield Record(line, match["name"], match["caption"])
 
 
 def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
     """Pictures in a folder and below, each with the text file beside it, or None."""
-    pictures = [one for one in folder.rglob("*") if one.suffix.lower() in PICTURE_SUFFIXES]
-    beside = ((one, one.with_suffix(".txt")) for one in sorted(pictures) if one.is_file())
+    pictures = [file for file in folder.rglob("*") if file.suffix.lower() in PICTURE_SUFFIXES]
+    beside = (
+        (picture, picture.with_suffix(".txt")) for picture in sorted(pictures) if picture.is_file()
+    )
     return [(picture, text if text.is_file() else None) for picture, text in beside]
 
 

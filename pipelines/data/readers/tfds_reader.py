@@ -95,11 +95,13 @@ def _write(wanted, folder):
             decoders = {image: tfds.decode.SkipDecoding()}
             dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
             names = splits.setdefault(SPLIT_NAMES.get(split, split), [])
-            for index, one in enumerate(tqdm(dataset, desc=f"{wanted} {split}", unit="picture")):
-                data = bytes(one[image].numpy())
+            for index, example in enumerate(
+                tqdm(dataset, desc=f"{wanted} {split}", unit="picture")
+            ):
+                data = bytes(example[image].numpy())
                 names.append(f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}")
                 (folder / "images" / names[-1]).write_bytes(data)
-                record = {"image": names[-1], "captions": list(_texts(one[caption]))}
+                record = {"image": names[-1], "captions": list(_texts(example[caption]))}
                 file.write(json.dumps(record) + "\n")
     if {"train", "dev"} <= set(splits):
         for split, names in splits.items():
@@ -112,8 +114,8 @@ def _write_texts(wanted, folder):
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for one in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
-                values = {key: own.numpy() for key, own in one.items() if tf.is_tensor(own)}
+            for example in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
+                values = {key: own.numpy() for key, own in example.items() if tf.is_tensor(own)}
                 texts = {key: own for key, own in values.items() if isinstance(own, bytes)}
                 decoded = {key: _decoded(own) for key, own in texts.items()}
                 file.write(json.dumps(decoded) + "\n")
@@ -142,5 +144,5 @@ def _texts(value) -> Iterator[str]:
         yield from _texts(value[key]) if key else ()
         return
     array = value.numpy()
-    for one in [array] if isinstance(array, bytes) else array.ravel().tolist():
-        yield _decoded(one)
+    for item in [array] if isinstance(array, bytes) else array.ravel().tolist():
+        yield _decoded(item)

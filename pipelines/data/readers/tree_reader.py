@@ -61,22 +61,22 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
         return {stem_of(folder): TreeSource(folder, rules)}
     if not folder.is_dir():
         raise ValueError(f"Expected trees at {folder}. Received: no such file or folder")
-    found: dict[str, TreeSource] = {}
+    sources: dict[str, TreeSource] = {}
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".")
         if hidden or suffix_of(path) not in TREE_SUFFIXES or not path.is_file():
             continue
-        if stem_of(path) in found:
-            both = f"{found[stem_of(path)].path.name} and {path.name}"
+        if stem_of(path) in sources:
+            both = f"{sources[stem_of(path)].path.name} and {path.name}"
             raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-        found[stem_of(path)] = TreeSource(path, rules)
-    if not found:
-        names = ", ".join(sorted(one.name for one in folder.iterdir())[:10]) or "nothing"
+        sources[stem_of(path)] = TreeSource(path, rules)
+    if not sources:
+        names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:10]) or "nothing"
         raise ValueError(
             f"Expected {', '.join(TREE_SUFFIXES)} files, plain or .gz, in {folder}. "
             f"Received: {names}"
         )
-    return found
+    return sources
 
 
 def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
@@ -112,8 +112,8 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
             reason = "a tree with no words but traces" if leaves(node) else "a tree without words"
             skipped.append(Skipped(path, line, reason))
     if not pairs:
-        found = listing(skipped) or " no tree"
-        raise ValueError(f"Expected trees with words in {path}. Received:{found}")
+        reasons = listing(skipped) or " no tree"
+        raise ValueError(f"Expected trees with words in {path}. Received:{reasons}")
     return PairFile(path, FORM, pairs, len(pairs) + len(skipped), skipped)
 
 

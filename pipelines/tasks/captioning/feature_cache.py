@@ -87,7 +87,7 @@ def _writing(path, shape):
 def _encoded(records, encoder, picture_format, batch):
     """Features of a batch of pictures after the other, float (pictures, S, D)."""
     pictures = tf.TensorSpec((batch, picture_format.height, picture_format.width, 3), tf.uint8)
-    encode = tf.function(lambda one: encoder(one, training=False), autograph=False)
+    encode = tf.function(lambda images: encoder(images, training=False), autograph=False)
     encode = encode.get_concrete_function(pictures)
     with tqdm(total=len(records), desc="features", unit="picture") as progress:
         for start in range(0, len(records), batch):
@@ -107,7 +107,7 @@ def _pictures(chunk, picture_format, batch):
     """uint8 (batch, height, width, 3), filled up with zeros so that one graph serves all chunks."""
     data = [record.path.read_bytes() for record in chunk]
     pictures, _, reasons = picture_format.decode_batch(tf.constant(data))
-    bad = [f"{one.path}: {why.decode()}" for one, why in zip(chunk, reasons.numpy()) if why]
+    bad = [f"{record.path}: {why.decode()}" for record, why in zip(chunk, reasons.numpy()) if why]
     if bad:
         raise ValueError(f"Expected pictures that can be read. Received: {', '.join(bad)}")
     return tf.pad(pictures, [[0, batch - len(chunk)], [0, 0], [0, 0], [0, 0]])

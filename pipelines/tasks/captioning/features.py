@@ -72,10 +72,10 @@ class CaptionExamples:
     @property
     def features(self) -> Mapping[str, Feature]:
         """See `Examples`."""
-        found = {TARGET: Feature((self.per_picture, None))}
+        features = {TARGET: Feature((self.per_picture, None))}
         if self.encoded is not None:
-            found[FEATURES] = Feature(self.encoded.shape[1:], self.encoded.dtype.name)
-        return found
+            features[FEATURES] = Feature(self.encoded.shape[1:], self.encoded.dtype.name)
+        return features
 
     def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """See `Examples`."""
@@ -83,12 +83,12 @@ class CaptionExamples:
         places = rows[:, None] * self.per_picture + np.arange(self.per_picture)
         places = np.where(rows[:, None] >= 0, places, -1)
         captions = self.captions.take(places.ravel(), length)
-        found = {TARGET: captions.reshape(len(rows), self.per_picture, length)}
+        arrays = {TARGET: captions.reshape(len(rows), self.per_picture, length)}
         if self.encoded is not None:
             encoded = np.array(self.encoded[self.pictures[np.maximum(rows, 0)]])
             encoded[rows < 0] = 0
-            found[FEATURES] = encoded
-        return found
+            arrays[FEATURES] = encoded
+        return arrays
 
 
 @dataclass(frozen=True)
@@ -195,9 +195,11 @@ def _encoded(task, splits, setting):
     folder = setting.cache or user_cache() / "features"
     names = ("dev",) if task.pictures.changes and not tuning.fine_tune else ("train", "dev")
     picture_format = task.pictures.picture_format()
-    found = {name: cached_features(splits[name], encoder, picture_format, folder) for name in names}
+    features = {
+        name: cached_features(splits[name], encoder, picture_format, folder) for name in names
+    }
     encoder.trainable = trainable
-    return found
+    return features
 
 
 def contexts(
@@ -220,10 +222,10 @@ def contexts(
         )
 
     def gather(rows):
-        found = np.zeros((len(rows), *encoded.shape[1:]), encoded.dtype)
+        padded = np.zeros((len(rows), *encoded.shape[1:]), encoded.dtype)
         inside = rows[rows < len(encoded)]
-        found[: len(inside)] = encoded[inside]
-        return found
+        padded[: len(inside)] = encoded[inside]
+        return padded
 
     def read(rows):
         features = tf.numpy_function(gather, [rows], encoded.dtype, stateful=False)

@@ -80,7 +80,9 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
 
     def arrange(features, pictures):
         parts = (pictures, features[LABEL], features[WEIGHT])
-        return tuple(tf.ensure_shape(one, (fit.batch_size, *one.shape[1:])) for one in parts)
+        return tuple(
+            tf.ensure_shape(tensor, (fit.batch_size, *tensor.shape[1:])) for tensor in parts
+        )
 
     def distorted(features, step):
         digits = tf.ensure_shape(features[IMAGE], (None, DIGIT, DIGIT))

@@ -82,19 +82,19 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
     path = _path(data)
     try:
         with zipfile.ZipFile(path), np.load(path) as file:
-            found = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
+            arrays = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"Expected an .npz file of digits at {path}. Received: {error}") from error
-    if missing := [key for key in KEYS if key not in found]:
+    if missing := [key for key in KEYS if key not in arrays]:
         raise ValueError(f"Expected arrays {in_words(KEYS)} in {path}. Received: no {missing[0]}")
     for split in ("train", "test"):
-        _check(path, found, split)
-    count = len(found["y_train"])
+        _check(path, arrays, split)
+    count = len(arrays["y_train"])
     first = count - round(count * dev_share)
     splits = {
-        "train": _digits("train", found, "train", slice(first)),
-        "dev": _digits("dev", found, "train", slice(first, None)),
-        "test": _digits("test", found, "test", slice(None)),
+        "train": _digits("train", arrays, "train", slice(first)),
+        "dev": _digits("dev", arrays, "train", slice(first, None)),
+        "test": _digits("test", arrays, "test", slice(None)),
     }
     for name, digits in splits.items():
         if not len(digits):
@@ -116,7 +116,7 @@ def _path(data):
     path = Path(data)
     files = sorted(path.glob("*.npz")) if path.is_dir() else [path]
     if len(files) != 1 or not files[0].is_file():
-        received = in_words([one.name for one in files]) or "no .npz file"
+        received = in_words([file.name for file in files]) or "no .npz file"
         received = received if path.is_dir() else "no such file"
         raise ValueError(
             f"Expected an .npz file of digits, a folder with one, or {DOWNLOADED}. "
@@ -125,8 +125,8 @@ def _path(data):
     return files[0]
 
 
-def _check(path, found, split):
-    pictures, labels = found[f"x_{split}"], found[f"y_{split}"]
+def _check(path, arrays, split):
+    pictures, labels = arrays[f"x_{split}"], arrays[f"y_{split}"]
     if pictures.dtype != np.uint8 or pictures.shape[1:] != (DIGIT, DIGIT):
         raise ValueError(
             f"Expected x_{split} uint8 (N, {DIGIT}, {DIGIT}) in {path}. "
@@ -139,6 +139,6 @@ def _check(path, found, split):
         )
 
 
-def _digits(name, found, split, part):
-    labels = tuple(str(label) for label in found[f"y_{split}"][part])
-    return Digits(name, found[f"x_{split}"][part], labels)
+def _digits(name, arrays, split, part):
+    labels = tuple(str(label) for label in arrays[f"y_{split}"][part])
+    return Digits(name, arrays[f"x_{split}"][part], labels)

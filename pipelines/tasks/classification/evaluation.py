@@ -29,7 +29,7 @@ def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
     unknown = sum(labels.id_of(label) is None for label in truth)
     mistakes = [
         {"label": label, "answer": answer, "count": count}
-        for (label, answer), count in sorted(wrong.items(), key=lambda one: (-one[1], one[0]))
+        for (label, answer), count in sorted(wrong.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
     return Evaluation(
         scores=scores,

@@ -36,7 +36,7 @@ def labeled_batches(records, labels: LabelTable, picture_format, size, augmentat
         if augmentation is not None:
             pictures = augmentation(pictures, step)
         parts = (pictures, features[LABEL], features[WEIGHT])
-        return tuple(tf.ensure_shape(one, (size, *one.shape[1:])) for one in parts)
+        return tuple(tf.ensure_shape(tensor, (size, *tensor.shape[1:])) for tensor in parts)
 
     classes = np.array([labels.id_of(picture.label) for picture in records], "int32")
     paths = [str(picture.path) for picture in records]

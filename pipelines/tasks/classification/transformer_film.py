@@ -64,8 +64,8 @@ class TransformerFilm(keras.callbacks.Callback):
         path.parent.mkdir(exist_ok=True)
         with whole_file(path) as partial:
             Image.fromarray(frame).save(partial, "PNG")
-        earlier = [self._read(one, frame.shape) for one in range(epoch)]
-        frames = [*(one for one in earlier if one is not None), frame]
+        earlier = [self._read(number, frame.shape) for number in range(epoch)]
+        frames = [*(known for known in earlier if known is not None), frame]
         chosen = np.unique(np.linspace(0, len(frames) - 1, MOST_FRAMES).round().astype(int))
         with whole_file(self.folder / "film.gif") as partial:
             partial.write_bytes(film([frames[place] for place in chosen]))

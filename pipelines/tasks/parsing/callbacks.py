@@ -45,15 +45,15 @@ class TreeScores(keras.callbacks.Callback):
         parsed, true = [], [pair.target for pair in self.pairs]
         for start in range(0, len(self.pairs), self.batch):
             sources = [pair.source for pair in self.pairs[start : start + self.batch]]
-            found = self.answer(tf.constant(sources))[TEXT][:, 0].numpy()
-            parsed += [parse_tree(text.decode()) for text in found]
+            answers = self.answer(tf.constant(sources))[TEXT][:, 0].numpy()
+            parsed += [parse_tree(text.decode()) for text in answers]
         bare = [with_true_tags(*both) for both in zip(parsed, self.pairs)]
         scores = compare_brackets(bare, true).scores()
         both = zip(parsed, true)
         right = [
-            one.tag == other.tag
+            leaf.tag == other.tag
             for own, tree in both
-            for one, other in zip(leaves(own), leaves(tree))
+            for leaf, other in zip(leaves(own), leaves(tree))
         ]
         scores["tagging"] = 100 * float(np.mean(right))
         logs.update({f"val_{key}": scores[key] for key in self.keys})
@@ -69,6 +69,6 @@ def tree_pictures(service: ParserService, pairs, folder) -> AttentionImages:
         answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
         rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
         figures = [parsed_tree_figure(ParsedTree.of(row)) for row in rows if not row[ERROR]]
-        return np.stack([figure_pixels(one, size=SIZE) for one in figures])
+        return np.stack([figure_pixels(figure, size=SIZE) for figure in figures])
 
     return AttentionImages(draw, picture_log(folder))

@@ -77,6 +77,6 @@ def _right_branching(records):
         return 0.0
     sentences = [leaves(tree) for tree in trees]
     parsed = [
-        parser.parse([one.word for one in own], [one.tag for one in own]) for own in sentences
+        parser.parse([leaf.word for leaf in own], [leaf.tag for leaf in own]) for own in sentences
     ]
     return compare_brackets(parsed, trees).scores()["f1"]
