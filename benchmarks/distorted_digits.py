@@ -89,7 +89,7 @@ def row(distortion: str, recipe, found: list[dict]) -> str:
     mean = f"{statistics.mean(errors):.2f}"
     if len(errors) > 1:
         mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
-    each = ", ".join(f"{one:.2f}" for one in errors)
+    each = ", ".join(f"{error:.2f}" for error in errors)
     minutes = sum(one["minutes"] for one in found)
     transforms = recipe.values()["transforms"]
     network = "CNN" if transforms == (NONE,) else f"ST-CNN, {' '.join(transforms)}"

@@ -34,7 +34,7 @@ def repeated(call):
 
     def work():
         for _ in range(CALLS):
-            found = [one.numpy() for one in call()]
+            found = [array.numpy() for array in call()]
         return float(found[0].sum())
 
     return work

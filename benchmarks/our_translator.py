@@ -71,7 +71,7 @@ def works(decoding, task):
         return lambda: int(decoding[name](source[:rows]).numpy().shape[1])
 
     def show():
-        return {name: one(source).numpy().tolist() for name, one in decoding.items()}
+        return {name: value(source).numpy().tolist() for name, value in decoding.items()}
 
     return {GREEDY: done(GREEDY, None), BEAM: done(BEAM, None), SINGLE: done(GREEDY, 1), SHOW: show}
 

@@ -53,10 +53,10 @@ def compare(folder, count: int, passes: int, repeats: int) -> list[list[str]]:
         [
             f"{len(paths)}, {shown}",
             what,
-            f"{len(turn) / np.median(one):.0f}",
-            f"{ratio(seconds[name], one):.0%}",
+            f"{len(turn) / np.median(value):.0f}",
+            f"{ratio(seconds[name], value):.0%}",
         ]
-        for what, one in seconds.items()
+        for what, value in seconds.items()
     ]
 
 

@@ -103,7 +103,7 @@ class Race:
                 continue
             with self.workers(phase) as running:
                 for work in works:
-                    able = {name: one for name, one in running.items() if work in one.works}
+                    able = {name: value for name, value in running.items() if work in value.works}
                     seconds[work] = self._seconds(able, work, repeats)
                     for name, found in seconds[work].items():
                         say(f"{work}: {name} {self.task.items(work) / np.median(found):.1f}/s")

@@ -53,8 +53,8 @@ def compare(service: CaptionService, pictures, batches, width: int, repeats: int
     strategies = {"greedy": Greedy(), f"beam {width}": Beam(width, alpha)}
     with tempfile.TemporaryDirectory() as folder:
         exports = {
-            name: exported(service, one, Path(folder) / str(index))
-            for index, (name, one) in enumerate(strategies.items())
+            name: exported(service, value, Path(folder) / str(index))
+            for index, (name, value) in enumerate(strategies.items())
         }
         rows = [
             row
@@ -86,7 +86,7 @@ def _rows(service, exports, strategies, batches, repeats):
         "decoding": functools.partial(_each, decoded, batches),
         "encoder": functools.partial(_each, encoded, images),
     }
-    searches = {name: _search(service, one) for name, one in strategies.items()}
+    searches = {name: _search(service, value) for name, value in strategies.items()}
     for name, (_, signature) in exports.items():
         works[f"{name} search"] = functools.partial(_each, searches[name], features)
         works[name] = functools.partial(_each, lambda one, ask=signature: ask(image=one), batches)
@@ -94,7 +94,7 @@ def _rows(service, exports, strategies, batches, repeats):
     size = batches[0].shape[0]
     for name, search in searches.items():
         whole, parts = seconds[name], ("decoding", "encoder", f"{name} search")
-        steps = np.mean([search(one).lengths.numpy().max() for one in features])
+        steps = np.mean([search(feature).lengths.numpy().max() for feature in features])
         count = sum(batch.shape[0] for batch in batches)
         shares = [f"{ratio(seconds[part], whole):.0%}" for part in parts]
         rate, time = count / np.median(whole), 1000 * np.median(whole) / len(batches)

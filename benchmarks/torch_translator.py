@@ -64,7 +64,7 @@ def _load(model, arrays):
 
 def _load_layer(layer, arrays, prefix):
     attentions = {"attention": "self_attn", "cross_attention": "encoder_attn"}
-    norms = {f"{one}_residual": f"{theirs}_layer_norm" for one, theirs in attentions.items()}
+    norms = {f"{value}_residual": f"{theirs}_layer_norm" for value, theirs in attentions.items()}
     for one, theirs in attentions.items():
         if hasattr(layer, theirs):
             for kernel, name in KERNELS.items():
@@ -114,7 +114,7 @@ def trainer(model, task, low):
     """A function that does one training step."""
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    source, target = (torch.from_numpy(one).long() for one in task.pairs_of_tokens())
+    source, target = (torch.from_numpy(tokens).long() for tokens in task.pairs_of_tokens())
     assert int(source.min()) >= SPECIAL
 
     def step():

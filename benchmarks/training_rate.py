@@ -152,7 +152,7 @@ def compare(training: Training, repeats: int, peer_python=None, size: int = 2048
         seconds = in_turns({**works, MATMUL: matmul.run}, repeats)
     done = dict.fromkeys(works, operations(training.model, *training.shape, training.lengths))
     done[MATMUL] = matmul.operations
-    rates = {what: done[what] / one / 1e9 for what, one in seconds.items()}
+    rates = {what: done[what] / value / 1e9 for what, value in seconds.items()}
     rows = [_row(training, what, seconds[what], rates) for what in seconds]
     mean = done[FIT] / training.steps / 1e9
     return (

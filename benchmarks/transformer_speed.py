@@ -71,7 +71,7 @@ def race_of(task, folder, pythons, **choices) -> Race:
 
 def run(race, repeats, works=(*DECODING, TRAIN)):
     """What `Race.run` returns, of these works."""
-    phases = {DECODE: [one for one in works if one != TRAIN], TRAIN: [TRAIN] * (TRAIN in works)}
+    phases = {DECODE: [work for work in works if work != TRAIN], TRAIN: [TRAIN] * (TRAIN in works)}
     return race.run(repeats, phases, show=SHOW)
 
 

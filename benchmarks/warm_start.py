@@ -64,7 +64,7 @@ def set_apart(data, out, subject, count):
     splits = {"others": {}, "own": {}}
     for split, records in read.items():
         for record in records:
-            kind = "own" if any(names.search(one) for one in record.captions) else "others"
+            kind = "own" if any(names.search(caption) for caption in record.captions) else "others"
             splits[kind].setdefault(split, []).append(record)
     chosen = np.random.default_rng(0).permutation(len(splits["own"]["train"]))[:count]
     train = [splits["own"]["train"][place] for place in chosen]

@@ -19,7 +19,7 @@ def test_a_full_disk_leaves_what_was_there(before, tmp_path):
     ):
         partial.write_text("half of")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    assert [one.read_text() for one in tmp_path.iterdir()] == ([before] if before else [])
+    assert [entry.read_text() for entry in tmp_path.iterdir()] == ([before] if before else [])
 
 
 def test_other_errors_are_not_renamed(tmp_path):
@@ -47,5 +47,5 @@ def test_a_pipe_stays(tmp_path):
         whole_file(tmp_path / "pipe") as partial,
     ):
         partial.write_text("42")
-    assert [one.name for one in tmp_path.iterdir()] == ["pipe"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
     assert (tmp_path / "pipe").is_fifo()

@@ -58,7 +58,7 @@ def test_turns_and_table():
     works = {name: lambda name=name: done.append(name) for name in "ab"}
     seconds = in_turns(works, 3)
     assert "".join(done) == "ab" + "abbaab"
-    assert {name: len(one) for name, one in seconds.items()} == {"a": 3, "b": 3}
+    assert {name: len(value) for name, value in seconds.items()} == {"a": 3, "b": 3}
     assert ratio(np.array([2.0, 6.0, 9.0]), np.array([1.0, 2.0, 10.0])) == 2.0
     assert table(("x", "y"), [(1, "z")]) == "| x | y |\n| --- | --- |\n| 1 | z |"
 
@@ -111,7 +111,9 @@ def test_counted_operations_are_the_graphs():
         with tf.GradientTape() as tape:
             logits, weights = model.decoder(features, tokens, training=True)
             loss = tf.reduce_sum(logits) + tf.reduce_sum(weights)
-        return tape.gradient(loss, [one.value for one in model.decoder.trainable_variables])
+        return tape.gradient(
+            loss, [variable.value for variable in model.decoder.trainable_variables]
+        )
 
     graph = gradients.get_concrete_function(tf.TensorSpec(shape)).graph
     found = sum(_operations(node) for node in graph.get_operations() if "MatMul" in node.type)
@@ -119,7 +121,7 @@ def test_counted_operations_are_the_graphs():
 
 
 def _operations(node):
-    left, _ = (one.shape for one in node.inputs)
+    left, _ = (input.shape for input in node.inputs)
     rows = node.outputs[0].shape
     turned = node.type == "MatMul" and node.get_attr("transpose_a")
     turned = turned or (node.type != "MatMul" and node.get_attr("adj_x"))
@@ -149,7 +151,7 @@ def test_weights_of_the_translation_task_are_the_models():
     config = TransformerConfig(67, None, 1, 6, 11, 2, 3, 3)
     model = transformer.Transformer(config)
     model.build()
-    shapes = {one.path.split("/", 1)[1]: tuple(one.shape) for one in model.weights}
+    shapes = {weight.path.split("/", 1)[1]: tuple(weight.shape) for weight in model.weights}
     weights = TASK.weights()
     assert set(weights) == set(shapes)
     assert all(same_numbers(shape, weights[name].shape) for name, shape in shapes.items())
@@ -181,7 +183,7 @@ def test_vision_speed():
     task = vision_task.Task(size=16, patch=8, length=3, cores=1, **sizes, **tiny_sizes)
     pythons = [sys.executable]
     rows = cells(vision_speed.compare(task, pythons, 1, left_out=("keras-attn, bfloat16",)))
-    assert rows[0][0] == vision_speed.OURS and all(float(one) > 0 for one in rows[0][1:])
+    assert rows[0][0] == vision_speed.OURS and all(float(cell) > 0 for cell in rows[0][1:])
     assert len(rows[0]) == len(vision_speed.HEAD) == 7
 
 

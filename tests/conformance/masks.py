@@ -83,7 +83,7 @@ def numpy(outputs):
 def check_same(model, tokens, tolerance):
     """More padding changes nothing, and what stands in it is not seen."""
     several = isinstance(tokens, list)
-    padded = [longer(one) for one in tokens] if several else longer(tokens)
+    padded = [longer(token) for token in tokens] if several else longer(tokens)
     for one, other in zip(numpy(model(tokens)), numpy(model(padded)), strict=True):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
         assert np.abs(one).max() < 50, "the padding's 100 is in what came out"
@@ -177,8 +177,8 @@ def check_drop_in(policy="float32"):
         theirs = keras.layers.MultiHeadAttention(2, 3, 5, output_shape=7, dtype=policy)
         ours = MultiHeadAttention(2, 3, 5, output_shape=7, dtype=policy)
         for layer in (theirs, ours):
-            layer.build(*(one.shape for one in inputs))
-        theirs.set_weights([random.normal(size=one.shape) for one in theirs.weights])
+            layer.build(*(input.shape for input in inputs))
+        theirs.set_weights([random.normal(size=weight.shape) for weight in theirs.weights])
         ours.set_weights(theirs.get_weights())
         for masks in masks_of(kind):
             expected = measured(theirs, inputs, masks, kind)
@@ -189,7 +189,7 @@ def check_drop_in(policy="float32"):
 
 def check_close(found, expected, tolerance):
     """Equal arrays, relative to the largest number of all of them."""
-    scale = max(1.0, *(np.abs(one).max() for one in expected))
+    scale = max(1.0, *(np.abs(array).max() for array in expected))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
 
@@ -208,7 +208,7 @@ def measured(layer, inputs, masks, kind):
     real = sees.any(-1)
 
     def call():
-        tensors = [ops.convert_to_tensor(one) for one in inputs]
+        tensors = [ops.convert_to_tensor(input) for input in inputs]
         if kind == "self" and len(tensors) == 2:
             tensors[1] = tensors[0]
         for tensor, mask in zip(tensors, (query_mask, value_mask, value_mask)):
@@ -240,7 +240,7 @@ def gradients_of(layer, call, loss_of):
             with keras.StatelessScope(state_mapping=mapping):
                 return loss_of(call()[0])
 
-        return numpy(jax.grad(loss)([one.value for one in layer.trainable_variables]))
+        return numpy(jax.grad(loss)([variable.value for variable in layer.trainable_variables]))
     import tensorflow as tf
 
     with tf.GradientTape() as tape:

@@ -109,7 +109,7 @@ def write(folder):
 def numpy(model, inputs):
     """Outputs as arrays."""
     flat = keras.tree.flatten(model(inputs, training=False))
-    return [keras.ops.convert_to_numpy(one) for one in flat]
+    return [keras.ops.convert_to_numpy(array) for array in flat]
 
 
 def main(folder, name):
@@ -118,7 +118,7 @@ def main(folder, name):
     for path in sorted(folder.glob("*.keras")):
         model = keras.saving.load_model(path)
         inputs, targets = batch(model)
-        before = [one.copy() for one in model.get_weights()]
+        before = [weight.copy() for weight in model.get_weights()]
         history = model.fit(inputs, targets, batch_size=4, shuffle=False, verbose=0).history
         assert np.isfinite(history["loss"]).all() and history["loss"][0] > 0, path.stem
         moved = [np.abs(a - b).max() for a, b in zip(before, model.get_weights())]

@@ -15,7 +15,7 @@ from tests.processes import compiled
 
 def flat(outputs):
     """Outputs of a layer as a list of NumPy arrays."""
-    return [keras.ops.convert_to_numpy(one) for one in keras.tree.flatten(outputs)]
+    return [keras.ops.convert_to_numpy(array) for array in keras.tree.flatten(outputs)]
 
 
 def replay(folder, name):

@@ -66,7 +66,7 @@ def test_saved_model(name, saved, tmp_path):
     model = keras.saving.load_model(saved[0] / f"{name}.keras")
     model.export(tmp_path / "export", verbose=False)
     assert not unservable_ops(tmp_path / "export")
-    inputs = [tf.constant(one) for one in CASES[name].arrays()]
+    inputs = [tf.constant(array) for array in CASES[name].arrays()]
     loaded = tf.saved_model.load(tmp_path / "export")
     check_equal(flat(loaded.serve(inputs)), saved[1][name])
 
@@ -145,11 +145,11 @@ def test_shapes_and_types_before_it_runs(name):
     case, inputs = CASES[name], CASES[name].arrays()
     layer = case.make(dtype="mixed_bfloat16")
     outputs = keras.tree.flatten(layer(*inputs, **case.options()))
-    symbols = [keras.KerasTensor(one.shape, str(one.dtype)) for one in inputs]
+    symbols = [keras.KerasTensor(input.shape, str(input.dtype)) for input in inputs]
     told = keras.tree.flatten(layer.compute_output_spec(*symbols, **case.options()))
     for one, other in zip(told, outputs, strict=True):
         assert one.shape == tuple(other.shape) and one.dtype == other.dtype.name
-    shape = layer.compute_output_shape(*(one.shape for one in inputs))
+    shape = layer.compute_output_shape(*(input.shape for input in inputs))
     first = shape if isinstance(shape[0], int) else shape[0]
     assert tuple(first) == tuple(outputs[0].shape)
 

@@ -43,7 +43,7 @@ def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
     model.export(tmp_path, verbose=False)
     loaded = tf.saved_model.load(tmp_path)
     found = loaded.serve(
-        {key: tf.constant(one) for key, one in inputs.items()}
+        {key: tf.constant(value) for key, value in inputs.items()}
         if isinstance(inputs, dict)
         else tf.constant(inputs)
     )
@@ -122,13 +122,16 @@ def test_shapes_before_it_runs(name):
     inputs, _ = models.batch(model)
     outputs = model(inputs)
     if isinstance(inputs, dict):
-        shapes = model.compute_output_shape({key: one.shape for key, one in inputs.items()})
-        assert {key: tuple(one.shape) for key, one in outputs.items()} == shapes
+        shapes = model.compute_output_shape({key: value.shape for key, value in inputs.items()})
+        assert {key: tuple(value.shape) for key, value in outputs.items()} == shapes
         spec = model.compute_output_spec(
-            {key: tf.keras.KerasTensor(one.shape, str(one.dtype)) for key, one in inputs.items()}
+            {
+                key: tf.keras.KerasTensor(value.shape, str(value.dtype))
+                for key, value in inputs.items()
+            }
         )
-        assert {key: one.dtype for key, one in spec.items()} == {
-            key: one.dtype.name for key, one in outputs.items()
+        assert {key: value.dtype for key, value in spec.items()} == {
+            key: value.dtype.name for key, value in outputs.items()
         }
         mask = outputs["logits"]._keras_mask
         np.testing.assert_array_equal(mask, inputs[TOKENS] != 0)

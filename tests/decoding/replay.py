@@ -55,7 +55,7 @@ def answer(name, context):
 
 def arrays(result):
     """A `DecodeResult` as NumPy arrays."""
-    return [ops.convert_to_numpy(one) for one in result]
+    return [ops.convert_to_numpy(array) for array in result]
 
 
 if __name__ == "__main__":

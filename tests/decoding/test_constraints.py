@@ -174,8 +174,8 @@ def test_a_constraint_of_a_user():
     for strategy in (Greedy(), Beam(5, n_best=5), Sampling(n=5)):
         result = run(stepper, strategy, 7, constraints=[Alternating()])
         for place in np.ndindex(result.lengths.shape):
-            tokens = [one for one in words(result, *place) if one != END_ID]
-            assert [one % 2 for one in tokens] == [(at + 1) % 2 for at in range(len(tokens))]
+            tokens = [word for word in words(result, *place) if word != END_ID]
+            assert [token % 2 for token in tokens] == [(at + 1) % 2 for at in range(len(tokens))]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ CONTEXT = np.array([0, 1, 0], "int32")
 
 def run(stepper, strategy, length, context=CONTEXT, **choices):
     result = decode(stepper, context, strategy, length, **choices)
-    return type(result)(*(ops.convert_to_numpy(one) for one in result))
+    return type(result)(*(ops.convert_to_numpy(array) for array in result))
 
 
 def words(result, example, rank=0):

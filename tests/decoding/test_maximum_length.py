@@ -16,7 +16,7 @@ STRATEGIES = (Greedy(), Beam(3, 0.6, 3), Sampling(1.3, n=2, seed=3), Exhaustive(
 def found(strategy, constraints=(), prefix=None):
     stepper = TableStepper(7, 3, 5, -2.0)
     result = decode(stepper, CONTEXT, strategy, LENGTH, constraints=constraints, prefix=prefix)
-    return [ops.convert_to_numpy(one) for one in (result.tokens, result.lengths, result.scores)]
+    return [ops.convert_to_numpy(array) for array in (result.tokens, result.lengths, result.scores)]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda one: type(one).__name__)

@@ -58,7 +58,7 @@ def test_every_whole_tree_and_nothing_else(words, chain, deepest, length):
             seen += 1
         for symbol in SYMBOLS:
             after = limits.update(state, ops.full((len(prefixes),), symbol, dtype="int32"))
-            after = [ops.convert_to_numpy(one) for one in after]
+            after = [ops.convert_to_numpy(array) for array in after]
             for row, prefix in enumerate(prefixes):
                 if symbol in going_on[prefix]:
                     level[(*prefix, symbol)] = type(state)(*(one[row : row + 1] for one in after))
@@ -76,7 +76,7 @@ def test_answers_of_every_strategy_are_trees(strategy):
     context = np.array([0, 1, 0], "int32")
     limits = [constraint(words, lengths, 2, 4)]
     result = decode(stepper, context, strategy, 13, constraints=limits)
-    tokens, counts = (ops.convert_to_numpy(one) for one in (result.tokens, result.lengths))
+    tokens, counts = (ops.convert_to_numpy(array) for array in (result.tokens, result.lengths))
     for row in range(3):
         trees = whole_trees(OPENINGS, CLOSINGS, WORD, words[row], 2, 4, lengths[row])
         found = [tuple(tokens[row, n, :count].tolist()) for n, count in enumerate(counts[row])]
@@ -122,8 +122,8 @@ def test_real_trees_are_allowed(data_folder):
     trees = [pair.target for pair in read_trees(folder / "dev.mrg.gz").pairs[::17]]
     rows = [linearize(tree) for tree in trees]
     table = SymbolTable([WORD_SYMBOL, *sorted(set(symbol_counts(trees)) - {WORD_SYMBOL})])
-    labels = [one[1:] for one in table.names if one.startswith("(")]
-    openings, closings = ([table.id_of(f"{side}{one}") for one in labels] for side in "()")
+    labels = [name[1:] for name in table.names if name.startswith("(")]
+    openings, closings = ([table.id_of(f"{side}{label}") for label in labels] for side in "()")
     words = [len(row.words) for row in rows]
     lengths = [4 * count + 8 for count in words]
     limits = WellFormedTree(openings, closings, SPECIAL_SYMBOLS, words, lengths, 3, 32)

@@ -35,7 +35,7 @@ def counts(parsed, true):
 def check(report, rows, scores):
     """A report against what `evalb_answer` gave; EVALB prints two decimals."""
     expected = [(index, *row[1:]) for index, row in enumerate(rows) if row[0] == OK]
-    assert [tuple(one) for one in report.sentences] == expected
+    assert [tuple(sentence) for sentence in report.sentences] == expected
     unscored = sorted(one.sentence for one in (*report.errors, *report.skipped))
     assert unscored == [index for index, row in enumerate(rows) if row[0] != OK]
     assert report.scores() == pytest.approx(scores, abs=0.00501)
@@ -142,7 +142,7 @@ def test_other_words_are_errors_and_no_tree_is_skipped():
     parsed = ["(NP (NN a))", "(NP (NN b) (NN c))", None, "(NP (. .))", "(NP (NN x))"]
     parsed = [text and parse_tree(text) for text in parsed]
     report = compare_brackets(parsed, [parse_tree("(NP (NN a))")] * 5)
-    assert [one.sentence for one in report.sentences] == [0]
+    assert [sentence.sentence for sentence in report.sentences] == [0]
     assert report.errors == [Unscored(1, "2 words for 1"), Unscored(4, "word 'x' for 'a'")]
     assert report.skipped == [Unscored(2, "no tree"), Unscored(3, "no words that count")]
     assert report.scores()["f1"] == 100

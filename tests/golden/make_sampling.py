@@ -23,7 +23,7 @@ def sampled(images, grid, upstream, kernel, padding, align):
     import torch
     from torch.nn import functional
 
-    images, grid = (torch.from_numpy(one).requires_grad_() for one in (images, grid))
+    images, grid = (torch.from_numpy(array).requires_grad_() for array in (images, grid))
     found = functional.grid_sample(
         images.permute(0, 3, 1, 2),
         grid,
@@ -33,7 +33,7 @@ def sampled(images, grid, upstream, kernel, padding, align):
     ).permute(0, 2, 3, 1)
     found.backward(torch.from_numpy(upstream))
     values = {"values": found.detach(), "to_images": images.grad, "to_grid": grid.grad}
-    return {name: one.numpy() for name, one in values.items()}
+    return {name: array.numpy() for name, array in values.items()}
 
 
 def main() -> None:
@@ -56,8 +56,8 @@ def main() -> None:
         found = sampled(images, grid, upstream, kernel, padding, align)
         if align:
             at = sampled(few, integers, file["upstream_integers"], kernel, padding, align)
-            found |= {f"integers_{name}": one for name, one in at.items()}
-        file |= {f"{kernel} {padding} {align} {name}": one for name, one in found.items()}
+            found |= {f"integers_{name}": value for name, value in at.items()}
+        file |= {f"{kernel} {padding} {align} {name}": value for name, value in found.items()}
     for align in (False, True):
         parameters = torch.from_numpy(theta).requires_grad_()
         found = functional.affine_grid(parameters, (IMAGES[0], 1, *POINTS), align_corners=align)

@@ -75,7 +75,7 @@ def main():
                 memory_key_padding_mask=padding,
             )
         arrays[f"{norm}/logits"] = (hidden @ embedding.T).numpy()
-        arrays |= {f"{norm}/{name}": one.numpy() for name, one in made.state_dict().items()}
+        arrays |= {f"{norm}/{name}": array.numpy() for name, array in made.state_dict().items()}
     np.savez_compressed(GOLDEN, **arrays)
 
 

@@ -65,13 +65,13 @@ def transformers_arrays(name, made, processor, images, **choices):
     for key in ("last_hidden_state", "pooler_output", "logits"):
         if key in answer:
             arrays[key] = answer[key].numpy()
-    arrays |= {f"weights/{n}": one.numpy() for n, one in enumerate(answer.attentions)}
-    return {f"{name}/{key}": one for key, one in arrays.items()}
+    arrays |= {f"weights/{n}": array.numpy() for n, array in enumerate(answer.attentions)}
+    return {f"{name}/{key}": value for key, value in arrays.items()}
 
 
 def files(name, made, processor):
     """The state dict of a model of transformers and its two JSON files."""
-    arrays = {f"{name}/state/{key}": one.numpy() for key, one in made.state_dict().items()}
+    arrays = {f"{name}/state/{key}": array.numpy() for key, array in made.state_dict().items()}
     arrays[f"{name}/config.json"] = np.array(made.config.to_json_string())
     arrays[f"{name}/preprocessor_config.json"] = np.array(processor.to_json_string())
     return arrays
@@ -117,8 +117,8 @@ def of_timm(random):
     pixels = torch.tensor((images / 255 - 0.5) / 0.5).float().permute(0, 3, 1, 2)
     with torch.no_grad():
         arrays = {"image": images, "logits": made(pixels).numpy()}
-    arrays |= {f"state/{key}": one.numpy() for key, one in made.state_dict().items()}
-    return {f"timm/{key}": one for key, one in arrays.items()}
+    arrays |= {f"state/{key}": array.numpy() for key, array in made.state_dict().items()}
+    return {f"timm/{key}": value for key, value in arrays.items()}
 
 
 def of_interpolation(random):

@@ -169,7 +169,7 @@ def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
     bad = [b"", b"<html>", *cut, claiming("png", 0, 5), b"BM", b"\xff\xd8\xff", b"RIFF1234WEBP"]
     good = list(KINDS.values())
     data = [one for pair in zip(bad, good * 9) for one in pair]
-    pictures, readable, reasons = (one.numpy() for one in FORMAT.decode_batch(data))
+    pictures, readable, reasons = (array.numpy() for array in FORMAT.decode_batch(data))
     np.testing.assert_array_equal(readable, [False, True] * len(bad))
     assert not pictures[::2].any() and not any(reasons[1::2])
     assert reasons[::2].tolist() == [
@@ -206,7 +206,7 @@ def test_mutations_never_crash(data):
                 one[place:place] = one[place : place + data.draw(st.integers(1, 50))]
             one = one or bytearray(b"x")
         batch.append(bytes(one))
-    pictures, readable, reasons = (one.numpy() for one in FORMAT.decode_batch([*batch, JPEG]))
+    pictures, readable, reasons = (array.numpy() for array in FORMAT.decode_batch([*batch, JPEG]))
     assert [not reason for reason in reasons] == readable.tolist() and readable[-1]
     assert pictures.shape == (len(batch) + 1, 11, 13, 3) and not pictures[~readable].any()
     np.testing.assert_array_equal(pictures[-1], FORMAT.decode_batch([JPEG])[0][0])

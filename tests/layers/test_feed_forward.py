@@ -20,7 +20,7 @@ INPUTS = np.random.default_rng(7).normal(size=(2, 3, 5)).astype("float32")
 
 def twin(layer, inputs):
     hidden_kernel, output_kernel, hidden_bias, output_bias = (
-        np.array(one, "float64") for one in layer.get_weights()
+        np.array(weight, "float64") for weight in layer.get_weights()
     )
     hidden = np.vectorize(FORMULAS[layer.activation])(inputs @ hidden_kernel + hidden_bias)
     return hidden @ output_kernel + output_bias

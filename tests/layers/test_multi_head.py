@@ -44,7 +44,7 @@ def check(found, expected):
 def check_twin(layer, query, values, arguments, sees, keys=None):
     given = {"value": None if values is query else values, "key": keys}
     outputs, weights = layer(query, **given, **arguments, **WEIGHTS)
-    named = {one.name: np.array(one.value, "float64") for one in layer.weights}
+    named = {weight.name: np.array(weight.value, "float64") for weight in layer.weights}
     keys = values if keys is None else keys
     for row in range(len(query)):
         expected = twin.multi_head(

@@ -34,7 +34,7 @@ def twin(images, kernel, bias):
 
 def test_patches_equal_the_twin():
     layer, images = patch_encoder(), IMAGES[:, :9, :15]
-    expected = twin(images, *(np.array(one, "float64") for one in layer.get_weights()))
+    expected = twin(images, *(np.array(weight, "float64") for weight in layer.get_weights()))
     np.testing.assert_allclose(layer(images), expected, atol=1e-5)
 
 

@@ -198,7 +198,7 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
             a if b is None else a + np.array(tf.convert_to_tensor(b))
             for a, b in zip(exact, tape.gradient(share, variables))
         ]
-    assert max(np.abs(one).max() for one in exact) > 0.01
+    assert max(np.abs(array).max() for array in exact) > 0.01
     for one, other in zip(estimate, exact):
         np.testing.assert_allclose(one, other, atol=1e-5)
 

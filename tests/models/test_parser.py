@@ -67,8 +67,8 @@ def test_a_word_is_the_sum_of_its_pieces_over_the_root_of_their_number():
     table = ops.convert_to_numpy(model.source_embedding.table) * np.sqrt(6)
     words = np.zeros((2, 7, 6), "float32")
     for row, place in np.ndindex(2, 7):
-        pieces = [one for one in inputs[SOURCE][row, place] if one]
-        words[row, place] = sum(table[one] for one in pieces) / np.sqrt(max(len(pieces), 1))
+        pieces = [input for input in inputs[SOURCE][row, place] if input]
+        words[row, place] = sum(table[piece] for piece in pieces) / np.sqrt(max(len(pieces), 1))
     mask = inputs[SOURCE].any(-1)
     expected = model.encoder(words, mask=mask)
     found, found_mask, _ = model.encode(inputs[SOURCE])
@@ -101,7 +101,7 @@ def test_the_loss_is_the_sum_of_both():
         TAG_LOGITS: random.integers(1, TAGS, (2, 7)).astype("int32"),
     }
     weights = {LOGITS: inputs[TOKENS] > 0, TAG_LOGITS: inputs[SOURCE].any(-1)}
-    weights = {key: one.astype("float32") for key, one in weights.items()}
+    weights = {key: array.astype("float32") for key, array in weights.items()}
     expected = 0.0
     for key, wanted in targets.items():
         logits = outputs[key] - np.log(np.exp(outputs[key]).sum(-1, keepdims=True))

@@ -95,7 +95,7 @@ def test_maps_in_depth_compose():
 
 def test_everything_learns_and_is_saved(tmp_path):
     model = two_in_depth(dropout=0.3)
-    before = [np.array(one) for one in model.get_weights()]
+    before = [np.array(weight) for weight in model.get_weights()]
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(IMAGES, training=True) ** 2)
     for one, gradient in zip(model.weights, tape.gradient(loss, model.trainable_weights)):

@@ -95,7 +95,7 @@ def test_equals_torch(norm):
 
 def test_future_tokens_and_neighbors_change_nothing():
     model, inputs = transformer(), batch()
-    before, changed = model(inputs)[LOGITS], {key: one.copy() for key, one in inputs.items()}
+    before, changed = model(inputs)[LOGITS], {key: array.copy() for key, array in inputs.items()}
     changed[TOKENS][:, 3:] = PAD_ID
     changed[SOURCE][0] = 1
     np.testing.assert_allclose(model(changed)[LOGITS][1:, :3], before[1:, :3], atol=1e-6)

@@ -23,7 +23,7 @@ both = pytest.mark.parametrize("choices", CHOICES)
 
 
 def check(found, expected, tolerance=1e-5):
-    found, expected = (ops.convert_to_numpy(one) for one in (found, expected))
+    found, expected = (ops.convert_to_numpy(array) for array in (found, expected))
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
@@ -159,7 +159,7 @@ def test_steps_in_a_graph_and_under_xla_equal_plain():
     expected = search(model, *arrays)
     unknown = [tf.TensorSpec((None, None), "int32"), tf.TensorSpec((None, 5), "int32")]
     graph = tf.function(lambda *arrays: search(model, *arrays), input_signature=unknown)
-    kinds = {one.type for one in graph.get_concrete_function().graph.get_operations()}
+    kinds = {operation.type for operation in graph.get_concrete_function().graph.get_operations()}
     assert not any(kind.startswith("Xla") for kind in kinds)
     check(graph(*arrays), expected)
     check(tf.function(lambda *arrays: search(model, *arrays), jit_compile=True)(*arrays), expected)

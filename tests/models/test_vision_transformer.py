@@ -138,7 +138,9 @@ def test_made_frozen_it_has_no_trainable_variables():
     encoder = VisionTransformer(changed(representation_dim=7), trainable=False)
     classifier = ImageClassifier(encoder, 3)
     classifier(pictures())
-    assert [one.path.split("/")[-2] for one in classifier.trainable_variables] == ["head"] * 2
+    assert [variable.path.split("/")[-2] for variable in classifier.trainable_variables] == [
+        "head"
+    ] * 2
     encoder.trainable = True
     assert len(classifier.trainable_variables) == len(classifier.variables)
 
@@ -151,7 +153,7 @@ def test_mixed_precision_keeps_float32_variables_and_logits():
     low(pictures())
     low.set_weights(classifier.get_weights())
     found = low(pictures())
-    assert found.dtype == tf.float32 and all(one.dtype == "float32" for one in low.weights)
+    assert found.dtype == tf.float32 and all(weight.dtype == "float32" for weight in low.weights)
     assert low.encoder(pictures()).dtype == tf.bfloat16
     np.testing.assert_allclose(found, expected, atol=0.1 * np.abs(expected).max())
 

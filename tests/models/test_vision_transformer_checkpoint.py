@@ -137,12 +137,12 @@ def test_files_of_the_authors_without_a_class_token(tmp_path):
 def test_half_precision_comes_as_float32(tmp_path):
     import ml_dtypes
 
-    halves = {key: one.astype(ml_dtypes.bfloat16) for key, one in state("classifier").items()}
+    halves = {key: array.astype(ml_dtypes.bfloat16) for key, array in state("classifier").items()}
     write_folder(tmp_path, "classifier", halves)
     loaded = load_vision_transformer(tmp_path)
     expected = halves["vit.layernorm.weight"].astype("float32")
     np.testing.assert_array_equal(loaded.last_norm.gamma, expected)
-    arrays = {key: one.astype(ml_dtypes.bfloat16) for key, one in flax_arrays().items()}
+    arrays = {key: array.astype(ml_dtypes.bfloat16) for key, array in flax_arrays().items()}
     np.savez(tmp_path / "vit.npz", **arrays)
     loaded = load_vision_transformer(tmp_path / "vit.npz")
     expected = arrays["Transformer/encoder_norm/scale"].astype("float32")

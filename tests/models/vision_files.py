@@ -20,14 +20,16 @@ def golden(name):
     """The arrays of a golden model, without its name."""
     with np.load(GOLDEN) as arrays:
         found = {key: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
-    return {key.removeprefix(f"{name}/"): one for key, one in found.items()}
+    return {key.removeprefix(f"{name}/"): value for key, value in found.items()}
 
 
 def state(name):
     """A golden model's state dict."""
     found = golden(name)
     return {
-        key.removeprefix("state/"): one for key, one in found.items() if key.startswith("state/")
+        key.removeprefix("state/"): value
+        for key, value in found.items()
+        if key.startswith("state/")
     }
 
 
@@ -79,7 +81,7 @@ def flax_arrays(heads=2, new=False):
             normal = f"{block}/{'LayerNorm_0' if layer == 1 else norm}"
             found[f"{normal}/scale"] = tensors[f"{one}.norm{layer}.weight"]
             found[f"{normal}/bias"] = tensors[f"{one}.norm{layer}.bias"]
-    return {f"params/{key}": one for key, one in found.items()} if new else found
+    return {f"params/{key}": value for key, value in found.items()} if new else found
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def test_uniform_and_unrelated():
 
 def test_the_lower_32_bits_of_a_seed_count():
     words = [counter_uniform(ops.array(seed, kind), 3, 5) for seed, kind in SEEDS]
-    assert len({float(one) for one in words}) == 1
+    assert len({float(word) for word in words}) == 1
 
 
 SEEDS = ((-7, "int32"), (-7, "int64"), (2**32 - 7, "int64"), (2**32 - 7, "uint32"))

@@ -14,7 +14,7 @@ TINY = {
     "batch_size": 5,
     "epochs": 2,
 }
-"""Choices of a tiny `VitClassifier` for them."""
+"""Field values with which `vit_classifier` trains on them in seconds."""
 LABELS = sorted(COLORS)
 
 

@@ -22,7 +22,10 @@ from tests.pipelines.picture_folder import pictures
 def skipped_of(folder, file, data):
     (folder / file).write_bytes(data)
     found = read_captions(folder, file)
-    assert len(found.skipped) + sum(len(one.captions) for one in found.pictures) == found.records
+    assert (
+        len(found.skipped) + sum(len(picture.captions) for picture in found.pictures)
+        == found.records
+    )
     assert all(one.file == folder / file for one in found.skipped)
     return [(one.line, one.reason) for one in found.skipped], found
 
@@ -48,7 +51,10 @@ def test_bad_rows(tmp_path):
     reasons = [reason for _, reason in skipped]
     assert reasons[0] == "not UTF-8" and reasons[1].startswith("3 values for 2 columns")
     assert reasons[2].startswith("malformed row") and reasons[3] == "empty caption"
-    assert [one.captions for one in found.pictures] == [("good, goes on",), ("kept", "kept")]
+    assert [picture.captions for picture in found.pictures] == [
+        ("good, goes on",),
+        ("kept", "kept"),
+    ]
 
 
 def test_bad_json_lines(tmp_path):
@@ -123,7 +129,7 @@ def test_bad_pictures(tmp_path):
     names += ["corrupt.png", "b.png"]
     rows = "".join(f"{name},x\n" for name in names)
     skipped, found = skipped_of(tmp_path, "x.csv", f"image,caption\n{rows}".encode())
-    assert [one.name for one in found.pictures] == ["a.png", "b.png"]
+    assert [picture.name for picture in found.pictures] == ["a.png", "b.png"]
     assert [line for line, _ in skipped] == list(range(3, 14))
     parts = ["truncated", "not a JPEG", "truncated", "zero bytes", "30000x30000 pixels"]
     parts += ["no picture", "no picture", "leads out", "leads out", "leads out", "corrupt"]
@@ -139,7 +145,7 @@ def test_unusual_pictures_are_usable(tmp_path):
     rows = "".join(f'"{name}",x\n' for name in KINDS)
     (tmp_path / "x.csv").write_text(f"image,caption\n{rows}")
     found = read_captions(tmp_path)
-    assert [one.name for one in found.pictures] == list(KINDS) and not found.skipped
+    assert [picture.name for picture in found.pictures] == list(KINDS) and not found.skipped
 
 
 def test_training_stops_before_it_starts(tmp_path, capsys):

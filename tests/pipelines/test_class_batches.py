@@ -30,7 +30,7 @@ def test_every_picture_once_and_filling_weighs_nothing(records):
     assert len(found) == batches(records).steps == 5
     pictures, classes, weights = map(np.concatenate, zip(*found))
     assert pictures.shape == (25, 11, 13, 3) and weights.tolist() == [1.0] * 21 + [0.0] * 4
-    assert [NAMES[one] for one in classes[:21]] == [one.label for one in records]
+    assert [NAMES[label] for label in classes[:21]] == [one.label for one in records]
     for row, record in enumerate(records):
         expected = FORMAT.decode(tf.constant(record.path.read_bytes()))
         np.testing.assert_array_equal(pictures[row], expected)

@@ -55,7 +55,7 @@ def test_train_leaves_a_run_directory(run):
     assert run.vocabularies()["labels"].names == tuple(LABELS)
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
-    found = sorted(one.name for one in run.folder.iterdir())
+    found = sorted(entry.name for entry in run.folder.iterdir())
     expected = "history.csv labels model.best.json model.keras recipe.json tensorboard"
     assert found == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
@@ -78,14 +78,14 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert "| accuracy | top-5 accuracy |" in table and "| label | taken for |" in table
     assert "7 pictures of test; 1 with labels that the model does not know" in table
     scores = json.loads(out.read_text())
-    right = [one["labels"][0] == one["label"] for one in scores["answers"]]
-    among = [one["label"] in one["labels"] for one in scores["answers"]]
+    right = [answer["labels"][0] == answer["label"] for answer in scores["answers"]]
+    among = [answer["label"] in answer["labels"] for answer in scores["answers"]]
     assert scores["scores"] == {
         "accuracy": pytest.approx(sum(right) / 7),
         "top_5": pytest.approx(sum(among) / 7),
     }
-    assert all(len(one["labels"]) == 5 for one in scores["answers"])
-    assert sum(one["count"] for one in scores["mistakes"]) == 7 - sum(right)
+    assert all(len(answer["labels"]) == 5 for answer in scores["answers"])
+    assert sum(mistake["count"] for mistake in scores["mistakes"]) == 7 - sum(right)
     assert main([*command, "--beam-width", "2"]) == 2
     assert "Expected no beam width for a classifier" in capsys.readouterr().err
 
@@ -101,8 +101,8 @@ def test_a_saved_model_is_evaluated_with_the_labels_that_it_answers(
     assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
     assert "top_5" in found[0]["scores"] and "top_5" not in found[1]["scores"]
     assert found[0]["mistakes"] == found[1]["mistakes"]
-    best = [one["labels"][:2] for one in found[0]["answers"]]
-    assert best == [one["labels"] for one in found[1]["answers"]]
+    best = [answer["labels"][:2] for answer in found[0]["answers"]]
+    assert best == [answer["labels"] for answer in found[1]["answers"]]
 
 
 def test_export_has_a_card_and_metadata(run, model):
@@ -122,8 +122,8 @@ def test_predict(model, data, tmp_path, capsys):
     said = capsys.readouterr()
     found = [json.loads(line) for line in said.out.splitlines()]
     assert [Path(one["image"]).parent.name for one in found[:6]] == LABELS
-    assert all(len(one["labels"]) == len(one["scores"]) == 2 for one in found[:6])
-    assert all(0 < sum(one["scores"]) <= 1 for one in found[:6])
+    assert all(len(answer["labels"]) == len(answer["scores"]) == 2 for answer in found[:6])
+    assert all(0 < sum(answer["scores"]) <= 1 for answer in found[:6])
     assert set(found[6]) == {"image", "error"} and f"{folder / 'z.png'}: " in said.err
     assert main(["predict", str(model), str(folder / "red" / "*.png")]) == 0
     path, score, label = capsys.readouterr().out.splitlines()[0].split("\t")

@@ -24,7 +24,7 @@ def test_demo(tmp_path, capfd):
     values = {"epochs": 1, "batch_size": 7, "hidden_dim": 5, "embedding_dim": 3, "beam_width": 2}
     scores = demo(out, RECIPE.replaced(values), train=29, dev=3, test=5, novel=2)
     assert list(scores) == ["test", "novel_pairs"]
-    assert all({"exact", "pointing", "bleu_4"} <= set(one) for one in scores.values())
+    assert all({"exact", "pointing", "bleu_4"} <= set(score) for score in scores.values())
     assert json.loads((out / "scores.json").read_text()) == scores
     assert (out / "attention.png").read_bytes().startswith(b"\x89PNG")
     assert (out / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()
@@ -77,7 +77,7 @@ def test_demo_replaces_a_demo_and_nothing_else(tmp_path):
     demo_module._make_room(old)
     (old / "scenes").mkdir()
     demo_module._make_room(old)
-    assert [one.name for one in old.iterdir()] == [demo_module.MARK]
+    assert [entry.name for entry in old.iterdir()] == [demo_module.MARK]
     (tmp_path / "link").symlink_to(old)
     with pytest.raises(ValueError, match="Expected a new folder"):
         demo(tmp_path / "link")

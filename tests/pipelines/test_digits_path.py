@@ -69,7 +69,7 @@ def test_a_run_has_a_film(run):
     assert run.vocabularies()["labels"].names == ("1", "7")
     spatial = run.experiment().model.spatial
     assert spatial.transforms == ("affine",) and spatial.bound is None
-    names = [one.name for one in sorted((run.folder / "film").iterdir())]
+    names = [entry.name for entry in sorted((run.folder / "film").iterdir())]
     assert names == ["0000.png", "0001.png", "0002.png"]
     with Image.open(run.folder / "film.gif") as film:
         assert film.n_frames == 3 and film.width > 500
@@ -84,8 +84,8 @@ def test_evaluate_and_export(run, model, data, tmp_path, capsys):
         assert "11 digits of test" in capsys.readouterr().out
         scores.append(json.loads(out.read_text()))
     assert scores[0]["scores"] == scores[1]["scores"]
-    assert [one["image"] for one in scores[0]["answers"]][:2] == ["test/0", "test/1"]
-    assert {one["label"] for one in scores[0]["answers"]} == {"1", "7"}
+    assert [answer["image"] for answer in scores[0]["answers"]][:2] == ["test/0", "test/1"]
+    assert {answer["label"] for answer in scores[0]["answers"]} == {"1", "7"}
     card = (model / "README.md").read_text()
     assert "a CNN behind spatial transformers (affine)" in card and "digits 25 train" in card
 
@@ -102,7 +102,7 @@ def test_predict_explain_and_crops(model, data, tmp_path, capsys):
     assert main(command) == 2
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 5 and "none.png: " in said.err
-    found = sorted(one.name for one in (tmp_path / "crops").iterdir() if len(one.name) < 99)
+    found = sorted(entry.name for entry in (tmp_path / "crops").iterdir() if len(entry.name) < 99)
     assert found == ["digit-2-2.png", "digit-2.png", "digit-3.png", "digit.png"]
     with Image.open(tmp_path / "crops" / "digit.png") as crop:
         assert crop.size == (28, 28) and crop.mode == "RGB" and crop.getextrema()[0][1] > 50

@@ -135,7 +135,9 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
             checkpoint.save(model)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert path.read_bytes() == before and [one.name for one in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == before and [entry.name for entry in tmp_path.iterdir()] == [
+        path.name
+    ]
 
 
 def test_checkpoints_that_are_none(tmp_path):

@@ -15,7 +15,7 @@ from tests.pipelines.picture_folder import pictures
 
 def found(data, **columns):
     read = read_labels(data, **columns)
-    return {one.name: (one.label, one.split) for one in read.pictures}, read
+    return {picture.name: (picture.label, picture.split) for picture in read.pictures}, read
 
 
 def test_a_folder_for_each_class(tmp_path):
@@ -127,7 +127,7 @@ def test_labels_that_train_does_not_have(tmp_path):
     pictures(data / "dev" / "emu", ["a.png"])
     _, vocabularies, loaded = encoded(RECIPE.replaced(TINY), data)
     assert vocabularies["labels"].names == ("blue", "red")
-    assert [one.label for one in loaded.splits["dev"]] == ["blue", "red"]
+    assert [record.label for record in loaded.splits["dev"]] == ["blue", "red"]
     assert [one.reason for one in loaded.skipped] == ["the label 'emu' of dev is not in train"]
     shutil.rmtree(data / "dev" / "red")
     shutil.rmtree(data / "dev" / "blue")

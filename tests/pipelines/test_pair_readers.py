@@ -20,7 +20,7 @@ LISTED = [{"input": "one dog", "output": ["ein Hund", "der Hund"]}, {"input": "x
 
 
 def lines(values):
-    return "".join(json.dumps(one) + "\n" for one in values)
+    return "".join(json.dumps(value) + "\n" for value in values)
 
 
 def written(folder, **files):

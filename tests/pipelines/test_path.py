@@ -49,7 +49,7 @@ def test_train_leaves_a_run_directory(run):
     assert len(lines) == 3 and "val_cider_d" in lines[0] and "val_exact" in lines[0]
     monitors = {f"val_{name}" for name in run.experiment().task.spec.monitors}
     assert monitors <= set(lines[0].split(","))
-    found = sorted(one.name for one in run.folder.iterdir())
+    found = sorted(entry.name for entry in run.folder.iterdir())
     expected = "history.csv model.best.json model.keras recipe.json tensorboard tokenizer"
     assert found == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
@@ -106,7 +106,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.format == "PNG" and image.width > 300
-    assert [one.name for one in tmp_path.iterdir() if "partial" in one.name] == []
+    assert [entry.name for entry in tmp_path.iterdir() if "partial" in entry.name] == []
 
 
 def check_many(model, data, folder, capsys):
@@ -121,7 +121,7 @@ def check_many(model, data, folder, capsys):
     assert main(["predict", str(model), str(folder), "--json"]) == 2
     said = capsys.readouterr()
     found = [json.loads(line) for line in said.out.splitlines()]
-    assert [one["image"] for one in found] == [str(one) for one in names]
+    assert [one["image"] for one in found] == [str(name) for name in names]
     assert len(found[0]["text"]) == len(found[0]["score"]) == 2 and found[0]["score"][0] < 0
     assert found[0] == {**found[1], "image": str(names[0])}
     assert set(found[2]) == {"image", "error"} and f"{names[2]}: " in said.err
@@ -152,7 +152,7 @@ def test_same_run_directory_again(run, data, capsys):
 def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys):
     folder = tmp_path / "again"
     shutil.copytree(run.folder, folder, ignore=shutil.ignore_patterns("model*"))
-    description = {key: one for key, one in run.description.items() if key != "ended"}
+    description = {key: value for key, value in run.description.items() if key != "ended"}
     Run(folder).describe(description)
     command = ["train", "scenes", "--data", str(data), "--out", str(folder), *CHOICES]
     assert main([*command, "--hidden-dim", "5", "--epochs", "1"]) == 0

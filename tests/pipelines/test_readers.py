@@ -59,7 +59,7 @@ FORMS = {
 def found_in(folder, **options):
     found = read_captions(folder, **options)
     assert not found.skipped
-    return [(one.name, one.captions) for one in found.pictures]
+    return [(picture.name, picture.captions) for picture in found.pictures]
 
 
 @pytest.mark.parametrize("where", ["images", "."])
@@ -70,7 +70,9 @@ def test_forms(where, tmp_path):
         (folder / name).write_text(text, encoding="utf-8")
         found = read_captions(folder)
         assert (found.source, found.form, found.records) == (folder / name, form, 3)
-        assert [one.path for one in found.pictures] == [folder / where / one for one, _ in EXPECTED]
+        assert [picture.path for picture in found.pictures] == [
+            folder / where / one for one, _ in EXPECTED
+        ]
         assert found_in(folder) == found_in(folder / name) == EXPECTED
         assert found_in(folder, captions_file=name) == EXPECTED
         (folder / name).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
@@ -161,11 +163,11 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", fake)
     found = read_captions("tfds:toy/small")
-    assert [one.captions for one in found.pictures][1] == ("val one", "val two")
-    assert [one.path.read_bytes() for one in found.pictures] == data
+    assert [picture.captions for picture in found.pictures][1] == ("val one", "val two")
+    assert [picture.path.read_bytes() for picture in found.pictures] == data
     assert found.pictures[1].path.suffix == ".jpg"
     split = split_pictures("tfds:toy/small", found)
     assert {key: len(own) for key, own in split.items()} == {"train": 1, "dev": 1, "test": 1}
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
     assert read_captions("tfds:toy/small").pictures == found.pictures
-    assert [one.name for one in (user_cache() / "tfds").iterdir()] == ["toy-small"]
+    assert [entry.name for entry in (user_cache() / "tfds").iterdir()] == ["toy-small"]

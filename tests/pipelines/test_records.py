@@ -22,7 +22,7 @@ def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="ima
 def test_pictures_and_their_captions(tmp_path):
     rows = ["b.png,Two dogs .", 'a.png,"One, dog"', "b.png,  two \u00a0 animals"]
     found = read_captions(write_folder(tmp_path / "d", rows))
-    assert [(one.name, one.captions) for one in found.pictures] == [
+    assert [(picture.name, picture.captions) for picture in found.pictures] == [
         ("b.png", ("Two dogs .", "two animals")),
         ("a.png", ("One, dog",)),
     ]
@@ -52,7 +52,7 @@ def test_a_comma_without_quotes_cuts_no_caption_short(tmp_path):
     assert [(one.line, one.reason) for one in found.skipped] == [
         (2, "3 values for 2 columns; ',' without quotes?")
     ]
-    assert [one.name for one in found.pictures] == ["b.png"] and found.records == 2
+    assert [picture.name for picture in found.pictures] == ["b.png"] and found.records == 2
 
 
 def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path):
@@ -89,7 +89,7 @@ def many(tmp_path, count=60, alike=7):
 
 
 def names_of(split):
-    return {name: [one.name for one in records] for name, records in split.items()}
+    return {name: [record.name for record in records] for name, records in split.items()}
 
 
 def test_automatic_split_is_stable_and_keeps_duplicates_together(tmp_path):

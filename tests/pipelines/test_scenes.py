@@ -87,7 +87,7 @@ def test_a_relation_follows_the_larger_distance(x, y, words):
 def expected_caption(scene):
     """The rule once more, from the boxes alone."""
     places = sorted(
-        (one.box[0] + one.box[2], one.box[1] + one.box[3], one) for one in scene.objects
+        (item.box[0] + item.box[2], item.box[1] + item.box[3], item) for item in scene.objects
     )
     text = ""
     for index, (x, y, one) in enumerate(places):
@@ -116,7 +116,7 @@ def test_objects_lie_in_the_picture_and_do_not_overlap(scenes):
         for one in scene.objects:
             assert min(one.box) >= 0
             assert max(one.box) <= IMAGE_SIZE
-        for one, other in itertools.combinations([one.box for one in scene.objects], 2):
+        for one, other in itertools.combinations([item.box for item in scene.objects], 2):
             right, left = min(one[2], other[2]), max(one[0], other[0])
             bottom, top = min(one[3], other[3]), max(one[1], other[1])
             assert right < left or bottom < top
@@ -124,7 +124,7 @@ def test_objects_lie_in_the_picture_and_do_not_overlap(scenes):
 
 def test_sizes_are_far_apart(scenes):
     edges = {"small": [], "large": []}
-    for one in (one for scene in scenes for one in scene.objects):
+    for one in (item for scene in scenes for item in scene.objects):
         left, top, right, bottom = one.box
         assert right - left == bottom - top
         edges[one.size].append(right - left)
@@ -132,9 +132,9 @@ def test_sizes_are_far_apart(scenes):
 
 
 def test_samples_show_everything(scenes):
-    objects = [one for scene in scenes for one in scene.objects]
+    objects = [item for scene in scenes for item in scene.objects]
     assert {len(scene.objects) for scene in scenes} == {1, 2, 3}
-    pairs = {(one.color, one.shape) for one in objects}
+    pairs = {(item.color, item.shape) for item in objects}
     assert pairs == set(itertools.product(COLORS, SHAPES))
     words = {word for scene in scenes for word in scene.caption.split()}
     assert words >= {"left", "of", "above", "below", "a", "small", "large"}
@@ -150,7 +150,7 @@ def test_pairs_limit_what_is_sampled():
     pairs = [("red", "star"), ("blue", "cross")]
     random = np.random.default_rng(11)
     shown = {
-        (one.color, one.shape) for _ in range(31) for one in sample_scene(random, pairs).objects
+        (item.color, item.shape) for _ in range(31) for item in sample_scene(random, pairs).objects
     }
     assert shown == set(pairs)
 
@@ -220,7 +220,7 @@ def test_boxes_and_phrases_on_disk_fit_captions_and_pictures(folder):
         objects = [SceneObject(**one | {"box": tuple(one["box"])}) for one in scene["objects"]]
         assert Scene(tuple(objects)).caption == caption
         said = [caption.split()[slice(*phrase)] for phrase in scene["phrases"]]
-        assert said == [[one.size, one.color, one.shape] for one in objects]
+        assert said == [[item.size, item.color, item.shape] for item in objects]
         with Image.open(folder / "images" / name) as picture:
             for one in objects:
                 x, y = map(int, one.center)
@@ -230,7 +230,7 @@ def test_boxes_and_phrases_on_disk_fit_captions_and_pictures(folder):
 def pairs_of(folder, split):
     scenes = described(folder)
     return [
-        {(one["color"], one["shape"]) for one in scenes[name]["objects"]}
+        {(item["color"], item["shape"]) for item in scenes[name]["objects"]}
         for name in names_of(folder, split)
     ]
 

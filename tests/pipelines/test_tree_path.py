@@ -148,7 +148,7 @@ class Answers:
         self.texts = texts
 
     def answer(self, source):
-        texts = [self.texts[one.decode()] for one in source.numpy()]
+        texts = [self.texts[text.decode()] for text in source.numpy()]
         return {TEXT: tf.constant(texts)[:, None]}
 
 

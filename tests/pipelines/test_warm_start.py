@@ -51,7 +51,7 @@ def saved(run, tmp_path_factory):
 
 
 def weights(model):
-    return [keras.ops.convert_to_numpy(one) for one in model.weights]
+    return [keras.ops.convert_to_numpy(weight) for weight in model.weights]
 
 
 def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
@@ -90,7 +90,7 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
 def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     other = shutil.copytree(run.folder, tmp_path / "other")
     model = run.model()
-    model.set_weights([one + 2.0 for one in weights(model)])
+    model.set_weights([weight + 2.0 for weight in weights(model)])
     model.save(other / "model.keras")
     out = tmp_path / "mean"
     command = ["average", str(run.folder), str(other), "--out", str(out)]

@@ -16,7 +16,7 @@ TINY = {
     "vocabulary_size": 310,
     "lengths": (7, 13, 23),
 }
-"""Choices of a tiny `TranslatorTransformer` for it."""
+"""Field values with which `translator_transformer` trains on it in seconds."""
 
 
 def pairs(count, seed=0, longest=6):
@@ -25,8 +25,8 @@ def pairs(count, seed=0, longest=6):
     found = []
     for _ in range(count):
         digits = random.integers(0, len(NAMES), random.integers(1, longest + 1))
-        source = " ".join(NAMES[one] for one in digits)
-        found.append(TextPair(source, " ".join(OTHERS[one] for one in digits[::-1])))
+        source = " ".join(NAMES[digit] for digit in digits)
+        found.append(TextPair(source, " ".join(OTHERS[digit] for digit in digits[::-1])))
     return found
 
 

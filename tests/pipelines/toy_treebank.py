@@ -18,7 +18,7 @@ TINY = {
     "source_lengths": (11, 17, 31),
     "scored": 7,
 }
-"""Choices of a tiny `ParserTransformer` for it."""
+"""Field values with which `parser_transformer` trains on it in seconds."""
 
 
 def lines(count, seed=0):

@@ -118,14 +118,14 @@ class Session:
             raise RuntimeError(f"Expected strings or floats. Received: type {kind}")
         slots = [ctypes.c_void_p(start + STRING_BYTES * row) for row in range(count)]
         get, size = self.c["StringGetDataPointer"], self.c["StringGetSize"]
-        return [ctypes.string_at(get(one), size(one)) for one in slots]
+        return [ctypes.string_at(get(slot), size(slot)) for slot in slots]
 
 
 def main():
     """Answers the requests on standard input."""
     asked = json.load(sys.stdin)
     session = Session(asked["version"], asked["libraries"])
-    answers = {name: answered(session, **one) for name, one in asked["requests"].items()}
+    answers = {name: answered(session, **value) for name, value in asked["requests"].items()}
     assert not any(name.split(".")[0].startswith(("tensorflow", "keras")) for name in sys.modules)
     json.dump(answers, sys.stdout)
 

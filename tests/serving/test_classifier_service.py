@@ -69,13 +69,13 @@ def test_answers_equal_a_slow_computation(service):
         logits = service.model(pixels).numpy()[0].astype("float64")
         shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
         best = sorted(range(5), key=lambda index: -shares[index])[:3]
-        found = [one.decode() for one in answer[LABELS][row].numpy()]
+        found = [text.decode() for text in answer[LABELS][row].numpy()]
         assert found == [NAMES[index] for index in best]
         np.testing.assert_allclose(answer[LABEL_SCORES][row], shares[best], rtol=1e-5)
         _, weights = service.model.encoder.pool(pixels)
         expected = slow_rollout(weights, 0)
         np.testing.assert_allclose(answer[ANSWER_WEIGHTS][row], expected, atol=1e-6)
-        every = np.stack([np.asarray(one[0]) for one in weights])
+        every = np.stack([np.asarray(weight[0]) for weight in weights])
         np.testing.assert_allclose(answer[ENCODER_WEIGHTS][row], every, atol=1e-6)
     assert (np.sum(answer[LABEL_SCORES], axis=1) <= 1).all()
 
@@ -154,7 +154,7 @@ def test_metadata_and_labels_lie_beside_the_graph(version):
     assert "beam_width" not in metadata and metadata["precision"] == "float32"
     assert LabelTable.load(version / "assets.extra" / "labels").names == tuple(NAMES)
     records = list(tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 6 and all(IMAGE.encode() in one for one in records)
+    assert len(records) == 6 and all(IMAGE.encode() in record for record in records)
 
 
 def test_bfloat16_is_near_float32(service):

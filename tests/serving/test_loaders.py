@@ -172,7 +172,7 @@ def by_c(models, tmp_path_factory):
     """The C interface's answers to all requests, by name."""
     found = {}
     for kind, (_, version) in models.items():
-        own = {name: one for name, one in REQUESTS.items() if one.model == kind}
+        own = {name: value for name, value in REQUESTS.items() if value.model == kind}
         found |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
     return found
 

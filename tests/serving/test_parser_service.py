@@ -64,7 +64,7 @@ def words_of(sentence):
 
 def test_every_answer_is_a_tree_over_the_words(saved):
     answers = saved.ask("explain", source=SENTENCES)
-    assert [one[ERROR].decode() for one in answers] == REASONS
+    assert [answer[ERROR].decode() for answer in answers] == REASONS
     for row, one in enumerate(answers):
         if row not in GOOD:
             assert one[TEXT].tolist() == [b"", b""] and not one[SCORE].any()
@@ -104,7 +104,7 @@ def test_attention_of_every_head(saved):
     answer, bad = saved.ask("attention", source=[b"the cell grows", b""])
     best = saved.ask("serving_default", source=[b"the cell grows"])[0][TEXT][0]
     assert answer[TEXT] == best and bad[TEXT] == b"" and bad[ERROR].decode() == EMPTY
-    symbols = [one.decode() for one in answer["pieces"] if one]
+    symbols = [text.decode() for text in answer["pieces"] if text]
     assert symbols == [*linearize(parse_tree(best.decode())).symbols, "</s>"]
     assert answer["encoder_weights"].shape == (2, 2, 4, 4)
     cross = answer["cross_weights"][..., : len(symbols), :]

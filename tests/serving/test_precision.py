@@ -53,12 +53,12 @@ def test_the_arithmetic_changes(tiny_export, low):
 
 
 def test_weights_are_cast_before_the_loop(low):
-    bodies = [one for one in functions(low) if "while_body" in one.signature.name]
+    bodies = [function for function in functions(low) if "while_body" in function.signature.name]
     assert bodies
     for body in bodies:
         reads = {node.name for node in body.node_def if node.op == "ReadVariableOp"}
         casts = [node for node in body.node_def if node.op == "Cast"]
-        assert not [one.name for one in casts if one.input[0].split(":")[0] in reads]
+        assert not [cast.name for cast in casts if cast.input[0].split(":")[0] in reads]
 
 
 def test_answers_are_close_and_float32(tiny_export, low):
@@ -97,7 +97,7 @@ def stored(tmp_path_factory):
 
 
 def weights_size(version):
-    return sum(one.stat().st_size for one in (version / "variables").iterdir())
+    return sum(entry.stat().st_size for entry in (version / "variables").iterdir())
 
 
 def test_stored_in_half_the_space(tiny_export, stored):
@@ -106,7 +106,9 @@ def test_stored_in_half_the_space(tiny_export, stored):
     assert read_metadata(tiny_export)["storage"] == "float32"
     assert unservable_ops(stored) == set()
     assert set(matmul_types(stored)) == {tf.float32.as_datatype_enum}
-    for body in (one for one in functions(stored) if "while_body" in one.signature.name):
+    for body in (
+        function for function in functions(stored) if "while_body" in function.signature.name
+    ):
         assert not [node.name for node in body.node_def if node.op == "ReadVariableOp"]
 
 

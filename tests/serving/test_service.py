@@ -107,7 +107,7 @@ def test_export_has_versions_a_card_and_no_xla(service, exported):
     assert {"SentencepieceOp", "DecodeImage"} <= graph_ops(exported)
     assert export_service(service, exported.parent, "new card") == exported.parent / "2"
     assert next_version(exported.parent) == 3
-    assert sorted(one.name for one in exported.parent.iterdir()) == ["1", "2", "README.md"]
+    assert sorted(entry.name for entry in exported.parent.iterdir()) == ["1", "2", "README.md"]
     assert (exported.parent / "README.md").read_text() == "new card"
 
 

@@ -58,7 +58,7 @@ def test_answers_are_the_models(service):
         logits, read = service.model.transformed(pixels[None])
         shares = np.asarray(tf.nn.softmax(logits[0]))
         best = sorted(range(3), key=lambda index: -shares[index])[:2]
-        assert [one.decode() for one in answer[LABELS][row].numpy()] == [NAMES[i] for i in best]
+        assert [text.decode() for text in answer[LABELS][row].numpy()] == [NAMES[i] for i in best]
         np.testing.assert_allclose(answer[LABEL_SCORES][row], shares[best], rtol=1e-5)
         expected = np.clip(np.round(255 * np.asarray(read[1].images[0])), 0, 255)
         assert np.abs(answer[CROP][row] - expected).max() <= 1
@@ -120,8 +120,8 @@ def test_over_rest(version):
         asked = RestClient(address, "seen", deadline=120.0)
         answers = asked.ask("explain", image=PICTURES)
     for answer, expected in zip(answers, saved.ask("explain", image=PICTURES)):
-        assert [one.decode() for one in answer[LABELS]] == [
-            one.decode() for one in expected[LABELS]
+        assert [text.decode() for text in answer[LABELS]] == [
+            text.decode() for text in expected[LABELS]
         ]
         np.testing.assert_array_equal(answer[CROP], expected[CROP])
         np.testing.assert_allclose(answer[GRID], expected[GRID], atol=1e-6)
@@ -137,7 +137,7 @@ def test_in_bfloat16_places_are_float32(service):
     expected = service.explain(tf.constant(PICTURES))
     assert answer[GRID].dtype == tf.float32
     np.testing.assert_allclose(answer[GRID], expected[GRID], atol=0.05)
-    assert all(one.head.compute_dtype == "float32" for one in model.transformers)
+    assert all(transformer.head.compute_dtype == "float32" for transformer in model.transformers)
     assert model.encoder.compute_dtype == "bfloat16"
 
 

@@ -47,7 +47,7 @@ def saved(tiny_text_export):
 
 def test_bad_texts_have_their_own_reasons(saved):
     answers = saved.ask("explain", source=TEXTS)
-    assert [one[ERROR].decode() for one in answers] == REASONS
+    assert [answer[ERROR].decode() for answer in answers] == REASONS
     for row, one in enumerate(answers):
         if row in GOOD:
             assert (one[SCORE] < 0).all() and one["tokens"].any()
@@ -144,7 +144,9 @@ def test_what_an_export_holds(service, tiny_text_export):
     exported = tiny_text_export
     assert not unservable_ops(exported)
     assert "SentencepieceTokenizeOp" in graph_ops(exported) and "While" in str(graph_ops(exported))
-    folders = sorted(one.name for one in (exported / "assets.extra").iterdir() if one.is_dir())
+    folders = sorted(
+        entry.name for entry in (exported / "assets.extra").iterdir() if entry.is_dir()
+    )
     assert folders == ["source_tokenizer", "tokenizer"]
     kept = Tokenizer.load(exported / "assets.extra" / "source_tokenizer")
     text = ["one two"]
@@ -153,7 +155,7 @@ def test_what_an_export_holds(service, tiny_text_export):
     assert (metadata["max_source"], metadata["max_length"]) == (LONGEST_SOURCE, LENGTH)
     assert metadata["model"]["class_name"] == "Transformer"
     records = list(tf.data.TFRecordDataset(str(exported / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 8 and all(b"source" in one for one in records)
+    assert len(records) == 8 and all(b"source" in record for record in records)
 
 
 def test_bfloat16(saved, tmp_path):

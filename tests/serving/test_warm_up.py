@@ -52,4 +52,4 @@ def test_the_exported_requests_are_answered(apis, tiny_export):
 def test_no_need_of_the_real_encoder(tiny_export):
     """Where the package is absent: as many records as there are requests, each with the name."""
     records = list(tf.data.TFRecordDataset(str(tiny_export / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 6 and all(b"tiny" in one for one in records)
+    assert len(records) == 6 and all(b"tiny" in record for record in records)

@@ -13,7 +13,7 @@ def test_ids_and_names():
     table = LabelTable(LABELS)
     assert [table.id_of(one) for one in LABELS] == [0, 1, 2] and table.id_of("dog") is None
     names = tf.function(table.pieces)(tf.constant([[2, 0, 3], [1, 1, -1]]))
-    assert [[one.decode() for one in row] for row in names.numpy()] == [
+    assert [[text.decode() for text in row] for row in names.numpy()] == [
         [LABELS[2], LABELS[0], ""],
         [LABELS[1], LABELS[1], ""],
     ]

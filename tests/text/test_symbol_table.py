@@ -23,9 +23,9 @@ def test_there_and_back(table):
     found = table.encode(texts)
     assert found.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
     assert [table.id_of(one) for one in SYMBOLS] == [4, 5, 6, 7] and table.id_of("(VP") is None
-    back = [one.decode() for one in table.decode(found.to_tensor(PAD_ID)).numpy()]
+    back = [text.decode() for text in table.decode(found.to_tensor(PAD_ID)).numpy()]
     assert back == ["(NP XX )NP", "", "XX (\u2009☂", "(NP"]
-    assert back == [one.decode() for one in table.normalize(tf.constant(back)).numpy()]
+    assert back == [text.decode() for text in table.normalize(tf.constant(back)).numpy()]
 
 
 def test_decoding_stops_at_the_end_and_leaves_out_what_is_none(table):

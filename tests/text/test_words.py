@@ -13,7 +13,7 @@ def test_each_word_by_itself():
     tokenizer = Tokenizer.learn(["the cells grow", "a cell"], 275)
     sentences = tf.constant(["the  \xa0 cell\u2009x\t", "", "a"])
     words = split_words(sentences)
-    assert [[one.decode() for one in row] for row in words.to_list()] == [
+    assert [[text.decode() for text in row] for row in words.to_list()] == [
         ["the", "\xa0", "cell\u2009x"],
         [],
         ["a"],

@@ -25,12 +25,16 @@ def check_checkpoint(strategy, model, out):
     checkpoint = Checkpoint(f"{out}-checkpoint.npz")
     checkpoint.save(model)
     variables = [*model.variables, *model.optimizer.variables]
-    saved = [keras.ops.convert_to_numpy(one) for one in variables]
+    saved = [keras.ops.convert_to_numpy(variable) for variable in variables]
     for one in variables:
         one.assign(keras.ops.zeros_like(one))
     with strategy.scope():
         steps = checkpoint.restore(model)
-    assert steps == int(saved[[one.path for one in variables].index("clipped_adam/iteration")]) > 0
+    assert (
+        steps
+        == int(saved[[variable.path for variable in variables].index("clipped_adam/iteration")])
+        > 0
+    )
     for one, before in zip(variables, saved):
         np.testing.assert_array_equal(keras.ops.convert_to_numpy(one), before)
 
@@ -64,7 +68,7 @@ def main(name, folder, out):
     after = [keras.ops.convert_to_numpy(weight) for weight in model.weights]
     moved = np.concatenate([np.ravel(b - a) for a, b in zip(before, after)])
     check_checkpoint(strategy, model, out)
-    np.savez(out, moved=moved, **{key: np.array(one) for key, one in fitted.history.items()})
+    np.savez(out, moved=moved, **{key: np.array(array) for key, array in fitted.history.items()})
 
 
 if __name__ == "__main__":

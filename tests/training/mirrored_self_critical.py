@@ -26,7 +26,10 @@ def rewarded(name, tokenizer):
     data = tf.data.Dataset.from_tensors((batch, batch["tokens"])).repeat(2)
     history = stage.fit(data, shuffle=False, verbose=0).history
     moved = [np.ravel(b - a) for a, b in zip(before, stage.model.get_weights())]
-    return {"moved": np.concatenate(moved), **{key: np.array(one) for key, one in history.items()}}
+    return {
+        "moved": np.concatenate(moved),
+        **{key: np.array(array) for key, array in history.items()},
+    }
 
 
 def main(out):

@@ -68,7 +68,7 @@ def main(name, out):
     adam = functools.partial(paper_adam, 7, 5, clip_norm=0.3)
     _, found["adam"] = fitted(strategy, adam, 2, **options)
     mean = keras.saving.load_model(path, compile=False).get_weights()
-    found["average"] = np.concatenate([np.ravel(one) for one in mean])
+    found["average"] = np.concatenate([np.ravel(array) for array in mean])
     sampling = {"share": LinearShare(0.4), "seed": 3}
     _, found["sampled"] = fitted(strategy, lambda: keras.optimizers.SGD(0.5), 2, sampling)
     np.savez(out, **found)

@@ -32,12 +32,12 @@ def check_clip():
     gradients = [np.float32([3.0, 0.0]), np.float32([0.0, 4.0, 0.0])]
     found = []
     for clip_norm, scale in ((1.0, 1.0), (None, 0.2)):
-        variables = [keras.Variable(np.zeros(one.shape, "float32")) for one in gradients]
+        variables = [keras.Variable(np.zeros(gradient.shape, "float32")) for gradient in gradients]
         optimizer = ClippedAdam(1.0, clip_norm, slow_layer="none", epsilon=1.0)
         optimizer.build(variables)
-        own = [ops.convert_to_tensor(scale * one) for one in gradients]
+        own = [ops.convert_to_tensor(scale * gradient) for gradient in gradients]
         optimizer.apply(own, variables)
-        found.append([ops.convert_to_numpy(one) for one in variables])
+        found.append([ops.convert_to_numpy(variable) for variable in variables])
     for one, other in zip(*found):
         np.testing.assert_allclose(one, other, rtol=1e-5)
     assert abs(found[0][0][0]) > 0.01

@@ -130,7 +130,7 @@ def test_a_damaged_or_foreign_snapshot_is_named(tmp_path):
 def test_average_models(tmp_path):
     models, paths = [compiled() for _ in range(3)], []
     for place, model in enumerate(models):
-        model.set_weights([one + place**2 for one in model.get_weights()])
+        model.set_weights([weight + place**2 for weight in model.get_weights()])
         paths.append(tmp_path / f"{place}.keras")
         model.save(paths[-1])
     made = average_models(paths, tmp_path / "mean.keras")

@@ -43,7 +43,7 @@ def test_best_model_keeps_the_best_epoch(tmp_path, monitor, values, best):
     assert kept(path) == best
     record = json.loads((tmp_path / "model.best.json").read_text())
     assert record == {monitor: values[best], "epoch": best + 1}
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["model.best.json", "model.keras"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.best.json", "model.keras"]
 
 
 def test_best_model_never_takes_a_metric_that_is_no_number(tmp_path):

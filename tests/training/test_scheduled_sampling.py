@@ -64,7 +64,7 @@ def test_equals_its_twin(make, strategy):
     model, (batch, *_) = make()
     sampling = ScheduledSampling(model, HALF, strategy, seed=7)
     mixed = tf.function(lambda batch: sampling.mixed(batch, 11), autograph=False)
-    found = mixed({key: tf.constant(one) for key, one in batch.items()}).numpy()
+    found = mixed({key: tf.constant(value) for key, value in batch.items()}).numpy()
     expected = slow_mixed(model, batch, 0.5, 7, 11, strategy == Greedy())
     np.testing.assert_array_equal(found, expected)
     assert np.any(found != batch[TOKENS])

@@ -60,7 +60,7 @@ def test_padding_changes_neither_loss_nor_gradient():
     np.testing.assert_allclose(again[0], loss, rtol=1e-6)
     for one, other in zip(again[1], gradients):
         np.testing.assert_allclose(one, other, atol=1e-6)
-    assert max(np.abs(one).max() for one in gradients) > 0.01
+    assert max(np.abs(gradient).max() for gradient in gradients) > 0.01
 
 
 @pytest.mark.slow

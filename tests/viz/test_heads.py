@@ -21,8 +21,8 @@ def test_a_matrix_for_each_layer_and_head():
     for axis, one in zip(figure.axes, given.reshape(6, 5, 7)):
         np.testing.assert_allclose(axis.images[0].get_array(), one, rtol=1e-6)
     left, below = figure.axes[3], figure.axes[5]
-    assert [one.get_text() for one in left.get_yticklabels()] == ["a", r"\$", "▁c", "d", "e"]
-    assert [one.get_text() for one in below.get_xticklabels()] == list("stuvwxy")
+    assert [label.get_text() for label in left.get_yticklabels()] == ["a", r"\$", "▁c", "d", "e"]
+    assert [label.get_text() for label in below.get_xticklabels()] == list("stuvwxy")
     assert not below.get_yticklabels() and not figure.axes[0].get_xticklabels()
     assert (left.get_ylabel(), figure.axes[2].get_title()) == ("layer 2", "head 3")
 
@@ -53,7 +53,7 @@ def test_lines_are_as_opaque_as_their_weights():
     blue, orange = to_rgba("tab:blue")[0], to_rgba("tab:orange")[0]
     expected = {(blue, 1, 0): 0.75, (blue, 1, 1): 0.25, (orange, 1, 2): 0.98}
     assert lines == pytest.approx(expected)
-    words = [one.get_text() for one in axis.texts]
+    words = [text.get_text() for text in axis.texts]
     assert words == ["it", "it", "makes", "makes", "sense", "sense"]
 
 
