@@ -7,7 +7,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 class BeamSearch:
     """Beam search with GNMT's length penalty."""
 
-    beam_width: int = option("beam width in evaluation and export", default=4, least=1)
+    beam_width: int = option("beam width for evaluation and export", default=4, least=1)
     length_alpha: float = option(
         "exponent of GNMT's length penalty", default=0.7, least=-100, most=100
     )

@@ -10,12 +10,12 @@ class Fit:
     """`keras.Model.fit` until the epochs or the patience are used up."""
 
     epochs: int = option("passes over the training records", default=10, least=1)
-    batch_size: int = option("records in a batch, over all devices", default=32, least=1)
+    batch_size: int = option("batch size in records, across all devices", default=32, least=1)
     batch_tokens: int = option(
-        "tokens of one side in a batch, over all devices; 0: batch_size records", default=0, least=0
+        "batch size in tokens per side, across all devices; 0: use batch_size", default=0, least=0
     )
-    monitor: str = option("metric that picks the best epoch", default="val_loss")
-    patience: int = option(
-        "epochs without a better metric before training stops", default=3, least=1
+    monitor: str = option("metric that selects the best epoch", default="val_loss")
+    patience: int = option("epochs without improvement before training stops", default=3, least=1)
+    seed: int = option(
+        "seed for weights, dropout and shuffling", default=0, least=0, most=MOST_SEED
     )
-    seed: int = option("seed of weights, dropout and shuffling", default=0, least=0, most=MOST_SEED)

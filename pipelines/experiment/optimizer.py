@@ -12,23 +12,27 @@ class Adam:
     """Adam with a warm-up, a schedule and a clip of the global gradient."""
 
     learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
-    warmup_steps: int = option("optimizer steps of warm-up", default=200, least=0)
-    schedule: str = option("after the warm-up", default=COSINE, choices=SCHEDULES)
+    warmup_steps: int = option("warm-up steps", default=200, least=0)
+    schedule: str = option(
+        "learning rate schedule after the warm-up", default=COSINE, choices=SCHEDULES
+    )
     clip_norm: float = option(
-        "largest norm of the global gradient", default=5.0, above=0, below=INFINITY
+        "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
     )
     slow_rate: float = option(
-        "learning rate of slow layers, such as encoders, as a share of the rest's",
+        "learning rate multiplier for slow layers such as a pretrained encoder",
         default=1.0,
         above=0,
         below=INFINITY,
     )
-    beta_2: float = option("decay of the second moment", default=0.999, above=0, below=1)
-    epsilon: float = option(
-        "added to the root of the second moment", default=1e-7, above=0, below=INFINITY
+    beta_2: float = option(
+        "Adam's decay rate of the second moment", default=0.999, above=0, below=1
     )
+    epsilon: float = option("Adam's epsilon", default=1e-7, above=0, below=INFINITY)
     average: int = option(
-        "last epochs whose mean weights are tried at the end; 1: none", default=1, least=1
+        "number of last epochs whose averaged weights are tried at the end; 1: none",
+        default=1,
+        least=1,
     )
 
     def rates(self, steps: int):

@@ -10,21 +10,24 @@ class PictureOptions:
     """Size of the pictures that a model sees, and random changes in training."""
 
     image_size: int = option(
-        "height and width of the picture in pixels",
+        "height and width to which pictures are resized, in pixels",
         default=224,
         settled=True,
         least=1,
         most=MOST_PIXELS_A_SIDE,
     )
     fit: str = option(
-        "change the aspect ratio, or cut the center",
+        "how to make pictures square: stretch them, or cut out the center",
         default="squash",
         settled=True,
         choices=("squash", "crop"),
     )
-    flip: bool = option("mirror one training picture in two, left and right", default=False)
+    flip: bool = option("mirror half of the training pictures horizontally", default=False)
     crop: float = option(
-        "least share of height and width that training sees; 1: all", default=1.0, above=0, most=1
+        "smallest fraction of height and width kept by random crops; 1: no cropping",
+        default=1.0,
+        above=0,
+        most=1,
     )
 
     @property

@@ -8,13 +8,13 @@ class SplitShares:
     """Shares of the records that dev and test get, and that may be unusable."""
 
     tolerance: float = option(
-        "share of unusable records above which training does not start", default=0.01, least=0
+        "largest fraction of unusable records with which training starts", default=0.01, least=0
     )
     dev_share: float = option(
-        "share of records for dev where no split files exist", default=0.1, least=0
+        "fraction of records held out for dev if there are no split files", default=0.1, least=0
     )
     test_share: float = option(
-        "share of records for test where no split files exist", default=0.1, least=0
+        "fraction of records held out for test if there are no split files", default=0.1, least=0
     )
 
     def check(self):

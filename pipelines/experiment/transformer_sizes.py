@@ -10,7 +10,7 @@ class TransformerSizes:
     """Layers, widths, heads and dropout of a Transformer."""
 
     num_layers: int = option(
-        "layers of the encoder, and of the decoder", default=3, settled=True, least=1
+        "layers in the encoder and in the decoder", default=3, settled=True, least=1
     )
     hidden_dim: int = option("width of the model", default=256, settled=True, least=1)
     intermediate_dim: int = option(
@@ -18,11 +18,11 @@ class TransformerSizes:
     )
     num_heads: int = option("attention heads", default=4, settled=True, least=1)
     normalize_first: bool = option(
-        "normalize before each sublayer, not after it", default=True, settled=True
+        "layer normalization before each sublayer instead of after it", default=True, settled=True
     )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
     attention_dropout: float = option(
-        "dropout probability of attention weights", default=0.0, least=0, below=1
+        "dropout probability for attention weights", default=0.0, least=0, below=1
     )
 
     def check(self):

@@ -16,10 +16,10 @@ class CaptionedPictures:
     unit: ClassVar[str] = "pictures"
     records: ClassVar[str] = "captioned pictures"
 
-    captions_file: str = option("file of captions; auto takes the one there is", default=AUTO)
-    caption_column: str = option("column or key with the caption", default=AUTO)
-    image_column: str = option("column or key with the picture's name", default=AUTO)
-    image_folder: str = option("folder of the pictures, inside the data folder", default="images")
+    captions_file: str = option("captions file; auto: the only one in the folder", default=AUTO)
+    caption_column: str = option("column or key of the caption", default=AUTO)
+    image_column: str = option("column or key of the picture's file name", default=AUTO)
+    image_folder: str = option("picture folder inside the data folder", default="images")
     shares: SplitShares = SplitShares()
 
     def read(self, data):

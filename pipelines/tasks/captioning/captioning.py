@@ -34,29 +34,29 @@ class Captioning:
 
     pictures: PictureOptions = PictureOptions()
     vocabulary_size: int = option(
-        "most pieces that the tokenizer learns", default=4000, settled=True, most=MOST_PIECES
+        "maximum vocabulary size of the tokenizer", default=4000, settled=True, most=MOST_PIECES
     )
-    lowercase: bool = option("put captions in lower case", default=True, settled=True)
+    lowercase: bool = option("lowercase captions", default=True, settled=True)
     lengths: tuple[int, ...] = option(
         "bucket lengths in pieces", default=(16, 24, 40), buckets=True
     )
-    captions_per_picture: int = option("captions of one picture in a batch row", default=5, least=1)
+    captions_per_picture: int = option("captions per picture in each batch", default=5, least=1)
     label_smoothing: float = option(
-        "probability spread over the vocabulary", default=0.1, least=0, below=1
+        "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
     )
     scheduled_sampling_rate: float = option(
-        "share of decoder inputs that are the model's own words, at the end of training",
+        "fraction of decoder inputs sampled from the model by the end of training",
         default=0.0,
         least=0,
         most=1,
     )
     self_critical: int = option(
-        "captions sampled a picture and rewarded by CIDEr-D, once trained; 0: cross-entropy",
+        "self-critical training: captions sampled per picture and rewarded by CIDEr-D; 0: off",
         default=0,
         least=0,
     )
     no_repeat_ngram: int = option(
-        "so many pieces in a row occur once in an answer; 0: any number of times",
+        "forbid repeated n-grams of this many pieces in an answer; 0: allow",
         default=0,
         least=0,
     )

@@ -16,9 +16,9 @@ class Encoder(Protocol):
 class EncoderTuning:
     """Whether, and from when, the encoder is trained too."""
 
-    fine_tune: bool = option("train the encoder too, without a feature cache", default=False)
+    fine_tune: bool = option("train the encoder too, without caching its features", default=False)
     unfreeze_step: int = option(
-        "step from which fine_tune trains it; until then the cache, of whole pictures",
+        "with fine_tune, step at which encoder training begins; until then features are cached",
         default=0,
         least=0,
     )
@@ -59,22 +59,22 @@ class PatchTransformer:
     """A Vision Transformer, from scratch or pretrained."""
 
     pretrained: str = option(
-        "weights: file, folder or hub name of a ViT; none: from scratch", default=""
+        "pretrained ViT: file, folder or hub name; none: train from scratch", default=""
     )
     patch_size: int = option(
-        "height and width of a patch in pixels; from scratch", default=32, settled=True, least=1
+        "patch size in pixels; without pretrained", default=32, settled=True, least=1
     )
     num_vision_layers: int = option(
-        "layers over the patches; from scratch", default=6, settled=True, least=1
+        "layers in the Vision Transformer; without pretrained", default=6, settled=True, least=1
     )
     vision_dim: int = option(
-        "width of the Vision Transformer; from scratch", default=256, settled=True, least=1
+        "width of the Vision Transformer; without pretrained", default=256, settled=True, least=1
     )
     vision_intermediate_dim: int = option(
-        "width of its feed-forward layers; from scratch", default=1024, settled=True, least=1
+        "width of its feed-forward layers; without pretrained", default=1024, settled=True, least=1
     )
     num_vision_heads: int = option(
-        "its attention heads; from scratch", default=4, settled=True, least=1
+        "its attention heads; without pretrained", default=4, settled=True, least=1
     )
 
     def build(self, image_size):

@@ -20,14 +20,14 @@ class ShowAttendTell:
     encoder: Encoder = EfficientNetLite0()
     tuning: EncoderTuning = EncoderTuning()
     embedding_dim: int = option(
-        "width of embeddings and deep output", default=256, settled=True, least=1
+        "width of word embeddings and the deep output layer", default=256, settled=True, least=1
     )
     cell: str = option(
         "recurrent cell of the decoder", default=LSTM, settled=True, choices=(LSTM, GRU)
     )
-    hidden_dim: int = option("width of the cell", default=512, settled=True, least=1)
+    hidden_dim: int = option("number of units in the cell", default=512, settled=True, least=1)
     context: str = option(
-        "what the decoder reads at each step: attention, or the mean feature, or one vector",
+        "context read at each step: soft or hard attention, the mean feature, or one vector",
         default=SOFT,
         settled=True,
         choices=(SOFT, HARD, MEAN, BOTTLENECK),
@@ -36,13 +36,13 @@ class ShowAttendTell:
         "width of the attention's hidden layer", default=256, settled=True, least=1
     )
     feature_dim: int = option(
-        "width to which features are projected first; 0: as they are",
+        "project features to this width first; 0: no projection",
         default=0,
         settled=True,
         least=0,
     )
     attention_penalty: float = option(
-        "weight of the doubly stochastic penalty of soft attention", default=1.0, least=0
+        "weight of the doubly stochastic attention penalty", default=1.0, least=0
     )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 

@@ -18,7 +18,7 @@ class CaptionTransformer:
     encoder: Encoder = EfficientNetLite0()
     tuning: EncoderTuning = EncoderTuning()
     num_encoder_layers: int = option(
-        "layers over the grid; 0: features are read as they are", default=2, settled=True, least=0
+        "encoder layers over the feature grid; 0: none", default=2, settled=True, least=0
     )
     sizes: TransformerSizes = TransformerSizes()
 

@@ -19,7 +19,7 @@ class Classification:
 
     pictures: PictureOptions = PictureOptions()
     label_smoothing: float = option(
-        "probability spread over all labels", default=0.1, least=0, below=1
+        "label smoothing: probability spread over all labels", default=0.1, least=0, below=1
     )
 
     def features(self):

@@ -13,7 +13,10 @@ class DigitFile:
     records: ClassVar[str] = "digits"
 
     dev_share: float = option(
-        "share of the training digits, the last, for dev", default=1 / 12, least=0, below=1
+        "fraction of the training digits held out for dev, taken from the end",
+        default=1 / 12,
+        least=0,
+        below=1,
     )
 
     def read(self, data):

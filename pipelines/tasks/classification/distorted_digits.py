@@ -23,10 +23,10 @@ class DistortedDigits:
     )
 
     distortion: str = option(
-        "of the digits", default="rotation", settled=True, choices=tuple(DISTORTED_SIZES)
+        "how digits are distorted", default="rotation", settled=True, choices=tuple(DISTORTED_SIZES)
     )
     label_smoothing: float = option(
-        "probability spread over all labels", default=0.0, least=0, below=1
+        "label smoothing: probability spread over all labels", default=0.0, least=0, below=1
     )
 
     def features(self):

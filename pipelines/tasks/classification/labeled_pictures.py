@@ -17,11 +17,11 @@ class LabeledPictures:
     records: ClassVar[str] = "labeled pictures"
 
     labels_file: str = option(
-        "file of labels; auto takes the one there is, or class folders", default=AUTO
+        "labels file; auto: the only one in the folder, or class folders", default=AUTO
     )
-    label_column: str = option("column or key with the label", default=AUTO)
-    image_column: str = option("column or key with the picture's name", default=AUTO)
-    image_folder: str = option("folder of the pictures, inside the data folder", default="images")
+    label_column: str = option("column or key of the label", default=AUTO)
+    image_column: str = option("column or key of the picture's file name", default=AUTO)
+    image_folder: str = option("picture folder inside the data folder", default="images")
     shares: SplitShares = SplitShares()
 
     def read(self, data):

@@ -30,20 +30,20 @@ class SpatialTransforms:
     """Spatial transformers in series."""
 
     transforms: tuple[str, ...] = option(
-        "of the transformers, in series; or none",
+        "spatial transformations applied in series; or none",
         default=("affine",),
         settled=True,
         choices=(*TRANSFORMS, NONE),
     )
     read_size: int = option(
-        "height and width in pixels of what a transformer reads",
+        "height and width of a transformer's output, in pixels",
         default=28,
         settled=True,
         least=2,
         most=4096,
     )
     bound: float | None = option(
-        "how far a number of theta may be from the identity's",
+        "largest deviation of each transformation parameter from the identity",
         default=None,
         settled=True,
         least=1e-6,
@@ -72,9 +72,9 @@ class SpatialTransformer:
     answers: ClassVar[tuple[str, ...]] = ("logits",)
 
     spatial: SpatialTransforms = SpatialTransforms(read_size=64, bound=0.5)
-    filters: int = option("filters of the first convolution", default=32, settled=True, least=1)
+    filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
     backbone: str = option(
-        f"the CNN: {SMALL}, from scratch, or {LITE0}, with weights of ImageNet",
+        f"CNN: {SMALL}, trained from scratch, or {LITE0}, pretrained on ImageNet",
         default=SMALL,
         settled=True,
         choices=(SMALL, LITE0),
@@ -141,9 +141,9 @@ class DigitSpatialTransformer:
     answers: ClassVar[tuple[str, ...]] = ("logits",)
 
     spatial: SpatialTransforms = SpatialTransforms(transforms=("thin_plate_spline",))
-    filters: int = option("filters of the first convolution", default=32, settled=True, least=1)
+    filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
     chooses_by: str = option(
-        f"what a transformer chooses by; {PLACES} of features suit clutter",
+        f"what the localization network reads; {PLACES} of features suit clutter",
         default=FEATURES,
         settled=True,
         choices=(FEATURES, PLACES),

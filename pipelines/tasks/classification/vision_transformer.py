@@ -14,12 +14,12 @@ class VisionTransformer:
     answers: ClassVar[tuple[str, ...]] = ("logits",)
 
     pretrained: str = option(
-        "checkpoint to begin with, a path or a hub name, whose sizes are the model's then",
+        "pretrained checkpoint, a path or a hub name; its sizes become the model's",
         default="",
         settled=True,
     )
-    patch_size: int = option("pixels of a patch's side", default=16, settled=True, least=1)
-    num_layers: int = option("blocks", default=12, settled=True, least=1)
+    patch_size: int = option("patch size in pixels", default=16, settled=True, least=1)
+    num_layers: int = option("number of blocks", default=12, settled=True, least=1)
     hidden_dim: int = option("width of the model", default=192, settled=True, least=1)
     intermediate_dim: int = option(
         "width of the feed-forward layers", default=768, settled=True, least=1

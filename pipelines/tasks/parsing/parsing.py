@@ -34,34 +34,35 @@ class Parsing:
     )
 
     vocabulary_size: int = option(
-        "most pieces that the words' tokenizer learns", default=8000, settled=True, most=MOST_PIECES
+        "maximum vocabulary size of the words' tokenizer",
+        default=8000,
+        settled=True,
+        most=MOST_PIECES,
     )
-    lowercase: bool = option("put words in lower case", default=False, settled=True)
+    lowercase: bool = option("lowercase words", default=False, settled=True)
     lengths: tuple[int, ...] = option(
         "bucket lengths in symbols",
         default=(16, 32, 48, 64, 80, 96, 112, 128, 160, 224, 448, 1024),
         buckets=True,
     )
     source_lengths: tuple[int, ...] = option(
-        "bucket lengths in words, the end included",
+        "bucket lengths in words, including the end token",
         default=(9, 16, 23, 30, 36, 43, 50, 57, 71, 100, 200, 448),
         buckets=True,
     )
     word_pieces: int = option(
-        "pieces of a word that are read, the first", default=8, settled=True, least=1
+        "number of leading pieces read per word", default=8, settled=True, least=1
     )
     max_unary_chain: int = option(
-        "most constituents around the same words and nothing else", default=3, least=1
+        "maximum length of a chain of unary constituents", default=3, least=1
     )
-    max_depth: int = option(
-        "most constituents inside each other", default=32, least=1, most=DEEPEST
-    )
-    scored: int = option("trees of dev that are scored after each epoch", default=500, least=1)
+    max_depth: int = option("maximum nesting depth", default=32, least=1, most=DEEPEST)
+    scored: int = option("dev trees scored after each epoch", default=500, least=1)
     label_smoothing: float = option(
-        "probability spread over the vocabulary", default=0.1, least=0, below=1
+        "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
     )
     scheduled_sampling_rate: float = option(
-        "share of decoder inputs that are the model's own symbols, at the end of training",
+        "fraction of decoder inputs sampled from the model by the end of training",
         default=0.0,
         least=0,
         most=1,

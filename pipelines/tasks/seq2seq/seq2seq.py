@@ -31,26 +31,26 @@ class Seq2Seq:
     )
 
     vocabulary: str = option(
-        "one tokenizer for both sides, or two",
+        "one vocabulary for both sides, or one for each",
         default=SHARED,
         settled=True,
         choices=(SHARED, SEPARATE),
     )
     vocabulary_size: int = option(
-        "most pieces that a tokenizer learns", default=8000, settled=True, most=MOST_PIECES
+        "maximum vocabulary size of a tokenizer", default=8000, settled=True, most=MOST_PIECES
     )
-    lowercase: bool = option("put texts in lower case", default=False, settled=True)
+    lowercase: bool = option("lowercase texts", default=False, settled=True)
     lengths: tuple[int, ...] = option(
-        "bucket lengths of targets in pieces", default=(12, 16, 20, 24, 32, 48, 96), buckets=True
+        "bucket lengths of targets, in pieces", default=(12, 16, 20, 24, 32, 48, 96), buckets=True
     )
     source_lengths: tuple[int, ...] = option(
-        "bucket lengths of sources; none: as of targets", default=()
+        "bucket lengths of sources, in pieces; none: same as targets", default=()
     )
     label_smoothing: float = option(
-        "probability spread over the vocabulary", default=0.1, least=0, below=1
+        "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
     )
     scheduled_sampling_rate: float = option(
-        "share of decoder inputs that are the model's own words, at the end of training",
+        "fraction of decoder inputs sampled from the model by the end of training",
         default=0.0,
         least=0,
         most=1,

@@ -16,8 +16,8 @@ class TextPairs:
     unit: ClassVar[str] = "pairs"
     records: ClassVar[str] = "pairs of texts"
 
-    source_column: str = option("language suffix, column or key of the source", default=AUTO)
-    target_column: str = option("language suffix, column or key of the target", default=AUTO)
+    source_column: str = option("source language suffix, column or key", default=AUTO)
+    target_column: str = option("target language suffix, column or key", default=AUTO)
     shares: SplitShares = SplitShares()
 
     def read(self, data):
