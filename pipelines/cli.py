@@ -86,7 +86,7 @@ def _parser():
         parser.set_defaults(run_command=run, parser=parser)
         return parser
 
-    command("recipes", commands.recipes, "what can be trained")
+    command("recipes", commands.recipes, "list the recipes")
 
     subparser = command(
         "train", commands.train, "train a recipe on a data folder, a file or tfds:NAME"
@@ -96,83 +96,93 @@ def _parser():
     )
     subparser.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
     subparser.add_argument(
-        "--data", required=True, help="data folder, file or tfds:NAME; of digits also keras:mnist"
+        "--data", required=True, help="data folder, file or tfds:NAME; keras:mnist for digits"
     )
-    subparser.add_argument("--out", required=True, help="run directory, new or to be resumed")
+    subparser.add_argument("--out", required=True, help="run directory, new or to resume")
     subparser.add_argument(
-        "--from", dest="source", metavar="RUN|SAVED_MODEL", help="begin with its weights"
+        "--from",
+        dest="source",
+        metavar="RUN|SAVED_MODEL",
+        help="start from its weights and vocabularies",
     )
     subparser.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
     subparser.add_argument("--precision", default="auto", help="auto, float32 or bfloat16")
-    subparser.add_argument("--cache", help="folder of the feature cache")
+    subparser.add_argument("--cache", help="folder for cached features (default: the user's cache)")
 
-    subparser = command("evaluate", commands.evaluate, "score free-running answers on a split")
+    subparser = command("evaluate", commands.evaluate, "score a run or a SavedModel on a split")
     subparser.add_argument("run", metavar="RUN|SAVED_MODEL")
     subparser.add_argument("--data", required=True, help="data folder")
-    subparser.add_argument("--split", default="dev", help="train, dev, test or another of the data")
-    subparser.add_argument("--beam-width", type=int, help="of a run (default: the recipe's)")
-    subparser.add_argument("--precision", help="of a run: float32 (default) or bfloat16")
-    subparser.add_argument("--recipe", help="of a SavedModel with parts of its own: their .py file")
-    subparser.add_argument("--json", help="also write everything, answers included, to this file")
+    subparser.add_argument(
+        "--split", default="dev", help="train, dev, test or another split of the data"
+    )
+    subparser.add_argument("--beam-width", type=int, help="for a run (default: the recipe's)")
+    subparser.add_argument("--precision", help="for a run: float32 (default) or bfloat16")
+    subparser.add_argument(
+        "--recipe", help="the .py file with the parts of a SavedModel that has its own"
+    )
+    subparser.add_argument("--json", help="also write all results, answers included, to this file")
 
-    subparser = command("average", commands.average, "a run with the mean of the weights of others")
-    subparser.add_argument("runs", nargs="+", metavar="RUN", help="two or more of one model")
+    subparser = command("average", commands.average, "average the weights of several runs")
+    subparser.add_argument(
+        "runs", nargs="+", metavar="RUN", help="two or more runs of the same model"
+    )
     subparser.add_argument("--out", required=True, help="run directory, new")
 
-    subparser = command("export", commands.export, "write the next version of a SavedModel")
+    subparser = command(
+        "export", commands.export, "export a run as the next version of a SavedModel"
+    )
     subparser.add_argument("run", metavar="RUN")
     subparser.add_argument("folder", metavar="saved_models/NAME")
     subparser.add_argument(
-        "--data", help="data folder: evaluate first, and put the table on the card"
+        "--data", help="data folder: evaluate first and put the scores on the model card"
     )
-    subparser.add_argument("--split", default="dev", help="split of that evaluation (default: dev)")
-    subparser.add_argument("--beam-width", type=int, help="default: the recipe's")
     subparser.add_argument(
-        "--n-best", type=int, default=1, help="texts or labels answered (default: 1)"
+        "--split", default="dev", help="split for that evaluation (default: dev)"
     )
+    subparser.add_argument("--beam-width", type=int, help="default: the recipe's")
+    subparser.add_argument("--n-best", type=int, default=1, help="answers per request (default: 1)")
     subparser.add_argument("--precision", default="float32", help="float32 (default) or bfloat16")
     subparser.add_argument(
-        "--storage", default="float32", help="of weights: float32 (default), float16"
+        "--storage", default="float32", help="how weights are stored: float32 (default) or float16"
     )
 
     subparser.add_argument(
-        "--limits", help="Markdown file for the model card: use, failures, terms"
+        "--limits", help="Markdown file for the model card: intended use, failures, terms"
     )
 
-    subparser = command("predict", commands.predict, "answers of a SavedModel to pictures or texts")
+    subparser = command("predict", commands.predict, "answer pictures or texts with a SavedModel")
     subparser.add_argument("folder", metavar="saved_models/NAME")
     subparser.add_argument(
-        "inputs", nargs="*", metavar="PICTURE|TEXT", help="also folders, patterns; '-': input lines"
+        "inputs",
+        nargs="*",
+        metavar="PICTURE|TEXT",
+        help="also folders and patterns; '-': lines of standard input",
     )
-    subparser.add_argument("--file", help="one path or text a line; '-' is standard input")
+    subparser.add_argument(
+        "--file", help="file with one path or text per line; '-': standard input"
+    )
     subparser.add_argument("--json", action="store_true", help="print JSON lines")
     subparser.add_argument(
-        "--crops", help="folder for what a spatial transformer read, a PNG a picture"
+        "--crops", help="folder for what a spatial transformer read, one PNG per picture"
     )
 
-    subparser = command(
-        "score", commands.score, "how probable a text is, given another or a picture"
-    )
+    subparser = command("score", commands.score, "score a text given another text or a picture")
     subparser.add_argument("folder", metavar="saved_models/NAME")
-    subparser.add_argument("--image", metavar="PICTURE", help="with --caption, of a captioner")
+    subparser.add_argument("--image", metavar="PICTURE", help="with --caption, for captioners")
     subparser.add_argument("--caption", metavar="TEXT")
-    subparser.add_argument("--source", metavar="TEXT", help="with --target, of a model of texts")
+    subparser.add_argument("--source", metavar="TEXT", help="with --target, for text models")
     subparser.add_argument("--target", metavar="TEXT")
 
-    subparser = command(
-        "explain", commands.explain, "a picture of where each word, or the model, looked"
-    )
+    subparser = command("explain", commands.explain, "draw where each word, or the model, looked")
     subparser.add_argument("folder", metavar="saved_models/NAME")
     subparser.add_argument("asked", metavar="PICTURE|TEXT")
+    subparser.add_argument("--out", required=True, help="PNG to write; for text models also SVG")
     subparser.add_argument(
-        "--out", required=True, help="PNG to write; of a model of texts, also SVG"
+        "--heads", help="show every layer and head of encoder, decoder or cross (captioners: cross)"
     )
+    subparser.add_argument("--word", help="show what this word of the text attends to")
     subparser.add_argument(
-        "--heads", help="every layer and head: encoder, decoder, cross; of captioners cross"
-    )
-    subparser.add_argument("--word", help="a word of the text: lines to what it attends to")
-    subparser.add_argument(
-        "--layer", type=int, help="of the word, from 1 (default: last; of captioners all)"
+        "--layer", type=int, help="layer for --word, from 1 (default: the last; captioners: all)"
     )
     return parser
 
