@@ -17,7 +17,8 @@ class ContextCell(keras.layers.Layer):
         cell: of `keras.layers`, such as `LSTMCell(7)`, `SimpleRNNCell(7)` or a `StackedRNNCells`.
 
     Raises:
-        ValueError: something else.
+        ValueError: something else, or a cell with dropout of its own, which keeps one mask for all
+            batches outside of Keras' `RNN`.
 
     Example:
         >>> cell = ContextCell(keras.layers.GRUCell(7))
@@ -34,6 +35,13 @@ class ContextCell(keras.layers.Layer):
             raise ValueError(
                 f"Expected a recurrent cell, such as keras.layers.LSTMCell(7). Received: {cell!r}"
             )
+        for part in getattr(cell, "cells", [cell]):
+            rates = [getattr(part, name, 0) for name in ("dropout", "recurrent_dropout")]
+            if any(rates):
+                raise ValueError(
+                    "Expected a cell without dropout of its own. Received: "
+                    f"{type(part).__name__} with dropout={rates[0]}, recurrent_dropout={rates[1]}"
+                )
         self.cell = cell
         self.state_sizes = tuple(keras.tree.flatten(cell.state_size))
         self.units = cell.output_size

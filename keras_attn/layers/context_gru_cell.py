@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.ops.recurrent import gru_step
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ContextGRUCell(keras.layers.Layer):
+class ContextGRUCell(GatedContextCell):
     """GRU cell that reads a context beside its input.
 
         h_t = GRU([x_t; z_t], h_{t−1})
@@ -31,28 +31,8 @@ class ContextGRUCell(keras.layers.Layer):
     """
 
     def __init__(self, units, **kwargs):
-        super().__init__(**kwargs)
-        check_width("units", units)
-        self.units, self.state_sizes = units, (units,)
-        self.input_gates = self._gates("input_gates", use_bias=True)
-        self.context_gates = self._gates("context_gates")
-        self.hidden_gates = self._gates(
-            "hidden_gates", use_bias=True, kernel_initializer="orthogonal"
-        )
-
-    def _gates(self, name, use_bias=False, **options):
-        return keras.layers.Dense(
-            3 * self.units, use_bias=use_bias, name=name, dtype=self.dtype_policy, **options
-        )
-
-    def build(self, input_shape, context_shape):
-        self.input_gates.build(input_shape)
-        self.context_gates.build(context_shape)
-        self.hidden_gates.build((None, self.units))
-
-    def project(self, inputs):
-        """The part of the gates that inputs (..., E) determine: (..., 3H)."""
-        return self.input_gates(inputs)
+        super().__init__(units, gates=3, hidden_bias=True, **kwargs)
+        self.state_sizes = (units,)
 
     def state_of(self, parts):
         """The state that begins with tensors (N, H), one for each of `state_sizes`."""
@@ -74,10 +54,3 @@ class ContextGRUCell(keras.layers.Layer):
         inputs = projected + self.context_gates(context)
         hidden = gru_step(inputs, self.hidden_gates(hidden), hidden)
         return ops.cast(hidden, self.compute_dtype), (hidden,)
-
-    def call(self, inputs, context, state):
-        """`step` of inputs that are not projected yet."""
-        return self.step(self.project(inputs), context, state)
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}

@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.ops.recurrent import lstm_step
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ContextLSTMCell(keras.layers.Layer):
+class ContextLSTMCell(GatedContextCell):
     """LSTM cell that reads a context beside its input.
 
         h_t, c_t = LSTM([x_t; z_t], h_{t−1}, c_{t−1})
@@ -32,27 +32,8 @@ class ContextLSTMCell(keras.layers.Layer):
     """
 
     def __init__(self, units, forget_bias=1.0, **kwargs):
-        super().__init__(**kwargs)
-        check_width("units", units)
-        self.units, self.forget_bias = units, forget_bias
-        self.state_sizes = (units, units)
-        self.input_gates = self._gates("input_gates", use_bias=True)
-        self.context_gates = self._gates("context_gates")
-        self.hidden_gates = self._gates("hidden_gates", kernel_initializer="orthogonal")
-
-    def _gates(self, name, use_bias=False, **options):
-        return keras.layers.Dense(
-            4 * self.units, use_bias=use_bias, name=name, dtype=self.dtype_policy, **options
-        )
-
-    def build(self, input_shape, context_shape):
-        self.input_gates.build(input_shape)
-        self.context_gates.build(context_shape)
-        self.hidden_gates.build((None, self.units))
-
-    def project(self, inputs):
-        """The part of the gates that inputs (..., E) determine: (..., 4H)."""
-        return self.input_gates(inputs)
+        super().__init__(units, gates=4, hidden_bias=False, **kwargs)
+        self.forget_bias, self.state_sizes = forget_bias, (units, units)
 
     def state_of(self, parts):
         """The state that begins with tensors (N, H), one for each of `state_sizes`."""
@@ -77,10 +58,5 @@ class ContextLSTMCell(keras.layers.Layer):
         hidden = ops.cast(hidden, self.compute_dtype)
         return hidden, (hidden, cell)
 
-    def call(self, inputs, context, state):
-        """`step` of inputs that are not projected yet."""
-        return self.step(self.project(inputs), context, state)
-
     def get_config(self):
-        config = {"units": self.units, "forget_bias": self.forget_bias}
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "forget_bias": self.forget_bias}

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.contracts import PAD_ID
 from keras_attn.former_names import FormerCallNames
 
 
@@ -15,7 +16,7 @@ class NextSource(FormerCallNames, keras.layers.Layer):
     Past the last step, the last one counts.
 
     Args:
-        token: int ≥ 0. c, id of the token that stands for a part of the source.
+        token: int ≥ 1. c, id of the token that stands for a part of the source.
         units: int > 0. D, width of the output.
 
     Call arguments:
@@ -27,7 +28,7 @@ class NextSource(FormerCallNames, keras.layers.Layer):
         (B, T, D), compute dtype, with the tokens' mask.
 
     Raises:
-        ValueError: token no int ≥ 0.
+        ValueError: token no int ≥ 1; 0 is padding.
 
     Example:
         >>> layer = NextSource(7, 3)
@@ -42,8 +43,8 @@ class NextSource(FormerCallNames, keras.layers.Layer):
     def __init__(self, token, units, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        if not isinstance(token, int) or token < 0:
-            raise ValueError(f"Expected an int token >= 0. Received: token={token!r}")
+        if not isinstance(token, int) or token <= PAD_ID:
+            raise ValueError(f"Expected an int token > {PAD_ID}. Received: token={token!r}")
         self.token, self.units = token, units
         self.dense = keras.layers.Dense(
             units, use_bias=False, name="dense", dtype=self.dtype_policy

@@ -62,9 +62,9 @@ class Parser(EncoderDecoder):
         policy = self.dtype_policy
         next_source = None
         if counted_token is not None:
-            if not 0 <= counted_token < config.target_size:
+            if not PAD_ID < counted_token < config.target_size:
                 raise ValueError(
-                    f"Expected 0 <= counted_token < {config.target_size}. "
+                    f"Expected {PAD_ID} < counted_token < {config.target_size}. "
                     f"Received: counted_token={counted_token}"
                 )
             next_source = NextSource(

@@ -133,6 +133,10 @@ def test_a_decoder_of_any_cell_comes_back_from_its_config(cell):
 def test_bad_cells():
     with pytest.raises(ValueError, match=r"a recurrent cell, such as keras\.layers\.LSTMCell"):
         ContextCell(keras.layers.Dense(3))
+    dropping = keras.layers.GRUCell(UNITS, recurrent_dropout=0.2)
+    for cell in (dropping, keras.layers.StackedRNNCells([dropping])):
+        with pytest.raises(ValueError, match=r"GRUCell with dropout=0.*recurrent_dropout=0\.2"):
+            ContextCell(cell)
     with pytest.raises(ValueError, match="Expected units >= 1"):
         ContextLSTMCell(0)
     sizes = {"vocabulary_size": 13, "hidden_dim": 7, "attention": SoftAttention(3)}

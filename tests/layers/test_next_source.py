@@ -21,7 +21,7 @@ def test_the_key_of_the_count():
     assert (tokens == 5).sum(1).max() > 4
 
 
-@pytest.mark.parametrize("token", [-1, 2.0, None])
+@pytest.mark.parametrize("token", [-1, 0, 2.0, None])
 def test_bad_token(token):
-    with pytest.raises(ValueError, match=r"Expected an int token >= 0\. Received: token="):
+    with pytest.raises(ValueError, match=r"Expected an int token > 0\. Received: token="):
         NextSource(token, 3)

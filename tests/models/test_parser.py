@@ -130,5 +130,5 @@ def test_saved_and_loaded(tmp_path):
 def test_bad_choices():
     with pytest.raises(ValueError, match="tags >= 1"):
         Parser(TransformerConfig(13, 11, tied="decoder"), 0)
-    with pytest.raises(ValueError, match=r"0 <= counted_token < 11\. Received: counted_token=11"):
+    with pytest.raises(ValueError, match=r"0 < counted_token < 11\. Received: counted_token=11"):
         Parser(TransformerConfig(13, 11, tied="decoder"), TAGS, counted_token=11)

@@ -1,0 +1,48 @@
+"""What recurrent cells with gates over an input, a context and a state have in common."""
+
+import keras
+
+from keras_attn.layers.scored_attention import check_width
+
+
+class GatedContextCell(keras.layers.Layer):
+    """Sums of gates, and the part of them that needs no state.
+
+    Args:
+        units: int > 0. H.
+        gates: int. How many gates of `units` a step has.
+        hidden_bias: bool. Whether the state's part of the gates has a bias of its own.
+
+    Raises:
+        ValueError: units < 1.
+    """
+
+    def __init__(self, units, gates, hidden_bias, **kwargs):
+        super().__init__(**kwargs)
+        check_width("units", units)
+        self.units = units
+        options = {"units": gates * units, "dtype": self.dtype_policy}
+        self.input_gates = keras.layers.Dense(name="input_gates", **options)
+        self.context_gates = keras.layers.Dense(name="context_gates", use_bias=False, **options)
+        self.hidden_gates = keras.layers.Dense(
+            name="hidden_gates",
+            use_bias=hidden_bias,
+            kernel_initializer="orthogonal",
+            **options,
+        )
+
+    def build(self, input_shape, context_shape):
+        self.input_gates.build(input_shape)
+        self.context_gates.build(context_shape)
+        self.hidden_gates.build((None, self.units))
+
+    def project(self, inputs):
+        """The part of the gates that inputs (..., E) determine: (..., gates H)."""
+        return self.input_gates(inputs)
+
+    def call(self, inputs, context, state):
+        """`step` of inputs that are not projected yet."""
+        return self.step(self.project(inputs), context, state)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units}
