@@ -22,10 +22,10 @@ def make(settings):
     source = [list(map(str, row)) for row in task.sources().tolist()]
 
     def tokens(rows, beams):
-        found = translator.translate_batch(
+        translations = translator.translate_batch(
             source[:rows], beam_size=beams, max_decoding_length=task.target
         )
-        return [list(map(int, one.hypotheses[0])) for one in found]
+        return [list(map(int, value.hypotheses[0])) for value in translations]
 
     return {
         GREEDY: lambda: len(tokens(task.batch, 1)[0]),

@@ -72,8 +72,8 @@ def result(recipe, data, out) -> dict:
         changed = {key: own for key, own in was.items() if own != recipe.values()[key]}
         raise ValueError(f"Expected a run of the choices asked for in {out}. Received: {changed}")
     if "error" not in record:
-        found = evaluate(run, data, "test", batch=500)
-        record = _kept(path, {**record, "error": 100 * (1 - found.scores["accuracy"])})
+        scores = evaluate(run, data, "test", batch=500)
+        record = _kept(path, {**record, "error": 100 * (1 - scores.scores["accuracy"])})
     return record
 
 
@@ -83,14 +83,14 @@ def _kept(path, record):
     return record
 
 
-def row(distortion: str, recipe, found: list[dict]) -> str:
+def row(distortion: str, recipe, actual: list[dict]) -> str:
     """A row of the table."""
-    errors = [one["error"] for one in found]
+    errors = [value["error"] for value in actual]
     mean = f"{statistics.mean(errors):.2f}"
     if len(errors) > 1:
         mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
     each = ", ".join(f"{error:.2f}" for error in errors)
-    minutes = sum(one["minutes"] for one in found)
+    minutes = sum(value["minutes"] for value in actual)
     transforms = recipe.values()["transforms"]
     network = "CNN" if transforms == (NONE,) else f"ST-CNN, {' '.join(transforms)}"
     return (
@@ -116,8 +116,8 @@ def compare(data, out, plans, seeds) -> str:
         for recipe in (alone, behind):
             folder = Path(out) / distortion / recipe.values()["transforms"][0]
             runs = [(recipe.replaced({"seed": seed}), folder / str(seed)) for seed in seeds]
-            found = [result(one, data, path) for one, path in runs]
-            rows.append(row(distortion, recipe, found))
+            actual = [result(run, data, path) for run, path in runs]
+            rows.append(row(distortion, recipe, actual))
             print(rows[-1], flush=True)
     return "\n".join(rows)
 
@@ -129,5 +129,5 @@ if __name__ == "__main__":
     parser.add_argument("--distortions", nargs="+", default=list(PLANS), choices=list(PLANS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     given = parser.parse_args()
-    plans = {one: PLANS[one] for one in given.distortions}
+    plans = {distortion: PLANS[distortion] for distortion in given.distortions}
     print(compare(given.data, given.out, plans, given.seeds))

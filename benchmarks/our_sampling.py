@@ -21,8 +21,11 @@ def works_of(task, size, jit):
     def both(images, theta, upstream):
         with tf.GradientTape() as tape:
             tape.watch((images, theta))
-            found = read(images, theta)
-        return [found, *map(tf.convert_to_tensor, tape.gradient(found, (images, theta), upstream))]
+            actual = read(images, theta)
+        return [
+            actual,
+            *map(tf.convert_to_tensor, tape.gradient(actual, (images, theta), upstream)),
+        ]
 
     forward = compiled(read)
     calls = [lambda: [forward(images, theta)], lambda: both(images, theta, upstream)]
@@ -34,8 +37,8 @@ def repeated(call):
 
     def work():
         for _ in range(CALLS):
-            found = [array.numpy() for array in call()]
-        return float(found[0].sum())
+            actual = [array.numpy() for array in call()]
+        return float(actual[0].sum())
 
     return work
 

@@ -61,27 +61,29 @@ class Race:
         self.task, self.folder = task, Path(folder)
         self.processor_time = processor_time
         self.found, self.pythons = [], {}
-        for one in contenders:
-            python = python_with(one.package, pythons) if one.package else sys.executable
+        for contender in contenders:
+            python = (
+                python_with(contender.package, pythons) if contender.package else sys.executable
+            )
             if python is None:
-                say(f"{one.name}: left out, no Python given has {one.package}")
-            elif one.name not in left_out:
-                self.found.append(one)
-                self.pythons[one.name] = python
+                say(f"{contender.name}: left out, no Python given has {contender.package}")
+            elif contender.name not in left_out:
+                self.found.append(contender)
+                self.pythons[contender.name] = python
 
     @contextlib.contextmanager
     def workers(self, phase):
         """dict from name to `Worker`, of those that take part in a phase."""
         with contextlib.ExitStack() as stack:
             running = {}
-            for place, one in enumerate(self.found):
-                if phase not in one.settings:
+            for place, contender in enumerate(self.found):
+                if phase not in contender.settings:
                     continue
-                say(f"{one.name}: starting")
-                settings = self.task.settings(**one.settings[phase])
+                say(f"{contender.name}: starting")
+                settings = self.task.settings(**contender.settings[phase])
                 log = self.folder / f"{place}-{phase}.log"
-                worker = Worker(self.pythons[one.name], one.module, settings, log)
-                running[one.name] = stack.enter_context(worker)
+                worker = Worker(self.pythons[contender.name], contender.module, settings, log)
+                running[contender.name] = stack.enter_context(worker)
             yield running
 
     def run(self, repeats, phases, show=None):
@@ -105,8 +107,8 @@ class Race:
                 for work in works:
                     able = {name: value for name, value in running.items() if work in value.works}
                     seconds[work] = self._seconds(able, work, repeats)
-                    for name, found in seconds[work].items():
-                        say(f"{work}: {name} {self.task.items(work) / np.median(found):.1f}/s")
+                    for name, spent in seconds[work].items():
+                        say(f"{work}: {name} {self.task.items(work) / np.median(spent):.1f}/s")
                 for name, worker in running.items():
                     if show in worker.works:
                         _, shown[name] = worker.do(show)
@@ -123,7 +125,7 @@ class Race:
         waited = in_turns({name: turn(name) for name in running}, repeats)
         if not self.processor_time:
             return waited
-        return {name: np.array(found[1:]) for name, found in spent.items()}
+        return {name: np.array(value[1:]) for name, value in spent.items()}
 
     def rate(self, seconds, work, name, digits=0):
         """A cell: what a contender makes in a second, and in brackets its rate by keras-attn's."""

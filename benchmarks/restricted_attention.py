@@ -83,8 +83,8 @@ def compare(lengths: Sequence[int], radius: int, repeats: int) -> dict[str, list
     """Costs of both kinds, by length."""
     costs: dict[str, list[Cost]] = {FULL: [], RESTRICTED: []}
     for length in lengths:
-        for kind, found in costs.items():
-            found.append(in_its_own_process(kind, length, radius, repeats))
+        for kind, values in costs.items():
+            values.append(in_its_own_process(kind, length, radius, repeats))
     return costs
 
 
@@ -94,8 +94,8 @@ def shown(lengths: Sequence[int], costs: dict[str, list[Cost]]) -> str:
     rows = [
         (
             f"{length:,}",
-            *(f"{1000 * one.seconds:.1f}" for one in pair),
-            *(f"{one.memory:.0f}" for one in pair),
+            *(f"{1000 * cost.seconds:.1f}" for cost in pair),
+            *(f"{cost.memory:.0f}" for cost in pair),
         )
         for length, *pair in zip(lengths, costs[FULL], costs[RESTRICTED])
     ]
@@ -108,9 +108,12 @@ def draw(lengths: Sequence[int], costs: dict[str, list[Cost]], path: Path) -> No
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     for axes, name, unit in zip(figure.subplots(1, 2), Cost._fields, ("s", "MiB")):
-        for kind, found in costs.items():
+        for kind, values in costs.items():
             axes.plot(
-                lengths, [max(getattr(one, name), 1e-6) for one in found], marker="o", label=kind
+                lengths,
+                [max(getattr(cost, name), 1e-6) for cost in values],
+                marker="o",
+                label=kind,
             )
         axes.set(xlabel="n (positions)", ylabel=unit, xscale="log", yscale="log")
         axes.set_title({"seconds": "time of a pass", "memory": "peak memory of a pass"}[name])

@@ -47,13 +47,15 @@ def compare(task, pythons, repeats) -> str:
 
 
 def _rows(race, seconds, memory):
-    for one in race.found:
+    for contender in race.found:
         cells = []
         for own in seconds.values():
-            cell = f"{1000 * np.median(own[one.name]) / CALLS:.1f}"
-            beside = "" if one.name == OURS else f" ({ratio(own[one.name], own[OURS]):.2f})"
+            cell = f"{1000 * np.median(own[contender.name]) / CALLS:.1f}"
+            beside = (
+                "" if contender.name == OURS else f" ({ratio(own[contender.name], own[OURS]):.2f})"
+            )
             cells.append(cell + beside)
-        yield [one.name, *cells, *(f"{held[one.name]:.0f}" for held in memory.values())]
+        yield [contender.name, *cells, *(f"{held[contender.name]:.0f}" for held in memory.values())]
 
 
 def main(arguments=None) -> None:
@@ -63,8 +65,8 @@ def main(arguments=None) -> None:
     parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     known = parser.parse_args(arguments)
-    found = compare(Task(known.threads), known.peer_python, known.repeats)
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{found}")
+    comparison = compare(Task(known.threads), known.peer_python, known.repeats)
+    print(f"{known.threads} threads, {known.repeats} turns\n\n{comparison}")
 
 
 if __name__ == "__main__":

@@ -89,7 +89,9 @@ def _rows(service, exports, strategies, batches, repeats):
     searches = {name: _search(service, value) for name, value in strategies.items()}
     for name, (_, signature) in exports.items():
         works[f"{name} search"] = functools.partial(_each, searches[name], features)
-        works[name] = functools.partial(_each, lambda one, ask=signature: ask(image=one), batches)
+        works[name] = functools.partial(
+            _each, lambda value, ask=signature: ask(image=value), batches
+        )
     seconds = in_turns(works, repeats)
     size = batches[0].shape[0]
     for name, search in searches.items():

@@ -65,18 +65,18 @@ def _load(model, arrays):
 def _load_layer(layer, arrays, prefix):
     attentions = {"attention": "self_attn", "cross_attention": "encoder_attn"}
     norms = {f"{value}_residual": f"{theirs}_layer_norm" for value, theirs in attentions.items()}
-    for one, theirs in attentions.items():
+    for each_name, theirs in attentions.items():
         if hasattr(layer, theirs):
             for kernel, name in KERNELS.items():
-                weight = arrays[f"{prefix}/{one}/{kernel}_kernel"]
+                weight = arrays[f"{prefix}/{each_name}/{kernel}_kernel"]
                 getattr(getattr(layer, theirs), name).weight.copy_(weight.T)
-    for one, theirs in {**norms, "feed_forward_residual": "final_layer_norm"}.items():
+    for each_name, theirs in {**norms, "feed_forward_residual": "final_layer_norm"}.items():
         if hasattr(layer, theirs):
-            getattr(layer, theirs).weight.copy_(arrays[f"{prefix}/{one}/normalization/gamma"])
-            getattr(layer, theirs).bias.copy_(arrays[f"{prefix}/{one}/normalization/beta"])
-    for one, theirs in (("hidden", layer.fc1), ("output", layer.fc2)):
-        theirs.weight.copy_(arrays[f"{prefix}/feed_forward/{one}_kernel"].T)
-        theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{one}_bias"])
+            getattr(layer, theirs).weight.copy_(arrays[f"{prefix}/{each_name}/normalization/gamma"])
+            getattr(layer, theirs).bias.copy_(arrays[f"{prefix}/{each_name}/normalization/beta"])
+    for each_name, theirs in (("hidden", layer.fc1), ("output", layer.fc2)):
+        theirs.weight.copy_(arrays[f"{prefix}/feed_forward/{each_name}_kernel"].T)
+        theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{each_name}_bias"])
 
 
 def make(settings):
@@ -93,14 +93,14 @@ def make(settings):
     def tokens(rows, beams):
         given = source[:rows]
         with torch.inference_mode(), low:
-            found = model.generate(
+            answers = model.generate(
                 given,
                 attention_mask=torch.ones_like(given),
                 num_beams=beams,
                 do_sample=False,
                 max_new_tokens=task.target,
             )
-        return found[:, 1:].tolist()
+        return answers[:, 1:].tolist()
 
     return {
         GREEDY: lambda: len(tokens(task.batch, 1)[0]),

@@ -56,11 +56,11 @@ def captioning(task, low):
 
         def captions():
             with torch.inference_mode(), low:
-                found = [
+                actual = [
                     model.generate(images, num_beams=beams, do_sample=False, **length)
                     for _ in turns(batch)
                 ]
-            return [int(one.shape[1]) for one in found]
+            return [int(value.shape[1]) for value in actual]
 
         return captions
 

@@ -62,25 +62,27 @@ class Task:
 
         table = normal(self.vocabulary, units, units**-0.5)
         table[:SPECIAL] = 0
-        found = {"decoder/embedding/table": table}
+        actual = {"decoder/embedding/table": table}
         for stack, parts in (("encoder", 1), ("decoder", 2)):
             for block in (f"{stack}/block_{n}" for n in range(self.layers)):
                 attentions = ("attention", "cross_attention")[:parts]
                 for name in attentions:
                     for kernel in ("query", "key", "value", "output"):
-                        found[f"{block}/{name}/{kernel}_kernel"] = normal(units, units, units**-0.5)
+                        actual[f"{block}/{name}/{kernel}_kernel"] = normal(
+                            units, units, units**-0.5
+                        )
                 for name, (rows, columns) in {
                     "hidden": (units, self.hidden),
                     "output": (self.hidden, units),
                 }.items():
                     prefix = f"{block}/feed_forward/{name}"
-                    found[f"{prefix}_kernel"] = normal(rows, columns, rows**-0.5)
-                    found[f"{prefix}_bias"] = normal(1, columns, 0.1)[0]
+                    actual[f"{prefix}_kernel"] = normal(rows, columns, rows**-0.5)
+                    actual[f"{prefix}_bias"] = normal(1, columns, 0.1)[0]
                 for name in (*attentions, "feed_forward"):
                     prefix = f"{block}/{name}_residual/normalization"
-                    found[f"{prefix}/gamma"] = 1 + normal(1, units, 0.1)[0]
-                    found[f"{prefix}/beta"] = normal(1, units, 0.1)[0]
-        return found
+                    actual[f"{prefix}/gamma"] = 1 + normal(1, units, 0.1)[0]
+                    actual[f"{prefix}/beta"] = normal(1, units, 0.1)[0]
+        return actual
 
     def settings(self, **more):
         """The JSON object that a worker gets."""

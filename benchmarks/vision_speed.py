@@ -28,8 +28,8 @@ def contenders() -> list[Contender]:
     """All that there are."""
 
     def phases(policy, captions=True):
-        found = {ENCODE: {"policy": policy, "captions": False}}
-        return {**found, CAPTION: {"policy": policy, "captions": True}} if captions else found
+        actual = {ENCODE: {"policy": policy, "captions": False}}
+        return {**actual, CAPTION: {"policy": policy, "captions": True}} if captions else actual
 
     torch, hub = "transformers on torch", "keras-hub"
     return [
@@ -52,15 +52,15 @@ def contenders() -> list[Contender]:
 def compare(task, pythons, repeats, works=WORKS, **choices) -> str:
     """The table."""
     phases = {
-        ENCODE: [one for one in works if one not in CAPTIONS],
-        CAPTION: [one for one in works if one in CAPTIONS],
+        ENCODE: [work for work in works if work not in CAPTIONS],
+        CAPTION: [work for work in works if work in CAPTIONS],
     }
     with tempfile.TemporaryDirectory() as folder:
         race = Race(task, folder, contenders(), pythons, **choices)
         seconds, _, _ = race.run(repeats, phases)
     rows = [
-        [one.name, *(race.rate(seconds, work, one.name, digits=1) for work in WORKS)]
-        for one in race.found
+        [contender.name, *(race.rate(seconds, work, contender.name, digits=1) for work in WORKS)]
+        for contender in race.found
     ]
     return table(HEAD, rows)
 
@@ -75,8 +75,10 @@ def main(arguments=None) -> None:
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     known = parser.parse_args(arguments)
     task = Task(cores=known.threads)
-    found = compare(task, known.peer_python, known.repeats, known.works, left_out=known.leave_out)
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{found}")
+    comparison = compare(
+        task, known.peer_python, known.repeats, known.works, left_out=known.leave_out
+    )
+    print(f"{known.threads} threads, {known.repeats} turns\n\n{comparison}")
 
 
 if __name__ == "__main__":

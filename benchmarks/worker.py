@@ -31,12 +31,12 @@ def serve(make):
     _answer(answers, sorted(works))
     for line in sys.stdin:
         name, begin = line.strip(), time.process_time()
-        found = peak() if name == MEMORY else works[name]()
-        _answer(answers, (time.process_time() - begin, found))
+        actual = peak() if name == MEMORY else works[name]()
+        _answer(answers, (time.process_time() - begin, actual))
 
 
-def _answer(answers, found):
-    answers.write(json.dumps(found) + "\n")
+def _answer(answers, actual):
+    answers.write(json.dumps(actual) + "\n")
     answers.flush()
 
 

@@ -16,10 +16,10 @@ from tests.processes import run_module
 each_case = pytest.mark.parametrize("name", sorted(CASES))
 
 
-def check_equal(found, expected, tolerance=1e-5):
-    assert len(found) == len(expected)
-    for one, other in zip(found, expected):
-        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+def check_equal(actual, expected, tolerance=1e-5):
+    assert len(actual) == len(expected)
+    for value, other in zip(actual, expected):
+        np.testing.assert_allclose(value, other, rtol=tolerance, atol=tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +56,11 @@ def test_config_round_trip(name):
     assert again.get_config() == config
     assert again.name == "mine"
     parameters = inspect.signature(type(layer).__init__).parameters.values()
-    for one in parameters:
-        if one.default is not inspect.Parameter.empty:
-            assert config[one.name] != one.default, f"{one.name} is at its default in the registry"
+    for parameter in parameters:
+        if parameter.default is not inspect.Parameter.empty:
+            assert config[parameter.name] != parameter.default, (
+                f"{parameter.name} is at its default in the registry"
+            )
 
 
 @each_case
@@ -85,17 +87,19 @@ def test_mixed_bfloat16(name):
     keras.config.set_dtype_policy("mixed_bfloat16")
     low = case.model()
     low.set_weights(model.get_weights())
-    for one, other in zip(keras.tree.flatten(low(inputs)), flat(model(inputs))):
-        assert one.dtype in (tf.bfloat16, tf.float32)
-        found = keras.ops.convert_to_numpy(keras.ops.cast(one, "float32"))
-        assert np.max(np.abs(found - other)) < 0.06 * max(1.0, np.max(np.abs(other)))
+    for output, other in zip(keras.tree.flatten(low(inputs)), flat(model(inputs))):
+        assert output.dtype in (tf.bfloat16, tf.float32)
+        actual = keras.ops.convert_to_numpy(keras.ops.cast(output, "float32"))
+        assert np.max(np.abs(actual - other)) < 0.06 * max(1.0, np.max(np.abs(other)))
 
 
 @each_case
 def test_gradients_reach_every_weight(name):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     with tf.GradientTape() as tape:
-        loss = sum(tf.reduce_sum(tf.sin(7.0 * one)) for one in keras.tree.flatten(model(inputs)))
+        loss = sum(
+            tf.reduce_sum(tf.sin(7.0 * output)) for output in keras.tree.flatten(model(inputs))
+        )
     for weight, gradient in zip(
         model.trainable_weights, tape.gradient(loss, model.trainable_weights)
     ):
@@ -121,7 +125,7 @@ def test_masked_memory(name):
     mask[1] = False
     options = {"value_mask": mask, "return_attention_scores": True}
     context, *_, weights = layer(query, *memory, **options)
-    changed = [np.where(mask[..., None], one, 100.0) for one in memory]
+    changed = [np.where(mask[..., None], array, 100.0) for array in memory]
     check_equal([layer(query, *changed, **options)[-1]], [weights])
     assert not np.any(weights[0, ..., 2:]) and np.all(weights[0, ..., :1] > 0)
     assert not np.any(weights[1])
@@ -147,8 +151,8 @@ def test_shapes_and_types_before_it_runs(name):
     outputs = keras.tree.flatten(layer(*inputs, **case.options()))
     symbols = [keras.KerasTensor(input.shape, str(input.dtype)) for input in inputs]
     told = keras.tree.flatten(layer.compute_output_spec(*symbols, **case.options()))
-    for one, other in zip(told, outputs, strict=True):
-        assert one.shape == tuple(other.shape) and one.dtype == other.dtype.name
+    for spec, other in zip(told, outputs, strict=True):
+        assert spec.shape == tuple(other.shape) and spec.dtype == other.dtype.name
     shape = layer.compute_output_shape(*(input.shape for input in inputs))
     first = shape if isinstance(shape[0], int) else shape[0]
     assert tuple(first) == tuple(outputs[0].shape)

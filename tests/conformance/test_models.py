@@ -42,15 +42,15 @@ def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
     expected = models.numpy(model, inputs)
     model.export(tmp_path, verbose=False)
     loaded = tf.saved_model.load(tmp_path)
-    found = loaded.serve(
+    outputs = loaded.serve(
         {key: tf.constant(value) for key, value in inputs.items()}
         if isinstance(inputs, dict)
         else tf.constant(inputs)
     )
-    for one, other in zip(tf.nest.flatten(found), expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+    for output, other in zip(tf.nest.flatten(outputs), expected, strict=True):
+        np.testing.assert_allclose(output, other, atol=1e-5)
     _, named = loaded.signatures["serve"].structured_input_signature
-    types = {one.dtype for one in named.values()}
+    types = {value.dtype for value in named.values()}
     assert types == (
         {tf.int32, tf.uint8}
         if isinstance(inputs, dict) and IMAGE in inputs
@@ -63,9 +63,9 @@ def test_generate_is_decode(name):
     model = models.MODELS[name]()
     model.build()
     inputs, _ = models.batch(model)
-    found = model.generate(inputs, Beam(3), max_length=5)
-    for one, other in zip(found, decode(model, inputs, Beam(3), 5)):
-        np.testing.assert_array_equal(one, other)
+    answers = model.generate(inputs, Beam(3), max_length=5)
+    for answer, other in zip(answers, decode(model, inputs, Beam(3), 5)):
+        np.testing.assert_array_equal(answer, other)
     with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding.*'greedy'"):
         model.generate(inputs, "greedy")
 

@@ -59,5 +59,7 @@ def arrays(result):
 
 
 if __name__ == "__main__":
-    found = {n: arrays(compiled(partial(answer, n))(CONTEXT)) for n in sys.argv[2:]}
-    np.savez(sys.argv[1], **{f"{n}/{i}": one for n in found for i, one in enumerate(found[n])})
+    actual = {n: arrays(compiled(partial(answer, n))(CONTEXT)) for n in sys.argv[2:]}
+    np.savez(
+        sys.argv[1], **{f"{n}/{i}": value for n in actual for i, value in enumerate(actual[n])}
+    )

@@ -44,16 +44,16 @@ def decoder(request):
 @pytest.mark.parametrize("prefix", [None, PREFIX])
 @pytest.mark.parametrize("strategy", [Beam(3, 0.6, 3), Sampling(1.3, n=2)])
 def test_token_scores_and_weights(decoder, strategy, prefix):
-    found = run(decoder, strategy, 5, FEATURES, constraints=[MinimumLength(5)], prefix=prefix)
-    starts = np.full((*found.tokens.shape[:2], 1), START_ID, "int32")
-    inputs = np.concatenate([starts, found.tokens[..., :-1]], axis=-1)
+    result = run(decoder, strategy, 5, FEATURES, constraints=[MinimumLength(5)], prefix=prefix)
+    starts = np.full((*result.tokens.shape[:2], 1), START_ID, "int32")
+    inputs = np.concatenate([starts, result.tokens[..., :-1]], axis=-1)
     logits, weights = decoder(FEATURES, inputs)
-    scores = ops.take_along_axis(ops.log_softmax(logits), found.tokens[..., None], axis=-1)[..., 0]
-    place = np.arange(found.tokens.shape[-1])
+    scores = ops.take_along_axis(ops.log_softmax(logits), result.tokens[..., None], axis=-1)[..., 0]
+    place = np.arange(result.tokens.shape[-1])
     forced = 0 if prefix is None else np.sum(prefix > 0, axis=1)[:, None, None]
-    real = (place >= forced) & (place < found.lengths[..., None])
-    np.testing.assert_allclose(found.token_scores, np.where(real, scores, 0.0), atol=1e-5)
-    np.testing.assert_allclose(found.weights, np.where(real[..., None], weights, 0.0), atol=1e-5)
+    real = (place >= forced) & (place < result.lengths[..., None])
+    np.testing.assert_allclose(result.token_scores, np.where(real, scores, 0.0), atol=1e-5)
+    np.testing.assert_allclose(result.weights, np.where(real[..., None], weights, 0.0), atol=1e-5)
 
 
 def test_prefill_is_stepping(decoder):

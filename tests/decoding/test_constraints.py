@@ -85,7 +85,7 @@ def test_equals_twin(name, prefix):
     for strategy in STRATEGIES:
         result = run(stepper, strategy, 5, constraints=constraints, prefix=prefix)
         for example in range(3):
-            forced = [] if prefix is None else [int(one) for one in prefix[example] if one]
+            forced = [] if prefix is None else [int(token) for token in prefix[example] if token]
             for rank, (score, tokens) in enumerate(expected(strategy, ruled, example, 5, forced)):
                 assert words(result, example, rank) == tokens, (strategy, example)
                 np.testing.assert_allclose(result.scores[example, rank], score, rtol=1e-5)
@@ -97,7 +97,10 @@ def test_prefix_is_in_the_answer_but_not_in_the_scores(strategy):
     result = run(stepper, strategy, 5, prefix=PREFIX)
     assert result.tokens.shape[-1] == result.weights.shape[2] == 7
     for example, rank in np.ndindex(result.lengths.shape):
-        tokens, forced = words(result, example, rank), [int(one) for one in PREFIX[example] if one]
+        tokens, forced = (
+            words(result, example, rank),
+            [int(value) for value in PREFIX[example] if value],
+        )
         assert tokens[: len(forced)] == forced
         scores, weights = result.token_scores[example, rank], result.weights[example, rank]
         assert not scores[: len(forced)].any() and not weights[: len(forced)].any()

@@ -19,7 +19,7 @@ def found(strategy, constraints=(), prefix=None):
     return [ops.convert_to_numpy(array) for array in (result.tokens, result.lengths, result.scores)]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda value: type(value).__name__)
 def test_answers_end_within_their_length(strategy):
     tokens, lengths, scores = found(strategy, [MaximumLength(MOST)])
     free_tokens, _, free_scores = found(strategy)

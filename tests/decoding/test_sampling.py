@@ -39,10 +39,10 @@ def test_shares_of_the_draws(top_k, top_p):
     shares /= shares.sum()
     shares[order[1:][np.cumsum(shares[order])[:-1] >= top_p]] = 0
     shares /= shares.sum()
-    found = np.bincount(result.tokens[:, 0, 0], minlength=11)
-    assert not found[shares == 0].any()
+    counts = np.bincount(result.tokens[:, 0, 0], minlength=11)
+    assert not counts[shares == 0].any()
     expected = 5003 * shares[shares > 0]
-    statistic = np.sum((found[shares > 0] - expected) ** 2 / expected)
+    statistic = np.sum((counts[shares > 0] - expected) ** 2 / expected)
     quantiles = {1: 10.8, 2: 13.8, 3: 16.3, 4: 18.5, 5: 20.5, 6: 22.5, 7: 24.3, 8: 26.1}
     assert statistic < quantiles[len(expected) - 1]
 
@@ -51,9 +51,9 @@ def test_towards_temperature_0_it_is_greedy():
     stepper = twin.TableStepper(7, 3, 3)
     greedy = run(stepper, Greedy(), 7)
     for strategy in (Sampling(1e-4, seed=3), Sampling(top_k=1, seed=3), Sampling(top_p=1e-6)):
-        found = run(stepper, strategy, 7)
-        np.testing.assert_array_equal(found.tokens, greedy.tokens)
-        np.testing.assert_allclose(found.scores, greedy.scores, rtol=1e-5)
+        result = run(stepper, strategy, 7)
+        np.testing.assert_array_equal(result.tokens, greedy.tokens)
+        np.testing.assert_allclose(result.scores, greedy.scores, rtol=1e-5)
 
 
 def test_seeds_steps_and_rows():
@@ -77,8 +77,8 @@ def test_a_seed_for_each_example_makes_it_independent_of_its_neighbors():
         alone = Sampling(seed=ops.array(seeds[example : example + 1]), n=2)
         alone = run(stepper, alone, 7, CONTEXT[example : example + 1])
         np.testing.assert_array_equal(alone.tokens[0], together.tokens[example])
-    one = run(stepper, Sampling(seed=ops.array(3), n=2), 7, CONTEXT[:1])
-    np.testing.assert_array_equal(one.tokens[0], together.tokens[0])
+    result = run(stepper, Sampling(seed=ops.array(3), n=2), 7, CONTEXT[:1])
+    np.testing.assert_array_equal(result.tokens[0], together.tokens[0])
 
 
 def test_impossible_tokens_are_never_drawn():

@@ -48,7 +48,10 @@ def test_every_whole_tree_and_nothing_else(words, chain, deepest, length):
     while level:
         prefixes = sorted(level)
         state = type(level[prefixes[0]])(
-            *(ops.concatenate(part) for part in zip(*(level[one] for one in prefixes)))
+            *(
+                ops.concatenate(part)
+                for part in zip(*(level[each_prefix] for each_prefix in prefixes))
+            )
         )
         masked = limits.mask(ops.zeros((len(prefixes), VOCABULARY)), state)
         allowed = ops.convert_to_numpy(masked) > DEAD / 2
@@ -61,7 +64,9 @@ def test_every_whole_tree_and_nothing_else(words, chain, deepest, length):
             after = [ops.convert_to_numpy(array) for array in after]
             for row, prefix in enumerate(prefixes):
                 if symbol in going_on[prefix]:
-                    level[(*prefix, symbol)] = type(state)(*(one[row : row + 1] for one in after))
+                    level[(*prefix, symbol)] = type(state)(
+                        *(value[row : row + 1] for value in after)
+                    )
     assert seen == len(going_on) > 0
 
 
@@ -79,10 +84,10 @@ def test_answers_of_every_strategy_are_trees(strategy):
     tokens, counts = (ops.convert_to_numpy(array) for array in (result.tokens, result.lengths))
     for row in range(3):
         trees = whole_trees(OPENINGS, CLOSINGS, WORD, words[row], 2, 4, lengths[row])
-        found = [tuple(tokens[row, n, :count].tolist()) for n, count in enumerate(counts[row])]
-        assert found[0] and all(one in trees for one in found if one)
+        actual = [tuple(tokens[row, n, :count].tolist()) for n, count in enumerate(counts[row])]
+        assert actual[0] and all(value in trees for value in actual if value)
         if words[row] == 0:
-            assert found[0] == (END_ID,)
+            assert actual[0] == (END_ID,)
 
 
 def test_what_has_ended_stays_as_it_is():

@@ -31,17 +31,17 @@ def test_of_equals_the_first_in_the_alphabet():
 
 
 def test_every_constituent_reaches_to_the_end():
-    found = learned().parse(["we", "see", "it", "grow", "."], ["PRP", "VB", "PRP", "IN", "."])
-    assert bracket_text(found) == "(S (PRP we) (VP (VB see) (NP (PRP it) (PP (IN grow) (. .)))))"
+    tree = learned().parse(["we", "see", "it", "grow", "."], ["PRP", "VB", "PRP", "IN", "."])
+    assert bracket_text(tree) == "(S (PRP we) (VP (VB see) (NP (PRP it) (PP (IN grow) (. .)))))"
     assert bracket_text(learned().parse(["a", "b"], ["A", "B"])) == "(S (A a) (B b))"
     assert bracket_text(learned().parse(["a"], ["A"])) == "(S (A a))"
 
 
 def test_a_sentence_longer_than_python_calls():
     words, tags = [f"w{i}" for i in range(3000)], ["NN"] * 3000
-    found = learned().parse(words, tags)
-    assert [leaf.word for leaf in leaves(found)] == words
-    assert compare_brackets([found], [found]).scores()["f1"] == 100
+    tree = learned().parse(words, tags)
+    assert [leaf.word for leaf in leaves(tree)] == words
+    assert compare_brackets([tree], [tree]).scores()["f1"] == 100
 
 
 @pytest.mark.parametrize("words, tags", [([], []), (["a"], []), (["a"], ["X", "Y"])])

@@ -10,12 +10,12 @@ TEXTS = ["two dogs run over the green hill .", "A cat sleeps under an old tree."
 
 
 def test_equal_to_sacrebleus_functions():
-    found = text_metrics(TEXTS, REFERENCES)
-    assert found["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [REFERENCES]).score)
-    assert found["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [REFERENCES]).score)
+    scores = text_metrics(TEXTS, REFERENCES)
+    assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [REFERENCES]).score)
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [REFERENCES]).score)
     lower = sacrebleu.corpus_bleu(TEXTS, [REFERENCES], lowercase=True).score
-    assert found["bleu_lowercase"] == pytest.approx(lower)
-    assert 0 < found["bleu"] < lower < 100 and found["exact"] == 0
+    assert scores["bleu_lowercase"] == pytest.approx(lower)
+    assert 0 < scores["bleu"] < lower < 100 and scores["exact"] == 0
 
 
 def test_perfect_and_empty_texts():
@@ -27,10 +27,10 @@ def test_perfect_and_empty_texts():
 
 
 def test_signatures_say_case_and_tokenizer():
-    found = text_signatures()
-    assert "case:mixed|eff:no|tok:13a" in found["bleu"]
-    assert "case:lc|eff:no|tok:13a" in found["bleu_lowercase"]
-    assert found["chrf"].startswith("chrF2|")
+    signatures = text_signatures()
+    assert "case:mixed|eff:no|tok:13a" in signatures["bleu"]
+    assert "case:lc|eff:no|tok:13a" in signatures["bleu_lowercase"]
+    assert signatures["chrf"].startswith("chrF2|")
 
 
 @pytest.mark.parametrize(("texts", "references"), [([], []), (["a"], []), (["a"], ["b", "c"])])

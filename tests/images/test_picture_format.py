@@ -45,10 +45,10 @@ def pillow(data):
 def test_every_kind():
     pictures, readable, reasons = FORMAT.decode_batch(list(KINDS.values()))
     assert readable.numpy().all() and not any(reasons.numpy())
-    for found, (kind, data) in zip(pictures, KINDS.items()):
+    for picture, (kind, data) in zip(pictures, KINDS.items()):
         tolerance = 6 if "cmyk" in kind else 2
-        np.testing.assert_allclose(found, pillow(data), atol=tolerance, err_msg=kind)
-        np.testing.assert_array_equal(decoded(data), found, err_msg=kind)
+        np.testing.assert_allclose(picture, pillow(data), atol=tolerance, err_msg=kind)
+        np.testing.assert_array_equal(decoded(data), picture, err_msg=kind)
 
 
 def test_what_is_plain():
@@ -94,7 +94,7 @@ def test_the_fourth_byte_of_a_bmp_is_alpha_only_by_its_mask():
 
 
 def test_animations_and_other_kinds_of_bmp_are_refused():
-    mixed = [one for data in REFUSED.values() for one in (data, JPEG)]
+    mixed = [value for data in REFUSED.values() for value in (data, JPEG)]
     pictures, readable, reasons = (part.numpy() for part in FORMAT.decode_batch(mixed))
     expected = [BMP_KIND if kind.startswith("bmp") else ANIMATED for kind in REFUSED]
     assert [reason.decode() for reason in reasons[::2]] == expected and not any(reasons[1::2])
@@ -128,8 +128,8 @@ def test_all_orientations_in_both_byte_orders():
                 data = with_exif(JPEG, tiff(orientation, order, kind))
                 expected = pillow(data)
                 assert expected.shape[:2] == ((13, 11) if orientation > 4 else (11, 13))
-                found = PictureFormat(*expected.shape[:2]).decode(data)
-                np.testing.assert_allclose(found, expected, atol=2)
+                result = PictureFormat(*expected.shape[:2]).decode(data)
+                np.testing.assert_allclose(result, expected, atol=2)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
@@ -168,7 +168,7 @@ def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
     cut = [data[: int(share * len(data))] for data in KINDS.values() for share in (0.2, 0.6, 0.95)]
     bad = [b"", b"<html>", *cut, claiming("png", 0, 5), b"BM", b"\xff\xd8\xff", b"RIFF1234WEBP"]
     good = list(KINDS.values())
-    data = [one for pair in zip(bad, good * 9) for one in pair]
+    data = [item for pair in zip(bad, good * 9) for item in pair]
     pictures, readable, reasons = (array.numpy() for array in FORMAT.decode_batch(data))
     np.testing.assert_array_equal(readable, [False, True] * len(bad))
     assert not pictures[::2].any() and not any(reasons[1::2])
@@ -177,7 +177,7 @@ def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
         UNKNOWN.encode(),
         *[DAMAGED.encode()] * (len(bad) - 2),
     ]
-    alone = [FORMAT.decode_batch([one])[0][0].numpy() for one in good]
+    alone = [FORMAT.decode_batch([value])[0][0].numpy() for value in good]
     for index, picture in enumerate(pictures[1::2]):
         np.testing.assert_array_equal(picture, alone[index % len(good)])
 
@@ -192,20 +192,20 @@ def test_empty_batch():
 def test_mutations_never_crash(data):
     batch = []
     for original in (*KINDS.values(), *REFUSED.values()):
-        one = bytearray(original)
+        damaged = bytearray(original)
         for _ in range(data.draw(st.integers(1, 5))):
-            place = data.draw(st.integers(0, len(one) - 1))
+            place = data.draw(st.integers(0, len(damaged) - 1))
             how = data.draw(st.sampled_from(["set", "cut", "insert", "repeat"]))
             if how == "set":
-                one[place] = data.draw(st.integers(0, 255))
+                damaged[place] = data.draw(st.integers(0, 255))
             elif how == "cut":
-                del one[place : place + data.draw(st.integers(1, 30))]
+                del damaged[place : place + data.draw(st.integers(1, 30))]
             elif how == "insert":
-                one[place:place] = data.draw(st.binary(max_size=7))
+                damaged[place:place] = data.draw(st.binary(max_size=7))
             else:
-                one[place:place] = one[place : place + data.draw(st.integers(1, 50))]
-            one = one or bytearray(b"x")
-        batch.append(bytes(one))
+                damaged[place:place] = damaged[place : place + data.draw(st.integers(1, 50))]
+            damaged = damaged or bytearray(b"x")
+        batch.append(bytes(damaged))
     pictures, readable, reasons = (array.numpy() for array in FORMAT.decode_batch([*batch, JPEG]))
     assert [not reason for reason in reasons] == readable.tolist() and readable[-1]
     assert pictures.shape == (len(batch) + 1, 11, 13, 3) and not pictures[~readable].any()

@@ -30,46 +30,46 @@ MASK = RANDOM.random((2, 3, 11)) < 0.5
 WEIGHTS = {"return_attention_scores": True}
 
 
-def check(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+def check(actual, expected):
+    for value, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("mask", [None, MASK])
 def test_scores_equal_their_formulas(mask):
     arguments = {"value": VALUES, "attention_mask": mask, **WEIGHTS}
     for layer, score in ((DotAttention(), twin.dot), (ScaledDotAttention(), twin.scaled_dot)):
-        found = layer(QUERY, key=KEYS, **arguments)
-        check(found, twin.attend(score, QUERY, KEYS, VALUES, mask))
+        outputs = layer(QUERY, key=KEYS, **arguments)
+        check(outputs, twin.attend(score, QUERY, KEYS, VALUES, mask))
     layer = MultiplicativeAttention()
-    found = layer(QUERY, key=WIDE, **arguments)
+    outputs = layer(QUERY, key=WIDE, **arguments)
     (kernel,) = layer.get_weights()
 
     def bilinear(query, key):
         return twin.multiplicative(query, key, kernel)
 
-    check(found, twin.attend(bilinear, QUERY, WIDE, VALUES, mask))
+    check(outputs, twin.attend(bilinear, QUERY, WIDE, VALUES, mask))
     layer = AdditiveAttention(3)
-    found = layer(QUERY, key=WIDE, **arguments)
+    outputs = layer(QUERY, key=WIDE, **arguments)
     query_kernel, key_kernel, vector = layer.get_weights()
 
     def additive(query, key):
         return twin.additive(query, key, query_kernel, key_kernel, vector[:, 0])
 
-    check(found, twin.attend(additive, QUERY, WIDE, VALUES, mask))
+    check(outputs, twin.attend(additive, QUERY, WIDE, VALUES, mask))
 
 
 def test_general_attention_equals_projections_then_score():
     layer = GeneralAttention(ScaledDotAttention(), 3, 3, 2)
-    found = layer(QUERY, value=VALUES, key=WIDE, **WEIGHTS)
+    outputs = layer(QUERY, value=VALUES, key=WIDE, **WEIGHTS)
     query, key, value = layer.get_weights()
     expected = twin.attend(twin.scaled_dot, QUERY @ query, WIDE @ key, VALUES @ value)
-    check(found, expected)
+    check(outputs, expected)
 
 
 def test_general_attention_without_projections_is_the_score_alone():
-    found = GeneralAttention(DotAttention())(QUERY, KEYS, **WEIGHTS)
-    check(found, DotAttention()(QUERY, KEYS, **WEIGHTS))
+    outputs = GeneralAttention(DotAttention())(QUERY, KEYS, **WEIGHTS)
+    check(outputs, DotAttention()(QUERY, KEYS, **WEIGHTS))
 
 
 def test_self_attention_and_causal_mask():
@@ -78,8 +78,8 @@ def test_self_attention_and_causal_mask():
     assert not np.any(np.triu(weights[0], 1))
     changed = KEYS.copy()
     changed[:, 5:] += 1
-    found = layer(changed, use_causal_mask=True)
-    np.testing.assert_allclose(found[:, :5], context[:, :5], rtol=1e-6)
+    outputs = layer(changed, use_causal_mask=True)
+    np.testing.assert_allclose(outputs[:, :5], context[:, :5], rtol=1e-6)
 
 
 def test_keras_masks_are_taken():
@@ -108,9 +108,9 @@ def test_more_padding_changes_nothing(length, padding):
     scores = RANDOM.normal(size=(2, 3, length)).astype("float32")
     padded = np.pad(scores, [(0, 0), (0, 0), (0, padding)], constant_values=50)
     mask = padding_mask(np.full((2, 1), length), length + padding)
-    found = attention_weights(padded, mask).numpy()
-    np.testing.assert_allclose(found[..., :length], attention_weights(scores), rtol=1e-6)
-    assert not found[..., length:].any()
+    weights = attention_weights(padded, mask).numpy()
+    np.testing.assert_allclose(weights[..., :length], attention_weights(scores), rtol=1e-6)
+    assert not weights[..., length:].any()
 
 
 def test_fully_masked_row_has_finite_gradients():

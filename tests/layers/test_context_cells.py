@@ -105,15 +105,15 @@ def test_steps_equal_their_twins():
     gates, cell = random.normal(size=(ROWS, 4 * UNITS)), random.normal(size=(ROWS, UNITS))
     i, f, g, o = np.split(gates, 4, axis=-1)
     after = sigmoid(f + 0.7) * cell + sigmoid(i) * np.tanh(g)
-    hidden, found = lstm_step(gates.astype("float32"), cell.astype("float32"), 0.7)
-    np.testing.assert_allclose(found, after, atol=1e-5)
+    hidden, actual = lstm_step(gates.astype("float32"), cell.astype("float32"), 0.7)
+    np.testing.assert_allclose(actual, after, atol=1e-5)
     np.testing.assert_allclose(hidden, sigmoid(o) * np.tanh(after), atol=1e-5)
     inputs, states = random.normal(size=(2, ROWS, 3 * UNITS)).astype("float32")
     (z, r, g), (z2, r2, g2) = (np.split(part, 3, axis=-1) for part in (inputs, states))
     update = sigmoid(z + z2)
     expected = update * cell + (1 - update) * np.tanh(g + sigmoid(r + r2) * g2)
-    found = gru_step(inputs, states, cell.astype("float32"))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    actual = gru_step(inputs, states, cell.astype("float32"))
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("cell", [ContextGRUCell(7), keras.layers.SimpleRNNCell(7), None])
@@ -125,8 +125,8 @@ def test_a_decoder_of_any_cell_comes_back_from_its_config(cell):
     again = CaptionDecoder.from_config(decoder.get_config())
     again(features, tokens)
     again.set_weights(decoder.get_weights())
-    for expected, found in zip((logits, weights), again(features, tokens)):
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    for expected, output in zip((logits, weights), again(features, tokens)):
+        np.testing.assert_allclose(output, expected, atol=1e-6)
     assert type(again.cell) is type(decoder.cell)
 
 

@@ -36,9 +36,9 @@ def attention(shapes=(QUERY.shape, KEYS.shape), value_dim=5, **kwargs):
     return layer
 
 
-def check(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+def check(actual, expected):
+    for value, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-5, atol=1e-6)
 
 
 def check_twin(layer, query, values, arguments, sees, keys=None):
@@ -98,9 +98,9 @@ def test_a_mask_by_head():
 
 def test_one_product_equals_three():
     layer = attention((KEYS.shape,))
-    found = layer(KEYS, **WEIGHTS)
-    check(layer(KEYS, KEYS, **WEIGHTS), found)
-    check(layer(KEYS, KEYS, KEYS.copy(), **WEIGHTS), found)
+    outputs = layer(KEYS, **WEIGHTS)
+    check(layer(KEYS, KEYS, **WEIGHTS), outputs)
+    check(layer(KEYS, KEYS, KEYS.copy(), **WEIGHTS), outputs)
 
 
 def test_weight_dropout_only_in_training():
@@ -171,8 +171,8 @@ def test_a_projected_memory_is_read_as_keys_are():
     memory, bias = layer.project(KEYS), layer.key_bias.numpy()[:, None]
     expected = np.einsum("bse,ehd->bhsd", KEYS, layer.key_kernel) + bias  # No output shows it.
     np.testing.assert_allclose(memory.keys, expected, rtol=1e-5, atol=1e-5)
-    found = layer.attend(QUERY, memory, KEYS_MASK)
-    check(found, layer(QUERY, KEYS, value_mask=KEYS_MASK, **WEIGHTS))
+    outputs = layer.attend(QUERY, memory, KEYS_MASK)
+    check(outputs, layer(QUERY, KEYS, value_mask=KEYS_MASK, **WEIGHTS))
 
 
 def test_a_cache_extended_in_steps_equals_the_whole_sequence():
@@ -183,21 +183,21 @@ def test_a_cache_extended_in_steps_equals_the_whole_sequence():
         time = tf.fill((2,), begin)
         coming = next_steps(own_caches(2, 1, 13), time, steps, layer.num_heads)
         part = slice(begin, begin + steps)
-        found, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
+        actual, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
         expected_rows = expected.numpy()[:, part].reshape(2 * steps, -1)
-        np.testing.assert_allclose(found, expected_rows, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(actual, expected_rows, rtol=1e-5, atol=1e-6)
         begin += steps
 
 
 def test_feed_forward_and_embedding_equal_their_formulas():
     layer = FeedForward(3)
-    found = layer(KEYS)
+    outputs = layer(KEYS)
     hidden, output, _, _ = layer.get_weights()
-    np.testing.assert_allclose(found, np.maximum(0, KEYS @ hidden) @ output, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(outputs, np.maximum(0, KEYS @ hidden) @ output, rtol=1e-5, atol=1e-6)
     embedding = ScaledEmbedding(13, 5)
-    found = embedding(np.array([[3, 0, 12]]))
+    outputs = embedding(np.array([[3, 0, 12]]))
     (table,) = embedding.get_weights()
-    np.testing.assert_allclose(found[0], table[[3, 0, 12]] * 5**0.5, rtol=1e-6)
+    np.testing.assert_allclose(outputs[0], table[[3, 0, 12]] * 5**0.5, rtol=1e-6)
     logits = embedding.logits(QUERY, embedding.output_kernel())
     np.testing.assert_allclose(logits, QUERY @ table.T, rtol=1e-5, atol=1e-6)
 
@@ -234,8 +234,8 @@ def test_sequences_share_the_keys_of_their_example():
         random.normal(size=shape).astype("float32") for shape in ((6, 5, 7), (2, 11, 7))
     )
     mask = np.arange(11) < np.array([[11], [4]])
-    found = block(inputs, keys, value_mask=mask, **WEIGHTS)
-    keys, mask = (np.repeat(one, 3, axis=0) for one in (keys, mask))
+    outputs = block(inputs, keys, value_mask=mask, **WEIGHTS)
+    keys, mask = (np.repeat(value, 3, axis=0) for value in (keys, mask))
     alone = block(inputs, keys, value_mask=mask, **WEIGHTS)
-    for one, other in zip(found, alone, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    for output, other in zip(outputs, alone, strict=True):
+        np.testing.assert_allclose(output, other, atol=1e-6)

@@ -51,8 +51,8 @@ def test_future_tokens_and_neighbors_change_nothing(model):
 def test_features_instead_of_images(model):
     inputs, _, _ = tiny.batch()
     features = model.encode(inputs[IMAGE])
-    found = model({FEATURES: features, TOKENS: inputs[TOKENS]})
-    np.testing.assert_allclose(found[LOGITS], model(inputs)[LOGITS], atol=1e-6)
+    outputs = model({FEATURES: features, TOKENS: inputs[TOKENS]})
+    np.testing.assert_allclose(outputs[LOGITS], model(inputs)[LOGITS], atol=1e-6)
     with pytest.raises(ValueError, match=r"Expected 'image' or 'features'.*Received: \['tokens'\]"):
         model({TOKENS: inputs[TOKENS]})
 
@@ -105,8 +105,8 @@ def test_decoding_under_xla_equals_plain(model, strategy):
         return tuple(decode(model, pictures, strategy, 7))
 
     plain = tf.function(search)(images)
-    for found, expected in zip(tf.function(search, jit_compile=True)(images), plain):
-        np.testing.assert_allclose(found, expected, atol=1e-4)
+    for output, expected in zip(tf.function(search, jit_compile=True)(images), plain):
+        np.testing.assert_allclose(output, expected, atol=1e-4)
 
 
 def test_bad_arguments(model):

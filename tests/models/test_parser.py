@@ -49,17 +49,17 @@ def numpy(outputs):
 
 def test_shapes_and_more_padding():
     model, inputs = parser(), batch()
-    found = numpy(model(inputs))
-    assert found[LOGITS].shape == (2, 17, 11) and found[WEIGHTS].shape == (2, 17, 7)
-    assert found[TAG_LOGITS].shape == (2, 7, TAGS)
+    outputs = numpy(model(inputs))
+    assert outputs[LOGITS].shape == (2, 17, 11) and outputs[WEIGHTS].shape == (2, 17, 7)
+    assert outputs[TAG_LOGITS].shape == (2, 7, TAGS)
     wide = {
         SOURCE: np.pad(inputs[SOURCE], ((0, 0), (0, 5), (0, 2))),
         TOKENS: np.pad(inputs[TOKENS], ((0, 0), (0, 3))),
     }
     padded = numpy(model(wide))
-    np.testing.assert_allclose(padded[LOGITS][:, :17], found[LOGITS], atol=1e-5)
-    np.testing.assert_allclose(padded[TAG_LOGITS][0, :7], found[TAG_LOGITS][0], atol=1e-5)
-    assert not padded[WEIGHTS][..., 7:].any() and not found[WEIGHTS][1, :, 3:].any()
+    np.testing.assert_allclose(padded[LOGITS][:, :17], outputs[LOGITS], atol=1e-5)
+    np.testing.assert_allclose(padded[TAG_LOGITS][0, :7], outputs[TAG_LOGITS][0], atol=1e-5)
+    assert not padded[WEIGHTS][..., 7:].any() and not outputs[WEIGHTS][1, :, 3:].any()
 
 
 def test_a_word_is_the_sum_of_its_pieces_over_the_root_of_their_number():
@@ -71,9 +71,9 @@ def test_a_word_is_the_sum_of_its_pieces_over_the_root_of_their_number():
         words[row, place] = sum(table[piece] for piece in pieces) / np.sqrt(max(len(pieces), 1))
     mask = inputs[SOURCE].any(-1)
     expected = model.encoder(words, mask=mask)
-    found, found_mask, _ = model.encode(inputs[SOURCE])
+    actual, found_mask, _ = model.encode(inputs[SOURCE])
     np.testing.assert_array_equal(ops.convert_to_numpy(found_mask), mask)
-    np.testing.assert_allclose(*map(ops.convert_to_numpy, (found, expected)), atol=1e-5)
+    np.testing.assert_allclose(*map(ops.convert_to_numpy, (actual, expected)), atol=1e-5)
 
 
 def test_steps_equal_the_whole_sequence():
@@ -108,10 +108,10 @@ def test_the_loss_is_the_sum_of_both():
         own = -np.take_along_axis(logits, wanted[..., None], -1)[..., 0]
         expected += (own * weights[key]).sum() / weights[key].sum()
     rows = tf.data.Dataset.from_tensors((inputs, targets, weights))
-    found = model.evaluate(rows, verbose=0, return_dict=True)
-    assert found["loss"] == pytest.approx(expected, rel=1e-5)
+    scores = model.evaluate(rows, verbose=0, return_dict=True)
+    assert scores["loss"] == pytest.approx(expected, rel=1e-5)
     right = (outputs[TAG_LOGITS].argmax(-1) == targets[TAG_LOGITS])[weights[TAG_LOGITS] > 0]
-    assert found["tag_logits_token_accuracy"] == pytest.approx(right.mean(), rel=1e-5)
+    assert scores["tag_logits_token_accuracy"] == pytest.approx(right.mean(), rel=1e-5)
 
 
 def test_saved_and_loaded(tmp_path):
@@ -119,9 +119,9 @@ def test_saved_and_loaded(tmp_path):
     model.save(tmp_path / "parser.keras")
     again = keras.saving.load_model(tmp_path / "parser.keras")
     assert again.get_config() == model.get_config()
-    found, expected = numpy(again(inputs)), numpy(model(inputs))
+    actual, expected = numpy(again(inputs)), numpy(model(inputs))
     for key, value in expected.items():
-        np.testing.assert_array_equal(found[key], value)
+        np.testing.assert_array_equal(actual[key], value)
     assert len(again.weights) == len(model.weights)
     counted = model.config.count_parameters() + 6 * TAGS + TAGS + 6 * 6
     assert model.count_params() == counted

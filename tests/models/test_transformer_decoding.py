@@ -24,11 +24,11 @@ def rescored(model, answers):
     for n in range(answers.shape[1]):
         tokens = answers[:, n]
         begun = np.concatenate([np.full((len(tokens), 1), START_ID), tokens[:, :-1]], axis=1)
-        found = model({SOURCE: SOURCES, TOKENS: begun.astype("int32")})
-        logits = np.array(found[LOGITS], "float64")
+        outputs = model({SOURCE: SOURCES, TOKENS: begun.astype("int32")})
+        logits = np.array(outputs[LOGITS], "float64")
         every = logits - np.log(np.sum(np.exp(logits), axis=-1, keepdims=True))
         scores.append(np.take_along_axis(every, tokens[..., None], axis=-1)[..., 0])
-        weights.append(np.array(found[WEIGHTS]))
+        weights.append(np.array(outputs[WEIGHTS]))
     return np.stack(scores, axis=1), np.stack(weights, axis=1)
 
 
@@ -53,7 +53,7 @@ def test_reported_is_recomputed(model, strategy, prefix):
 
 
 def test_width_one_is_greedy(model):
-    greedy, beam = (decode(model, SOURCES, one, LENGTH) for one in (Greedy(), Beam(1)))
+    greedy, beam = (decode(model, SOURCES, value, LENGTH) for value in (Greedy(), Beam(1)))
     np.testing.assert_array_equal(greedy.tokens, beam.tokens)
     np.testing.assert_allclose(greedy.scores, beam.scores, atol=1e-5)
 

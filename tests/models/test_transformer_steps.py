@@ -22,22 +22,22 @@ CHOICES += [{"normalize_first": True, "counted_token": 5}]
 both = pytest.mark.parametrize("choices", CHOICES)
 
 
-def check(found, expected, tolerance=1e-5):
-    found, expected = (ops.convert_to_numpy(array) for array in (found, expected))
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+def check(actual, expected, tolerance=1e-5):
+    actual, expected = (ops.convert_to_numpy(array) for array in (actual, expected))
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
-def check_states(found, expected):
+def check_states(actual, expected):
     """Equal where a step can look: consumed slots of the caches, and the indices of these."""
-    check(found.time, expected.time)
-    for part, other in zip(tree.flatten(found.added), tree.flatten(expected.added), strict=True):
+    check(actual.time, expected.time)
+    for part, other in zip(tree.flatten(actual.added), tree.flatten(expected.added), strict=True):
         check(part, other)
-    real = np.arange(found.ancestors.shape[2]) < ops.convert_to_numpy(found.time)[:, None]
-    for one in (found, expected):
-        assert ops.convert_to_numpy(one.ancestors).dtype == bool
-    check(found.ancestors & real[:, None], expected.ancestors & real[:, None])
-    for one, other in zip(tree.flatten(found.caches), tree.flatten(expected.caches)):
-        check(one * real[:, None, :, None], other * real[:, None, :, None])
+    real = np.arange(actual.ancestors.shape[2]) < ops.convert_to_numpy(actual.time)[:, None]
+    for value in (actual, expected):
+        assert ops.convert_to_numpy(value.ancestors).dtype == bool
+    check(actual.ancestors & real[:, None], expected.ancestors & real[:, None])
+    for value, other in zip(tree.flatten(actual.caches), tree.flatten(expected.caches)):
+        check(value * real[:, None, :, None], other * real[:, None, :, None])
 
 
 @both
@@ -70,8 +70,8 @@ def test_a_prefix_in_one_pass_equals_its_steps(choices):
         check(result.logits[row], stepped.logits[0])
         check(result.weights[row], stepped.weights[0])
         alone = slice(row, row + 1)
-        found = tree.map_structure(lambda leaf, alone=alone: leaf[alone], result.state)
-        check_states(found, state)
+        actual = tree.map_structure(lambda leaf, alone=alone: leaf[alone], result.state)
+        check_states(actual, state)
     following = model.step(prefix[:, 0], memory, result.state)
     for row, length in enumerate(lengths):
         joined = np.concatenate([prefix[row, :length], prefix[row, :1]])[None]
@@ -114,15 +114,15 @@ def test_reordering_by_ancestors_equals_copied_caches_and_the_whole_sequence(cho
     for _ in range(6):
         tokens = random.integers(1, VOCABULARY, 3 * width).astype("int32")
         said = np.concatenate([said, tokens[:, None]], axis=1)
-        found = model.step(tokens, memory, state)
+        outputs = model.step(tokens, memory, state)
         expected = model.step(tokens, memory, copied)
-        check(found.logits, expected.logits)
-        check(found.weights, expected.weights)
+        check(outputs.logits, expected.logits)
+        check(outputs.weights, expected.weights)
         source = np.repeat(inputs[SOURCE], width, axis=0)
-        check(found.logits, model({SOURCE: source, TOKENS: said})[LOGITS][:, -1])
+        check(outputs.logits, model({SOURCE: source, TOKENS: said})[LOGITS][:, -1])
         parents = random.integers(0, width, (3, width)).astype("int32")
         state, copied = (
-            model.reorder(found.state, parents),
+            model.reorder(outputs.state, parents),
             gathered(model, expected.state, parents),
         )
         said = said[(np.arange(3)[:, None] * width + parents).reshape(-1)]
@@ -175,18 +175,18 @@ def test_an_empty_batch_has_empty_answers():
         return model.step(ops.repeat(tokens[:, 0], 3), memory, state).logits
 
     graph = tf.function(answer, input_signature=[unknown, unknown])
-    for found in (answer, graph):
-        assert found(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
+    for actual in (answer, graph):
+        assert actual(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
 
 
 def test_steps_on_jax(tmp_path):
     run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
     inputs = batch()
     expected = search(transformer(num_layers=1), inputs[SOURCE], inputs[TOKENS])
-    with np.load(tmp_path / "found.npz") as found:
-        check(found["logits"], expected)
+    with np.load(tmp_path / "found.npz") as arrays:
+        check(arrays["logits"], expected)
         logits = tf.convert_to_tensor(expected[0, :3])
         with tf.GradientTape() as tape:
             tape.watch(logits)
             loss = summed_loss(logits, inputs[TOKENS])
-        check(found["slope"], tape.gradient(loss, logits))
+        check(arrays["slope"], tape.gradient(loss, logits))

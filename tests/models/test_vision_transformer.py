@@ -106,9 +106,9 @@ def test_shapes_at_its_own_and_at_another_size(pooling, size):
     assert encoder.compute_output_shape((2, *size, 3)) == (2, *grid, 10)
     vector, weights = encoder.pool(pictures(*size))
     assert tuple(vector.shape) == (2, 10) and len(weights) == 2
-    for one in weights:
-        assert tuple(one.shape) == (2, 2, places, places)
-        np.testing.assert_allclose(np.sum(one, axis=-1), 1, atol=1e-5)
+    for weight in weights:
+        assert tuple(weight.shape) == (2, 2, places, places)
+        np.testing.assert_allclose(np.sum(weight, axis=-1), 1, atol=1e-5)
     if pooling == "mean":
         np.testing.assert_allclose(vector, np.mean(features, axis=(1, 2)), atol=1e-5)
 
@@ -152,10 +152,10 @@ def test_mixed_precision_keeps_float32_variables_and_logits():
     low = ImageClassifier(VisionTransformer(SIZES), 3)
     low(pictures())
     low.set_weights(classifier.get_weights())
-    found = low(pictures())
-    assert found.dtype == tf.float32 and all(weight.dtype == "float32" for weight in low.weights)
+    outputs = low(pictures())
+    assert outputs.dtype == tf.float32 and all(weight.dtype == "float32" for weight in low.weights)
     assert low.encoder(pictures()).dtype == tf.bfloat16
-    np.testing.assert_allclose(found, expected, atol=0.1 * np.abs(expected).max())
+    np.testing.assert_allclose(outputs, expected, atol=0.1 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(

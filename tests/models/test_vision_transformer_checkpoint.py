@@ -17,15 +17,15 @@ from tests.reference import torch_file
 TOLERANCE = 1e-4
 
 
-def close(found, expected):
-    np.testing.assert_allclose(ops.convert_to_numpy(found), expected, atol=TOLERANCE)
+def close(actual, expected):
+    np.testing.assert_allclose(ops.convert_to_numpy(actual), expected, atol=TOLERANCE)
 
 
 def check_weights(weights, arrays):
     expected = [arrays[f"weights/{n}"] for n in range(len(weights))]
     assert f"weights/{len(weights)}" not in arrays
-    for one, other in zip(weights, expected):
-        np.testing.assert_allclose(ops.convert_to_numpy(one), other, atol=TOLERANCE)
+    for weight, other in zip(weights, expected):
+        np.testing.assert_allclose(ops.convert_to_numpy(weight), other, atol=TOLERANCE)
 
 
 def test_vit_model_of_transformers(tmp_path):
@@ -54,9 +54,9 @@ def test_the_other_backend_gives_the_same_logits(tmp_path):
     write_folder(tmp_path, "classifier")
     answer = tmp_path / "logits.npz"
     run_module("tests.models.vision_files", tmp_path, answer, backend="jax")
-    with np.load(answer) as found:
-        for name in found.files:
-            close(found[name], golden(name)["logits"])
+    with np.load(answer) as arrays:
+        for name in arrays.files:
+            close(arrays[name], golden(name)["logits"])
 
 
 def test_timm(tmp_path):

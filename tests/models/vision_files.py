@@ -19,16 +19,16 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "vision_transformer.npz"
 def golden(name):
     """The arrays of a golden model, without its name."""
     with np.load(GOLDEN) as arrays:
-        found = {key: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
-    return {key.removeprefix(f"{name}/"): value for key, value in found.items()}
+        actual = {key: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
+    return {key.removeprefix(f"{name}/"): value for key, value in actual.items()}
 
 
 def state(name):
     """A golden model's state dict."""
-    found = golden(name)
+    arrays = golden(name)
     return {
         key.removeprefix("state/"): value
-        for key, value in found.items()
+        for key, value in arrays.items()
         if key.startswith("state/")
     }
 
@@ -51,7 +51,7 @@ def flax_arrays(heads=2, new=False):
         names = ("Attention_0", "LayerNorm_1", "MlpBlock_0")
     attention, norm, feed = names
     table = tensors["pos_embed"]
-    found = {
+    actual = {
         "cls": tensors["cls_token"] + (table[:, :1] if new else 0),
         "embedding/kernel": tensors["patch_embed.proj.weight"].transpose(2, 3, 1, 0),
         "embedding/bias": tensors["patch_embed.proj.bias"],
@@ -61,27 +61,27 @@ def flax_arrays(heads=2, new=False):
         "Transformer/encoder_norm/bias": tensors["norm.bias"],
     }
     place = "pos_embedding" if new else "Transformer/posembed_input/pos_embedding"
-    found[place] = table[:, 1:] if new else table
+    actual[place] = table[:, 1:] if new else table
     for n in range(2):
-        one, block = f"blocks.{n}", f"Transformer/encoderblock_{n}"
+        torch_block, block = f"blocks.{n}", f"Transformer/encoderblock_{n}"
         units = len(tensors["norm.weight"])
         own = f"{block}/MultiHeadDotProduct{attention}"
-        kernels = np.split(tensors[f"{one}.attn.qkv.weight"].T, 3, axis=1)
-        biases = np.split(tensors[f"{one}.attn.qkv.bias"], 3)
+        kernels = np.split(tensors[f"{torch_block}.attn.qkv.weight"].T, 3, axis=1)
+        biases = np.split(tensors[f"{torch_block}.attn.qkv.bias"], 3)
         for name, kernel, bias in zip(("query", "key", "value"), kernels, biases):
-            found[f"{own}/{name}/kernel"] = kernel.reshape(units, heads, -1)
-            found[f"{own}/{name}/bias"] = bias.reshape(heads, -1)
-        output = tensors[f"{one}.attn.proj.weight"].T
-        found[f"{own}/out/kernel"] = output.reshape(heads, -1, units)
-        found[f"{own}/out/bias"] = tensors[f"{one}.attn.proj.bias"]
+            actual[f"{own}/{name}/kernel"] = kernel.reshape(units, heads, -1)
+            actual[f"{own}/{name}/bias"] = bias.reshape(heads, -1)
+        output = tensors[f"{torch_block}.attn.proj.weight"].T
+        actual[f"{own}/out/kernel"] = output.reshape(heads, -1, units)
+        actual[f"{own}/out/bias"] = tensors[f"{torch_block}.attn.proj.bias"]
         for layer in (1, 2):
             dense = f"{block}/{feed}/Dense_{layer - 1}"
-            found[f"{dense}/kernel"] = tensors[f"{one}.mlp.fc{layer}.weight"].T
-            found[f"{dense}/bias"] = tensors[f"{one}.mlp.fc{layer}.bias"]
+            actual[f"{dense}/kernel"] = tensors[f"{torch_block}.mlp.fc{layer}.weight"].T
+            actual[f"{dense}/bias"] = tensors[f"{torch_block}.mlp.fc{layer}.bias"]
             normal = f"{block}/{'LayerNorm_0' if layer == 1 else norm}"
-            found[f"{normal}/scale"] = tensors[f"{one}.norm{layer}.weight"]
-            found[f"{normal}/bias"] = tensors[f"{one}.norm{layer}.bias"]
-    return {f"params/{key}": value for key, value in found.items()} if new else found
+            actual[f"{normal}/scale"] = tensors[f"{torch_block}.norm{layer}.weight"]
+            actual[f"{normal}/bias"] = tensors[f"{torch_block}.norm{layer}.bias"]
+    return {f"params/{key}": value for key, value in actual.items()} if new else actual
 
 
 if __name__ == "__main__":

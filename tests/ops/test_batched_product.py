@@ -55,11 +55,11 @@ def test_the_product_and_its_gradient_equal_numpy(left, right, transposed, jit):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_other_precisions(dtype, rows):
     left, right = normal((2, rows, 3), dtype), normal((2, 3, 7), dtype)
-    found = batched_product(left, right, dtype)
-    assert found.dtype == dtype
+    actual = batched_product(left, right, dtype)
+    assert actual.dtype == dtype
     expected = left.numpy().astype("float64") @ right.numpy().astype("float64")
     tolerance = 1e-12 if dtype == "float64" else 0.02
-    np.testing.assert_allclose(found.numpy().astype("float64"), expected, tolerance, tolerance)
+    np.testing.assert_allclose(actual.numpy().astype("float64"), expected, tolerance, tolerance)
 
 
 def test_a_row_of_half_precision_is_not_rounded_on_the_way():

@@ -8,8 +8,8 @@ from keras_attn.ops.rollout import attention_rollout
 
 
 def random_weights(layers, batch, heads, places):
-    found = np.random.default_rng(5).random((layers, batch, heads, places, places))
-    return (found / found.sum(axis=-1, keepdims=True)).astype("float32")
+    weights = np.random.default_rng(5).random((layers, batch, heads, places, places))
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype("float32")
 
 
 def twin(weights):
@@ -29,18 +29,18 @@ def twin(weights):
 
 def test_equals_the_twin():
     weights = random_weights(3, 2, 5, 7)
-    found = ops.convert_to_numpy(attention_rollout(list(weights)))
+    actual = ops.convert_to_numpy(attention_rollout(list(weights)))
     for row in range(2):
-        np.testing.assert_allclose(found[row], twin(weights[:, row]), atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-6)
-    np.testing.assert_array_equal(ops.convert_to_numpy(attention_rollout(weights)), found)
+        np.testing.assert_allclose(actual[row], twin(weights[:, row]), atol=1e-6)
+    np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
+    np.testing.assert_array_equal(ops.convert_to_numpy(attention_rollout(weights)), actual)
 
 
 def test_rows_that_do_not_sum_to_one_are_divided():
     halved = 0.5 * random_weights(2, 1, 3, 5)
-    found = ops.convert_to_numpy(attention_rollout(list(halved)))
-    np.testing.assert_allclose(found[0], twin(halved[:, 0]), atol=1e-6)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-6)
+    actual = ops.convert_to_numpy(attention_rollout(list(halved)))
+    np.testing.assert_allclose(actual[0], twin(halved[:, 0]), atol=1e-6)
+    np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
 
 
 def test_no_layers():

@@ -37,9 +37,9 @@ def with_gradients(images, grid, upstream, jit=False, **choices):
 
 def check_torchs(inputs, names, jit, **choices):
     """`sample` of the golden `inputs`, beside torch's answers of the names' endings."""
-    found = with_gradients(*(GOLDEN[name] for name in inputs), jit, **choices)
-    for name, one in zip(("values", "to_images", "to_grid"), found):
-        np.testing.assert_allclose(one, GOLDEN[names + name], rtol=1e-5, atol=1e-5, err_msg=name)
+    actual = with_gradients(*(GOLDEN[name] for name in inputs), jit, **choices)
+    for name, value in zip(("values", "to_images", "to_grid"), actual):
+        np.testing.assert_allclose(value, GOLDEN[names + name], rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("jit", [False, True])
@@ -80,8 +80,8 @@ def test_the_lectures_sums_and_sub_gradients(align_corners):
     expected = lecture_sample(images, grid, align_corners)
     np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
     expected = lecture_gradients(images, grid, upstream, align_corners)
-    for found, one in zip(gradients, expected):
-        np.testing.assert_allclose(found, one, rtol=1e-4, atol=1e-4)
+    for gradient, value in zip(gradients, expected):
+        np.testing.assert_allclose(gradient, value, rtol=1e-4, atol=1e-4)
 
 
 @every_padding
@@ -141,29 +141,29 @@ def test_points_that_are_far_outside_or_no_numbers_read_nothing_else(
     values, to_images, to_grid = with_gradients(
         images, grid, upstream, jit, interpolation=interpolation, padding=padding
     )
-    assert all(np.isfinite(one).all() for one in (values, to_images, to_grid))
+    assert all(np.isfinite(each_value).all() for each_value in (values, to_images, to_grid))
     np.testing.assert_array_equal(
         values[1], sample(images[1:], grid[1:], interpolation, padding)[0]
     )
-    found = values[0, 0, 1].numpy()
+    actual = values[0, 0, 1].numpy()
     if padding == "reflection" and abs(value) == np.float32(1e30):
-        assert (images[0].min((0, 1)) <= found).all() and (found <= images[0].max((0, 1))).all()
+        assert (images[0].min((0, 1)) <= actual).all() and (actual <= images[0].max((0, 1))).all()
         return
     np.testing.assert_array_equal(to_grid[0, 0, 1], 0)
     if padding == "zeros":
-        np.testing.assert_array_equal(found, 0)
+        np.testing.assert_array_equal(actual, 0)
     else:
-        assert any(np.array_equal(found, one) for one in images[0].reshape(-1, 2))
+        assert any(np.array_equal(actual, each_value) for each_value in images[0].reshape(-1, 2))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_images_of_other_precisions_are_read_at_places_of_float32(dtype):
     images = tf.cast(normal(2, 3, 131, 2), dtype)
     grid = RANDOM.uniform(-1, 1, (2, 5, 7, 2)).astype("float32")
-    found = sample(images, grid)
-    assert found.dtype == dtype
+    values = sample(images, grid)
+    assert values.dtype == dtype
     expected = sample(tf.cast(images, "float32"), grid)
-    np.testing.assert_array_equal(found, tf.cast(expected, dtype))
+    np.testing.assert_array_equal(values, tf.cast(expected, dtype))
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_of_two_nearest_pixels_the_even_one_is_read(padding, align_corners):
     half = 1.5 if align_corners else 2.0
     places = np.stack(np.meshgrid([0.5, 1.5, 2.5], [0.5, 2.5]), axis=-1)
     grid = ((places - 1.5) / half)[None].astype("float32")
-    found = sample(images, grid, "nearest", padding, align_corners)
-    np.testing.assert_array_equal(found[0, ..., 0], [[0, 2, 2], [8, 10, 10]])
+    values = sample(images, grid, "nearest", padding, align_corners)
+    np.testing.assert_array_equal(values[0, ..., 0], [[0, 2, 2], [8, 10, 10]])
 
 
 def test_in_a_functional_model_that_is_saved(tmp_path):

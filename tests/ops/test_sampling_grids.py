@@ -70,12 +70,12 @@ def test_affine_grids_and_gradients_are_torchs(align_corners):
 @every_function
 def test_each_grid_is_its_formulas(function):
     theta = normal(3, *FUNCTIONS[function]) * 0.3
-    found = ops.convert_to_numpy(function(theta, POINTS))
+    outputs = ops.convert_to_numpy(function(theta, POINTS))
     for example, matrix in enumerate(matrices(function, theta)):
         for row, column in np.ndindex(5, 7):
             x, y, depth = matrix @ [*POINTS[row, column], 1]
             np.testing.assert_allclose(
-                found[example, row, column], (x / depth, y / depth), rtol=1e-4, atol=1e-5
+                outputs[example, row, column], (x / depth, y / depth), rtol=1e-4, atol=1e-5
             )
 
 
@@ -92,8 +92,8 @@ def test_points_at_both_conventions():
 def slow_spline(theta, control, point):
     """One point by the system of equations as the paper has it."""
 
-    def bent(one, other):
-        square = np.sum((one - other) ** 2)
+    def bent(value, other):
+        square = np.sum((value - other) ** 2)
         return 0 if square == 0 else square * np.log(square)
 
     count = len(control)
@@ -103,7 +103,7 @@ def slow_spline(theta, control, point):
             system[row, column] = bent(control[row], control[column])
         system[row, count:] = system[count:, row] = (1, *control[row])
     solution = np.linalg.solve(system, np.concatenate([theta, np.zeros((3, 2))]))
-    basis = [*(bent(point, one) for one in control), 1, *point]
+    basis = [*(bent(point, value) for value in control), 1, *point]
     return np.array(basis) @ solution
 
 
@@ -111,11 +111,11 @@ def slow_spline(theta, control, point):
 def test_the_spline_is_the_solution_of_its_equations(learned):
     theta = LATTICE[None] + 0.3 * normal(3, 6, 2)
     points = ops.convert_to_tensor(POINTS) if learned else POINTS
-    found = ops.convert_to_numpy(thin_plate_spline_grid(theta, LATTICE, points))
+    actual = ops.convert_to_numpy(thin_plate_spline_grid(theta, LATTICE, points))
     for example in range(3):
         for row, column in np.ndindex(5, 7):
             expected = slow_spline(theta[example], LATTICE.astype("float64"), POINTS[row, column])
-            np.testing.assert_allclose(found[example, row, column], expected, atol=1e-4)
+            np.testing.assert_allclose(actual[example, row, column], expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -161,7 +161,7 @@ def test_wrong_parameters_are_refused(function):
     theta[1].flat[0] = np.nan
     with pytest.raises(ValueError, match=r"Expected finite theta\. Received: theta\[1\]="):
         function(theta, POINTS)
-    graph = tf.function(lambda one: function(one, POINTS), autograph=False)
+    graph = tf.function(lambda value: function(value, POINTS), autograph=False)
     assert np.isnan(graph(tf.constant(theta))[1]).any()
 
 

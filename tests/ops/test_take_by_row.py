@@ -23,9 +23,9 @@ def test_each_row_is_taken_from_by_its_own_places(shape, jit):
 
     expected, gradient = np.zeros_like(upstream), np.zeros_like(values)
     for row, own in enumerate(places):
-        for place, one in enumerate(own):
-            expected[row, place] = values[row, one]
-            gradient[row, one] += upstream[row, place]
+        for place, item in enumerate(own):
+            expected[row, place] = values[row, item]
+            gradient[row, item] += upstream[row, place]
     taken, to_values = found(tf.constant(values))
     np.testing.assert_array_equal(taken, expected)
     np.testing.assert_allclose(tf.convert_to_tensor(to_values), gradient, rtol=1e-5, atol=1e-6)

@@ -21,13 +21,13 @@ from tests.pipelines.picture_folder import pictures
 
 def skipped_of(folder, file, data):
     (folder / file).write_bytes(data)
-    found = read_captions(folder, file)
+    captions = read_captions(folder, file)
     assert (
-        len(found.skipped) + sum(len(picture.captions) for picture in found.pictures)
-        == found.records
+        len(captions.skipped) + sum(len(picture.captions) for picture in captions.pictures)
+        == captions.records
     )
-    assert all(one.file == folder / file for one in found.skipped)
-    return [(one.line, one.reason) for one in found.skipped], found
+    assert all(value.file == folder / file for value in captions.skipped)
+    return [(value.line, value.reason) for value in captions.skipped], captions
 
 
 def test_bad_rows(tmp_path):
@@ -46,12 +46,12 @@ def test_bad_rows(tmp_path):
             b'b.png,"kept"',
         ]
     )
-    skipped, found = skipped_of(tmp_path, "x.csv", data)
+    skipped, actual = skipped_of(tmp_path, "x.csv", data)
     assert [line for line, _ in skipped] == [2, 3, 6, 9]
     reasons = [reason for _, reason in skipped]
     assert reasons[0] == "not UTF-8" and reasons[1].startswith("3 values for 2 columns")
     assert reasons[2].startswith("malformed row") and reasons[3] == "empty caption"
-    assert [picture.captions for picture in found.pictures] == [
+    assert [picture.captions for picture in actual.pictures] == [
         ("good, goes on",),
         ("kept", "kept"),
     ]
@@ -72,12 +72,12 @@ def test_bad_json_lines(tmp_path):
         b'{"image": "a\\u0000.png", "caption": "x"}',
         b'{"image": "' + b"a" * 5000 + b'", "caption": "x"}',
     ]
-    skipped, found = skipped_of(tmp_path, "x.jsonl", b"\n".join(rows))
+    skipped, actual = skipped_of(tmp_path, "x.jsonl", b"\n".join(rows))
     assert [line for line, _ in skipped] == [1, 1, *range(2, 12)]
     parts = ["empty", "no text", "malformed", "malformed", "object", "no caption", "no picture"]
     parts += ["not UTF-8", "not UTF-8", "no caption", "no picture", "no picture"]
     assert all(part in reason for part, (_, reason) in zip(parts, skipped))
-    assert found.pictures[0].captions == ("good", "good too")
+    assert actual.pictures[0].captions == ("good", "good too")
 
 
 def test_bad_coco(tmp_path):
@@ -128,14 +128,14 @@ def test_bad_pictures(tmp_path):
     names += ["none.jpg", "../../other/a.png", "/etc/passwd", "secret.png"]
     names += ["corrupt.png", "b.png"]
     rows = "".join(f"{name},x\n" for name in names)
-    skipped, found = skipped_of(tmp_path, "x.csv", f"image,caption\n{rows}".encode())
-    assert [picture.name for picture in found.pictures] == ["a.png", "b.png"]
+    skipped, actual = skipped_of(tmp_path, "x.csv", f"image,caption\n{rows}".encode())
+    assert [picture.name for picture in actual.pictures] == ["a.png", "b.png"]
     assert [line for line, _ in skipped] == list(range(3, 14))
     parts = ["truncated", "not a JPEG", "truncated", "zero bytes", "30000x30000 pixels"]
     parts += ["no picture", "no picture", "leads out", "leads out", "leads out", "corrupt"]
     assert all(part in reason for part, (_, reason) in zip(parts, skipped))
     with pytest.raises(ValueError, match=r"Received: 11 of 13:(?s:.*)x\.csv:4: .*not a JPEG"):
-        found.check(0.01)
+        actual.check(0.01)
 
 
 def test_unusual_pictures_are_usable(tmp_path):
@@ -144,8 +144,8 @@ def test_unusual_pictures_are_usable(tmp_path):
         (tmp_path / "images" / name).write_bytes(data)
     rows = "".join(f'"{name}",x\n' for name in KINDS)
     (tmp_path / "x.csv").write_text(f"image,caption\n{rows}")
-    found = read_captions(tmp_path)
-    assert [picture.name for picture in found.pictures] == list(KINDS) and not found.skipped
+    captions = read_captions(tmp_path)
+    assert [picture.name for picture in captions.pictures] == list(KINDS) and not captions.skipped
 
 
 def test_training_stops_before_it_starts(tmp_path, capsys):

@@ -26,11 +26,13 @@ def batches(records, augmentation=None):
 
 
 def test_every_picture_once_and_filling_weighs_nothing(records):
-    found = list(batches(records).dataset().as_numpy_iterator())
-    assert len(found) == batches(records).steps == 5
-    pictures, classes, weights = map(np.concatenate, zip(*found))
+    actual = list(batches(records).dataset().as_numpy_iterator())
+    assert len(actual) == batches(records).steps == 5
+    pictures, classes, weights = map(np.concatenate, zip(*actual))
     assert pictures.shape == (25, 11, 13, 3) and weights.tolist() == [1.0] * 21 + [0.0] * 4
-    assert [NAMES[label] for label in classes[:21]] == [one.label for one in records]
+    assert [NAMES[label] for label in classes[:21]] == [
+        each_record.label for each_record in records
+    ]
     for row, record in enumerate(records):
         expected = FORMAT.decode(tf.constant(record.path.read_bytes()))
         np.testing.assert_array_equal(pictures[row], expected)
@@ -41,12 +43,12 @@ def test_training_is_shuffled_and_goes_on_from_any_step(records):
     changed = batches(records, Augmentation(True, 0.6, 3))
     first = list(changed.training().take(11).as_numpy_iterator())
     later = list(changed.training(start=7).take(4).as_numpy_iterator())
-    for one, other in zip(first[7:], later):
-        for left, right in zip(one, other):
+    for value, other in zip(first[7:], later):
+        for left, right in zip(value, other):
             np.testing.assert_array_equal(left, right)
-    epochs = [np.concatenate([one[1] for one in first[at : at + 5]]) for at in (0, 5)]
+    epochs = [np.concatenate([value[1] for value in first[at : at + 5]]) for at in (0, 5)]
     assert (epochs[0] != epochs[1]).any()
-    weights = [sum(one[2].sum() for one in first[at : at + 5]) for at in (0, 5)]
+    weights = [sum(value[2].sum() for value in first[at : at + 5]) for at in (0, 5)]
     assert weights == [21.0, 21.0]
 
 

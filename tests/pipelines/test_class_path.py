@@ -55,9 +55,9 @@ def test_train_leaves_a_run_directory(run):
     assert run.vocabularies()["labels"].names == tuple(LABELS)
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
-    found = sorted(entry.name for entry in run.folder.iterdir())
+    actual = sorted(entry.name for entry in run.folder.iterdir())
     expected = "history.csv labels model.best.json model.keras recipe.json tensorboard"
-    assert found == expected.split()
+    assert actual == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
     tags = [
         value.tag
@@ -93,16 +93,16 @@ def test_evaluate(run, data, tmp_path, capsys):
 def test_a_saved_model_is_evaluated_with_the_labels_that_it_answers(
     run, model, data, tmp_path, capsys
 ):
-    found = []
+    actual = []
     for asked in (run.folder, model):
         out = tmp_path / "found.json"
         assert main(["evaluate", str(asked), "--data", str(data), "--json", str(out)]) == 0
-        found.append(json.loads(out.read_text()))
-    assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
-    assert "top_5" in found[0]["scores"] and "top_5" not in found[1]["scores"]
-    assert found[0]["mistakes"] == found[1]["mistakes"]
-    best = [answer["labels"][:2] for answer in found[0]["answers"]]
-    assert best == [answer["labels"] for answer in found[1]["answers"]]
+        actual.append(json.loads(out.read_text()))
+    assert actual[0]["scores"]["accuracy"] == actual[1]["scores"]["accuracy"]
+    assert "top_5" in actual[0]["scores"] and "top_5" not in actual[1]["scores"]
+    assert actual[0]["mistakes"] == actual[1]["mistakes"]
+    best = [answer["labels"][:2] for answer in actual[0]["answers"]]
+    assert best == [answer["labels"] for answer in actual[1]["answers"]]
 
 
 def test_export_has_a_card_and_metadata(run, model):
@@ -120,11 +120,11 @@ def test_predict(model, data, tmp_path, capsys):
     (folder / "z.png").write_bytes(b"no picture")
     assert main(["predict", str(model), str(folder), "--json"]) == 2
     said = capsys.readouterr()
-    found = [json.loads(line) for line in said.out.splitlines()]
-    assert [Path(one["image"]).parent.name for one in found[:6]] == LABELS
-    assert all(len(answer["labels"]) == len(answer["scores"]) == 2 for answer in found[:6])
-    assert all(0 < sum(answer["scores"]) <= 1 for answer in found[:6])
-    assert set(found[6]) == {"image", "error"} and f"{folder / 'z.png'}: " in said.err
+    actual = [json.loads(line) for line in said.out.splitlines()]
+    assert [Path(value["image"]).parent.name for value in actual[:6]] == LABELS
+    assert all(len(answer["labels"]) == len(answer["scores"]) == 2 for answer in actual[:6])
+    assert all(0 < sum(answer["scores"]) <= 1 for answer in actual[:6])
+    assert set(actual[6]) == {"image", "error"} and f"{folder / 'z.png'}: " in said.err
     assert main(["predict", str(model), str(folder / "red" / "*.png")]) == 0
     path, score, label = capsys.readouterr().out.splitlines()[0].split("\t")
     assert path == str(folder / "red" / "0.png") and 0 < float(score) < 1 and label in LABELS
@@ -160,8 +160,8 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
         )
         assert train(data, out, flip=True, crop=0.7) == 130
     assert train(data, out, flip=True, crop=0.7) == 0
-    for one, other in zip(run.model().get_weights(), Run(out).model().get_weights()):
-        np.testing.assert_allclose(one, other, atol=1e-4)
+    for weight, other in zip(run.model().get_weights(), Run(out).model().get_weights()):
+        np.testing.assert_allclose(weight, other, atol=1e-4)
     assert train(data, out, flip=True, crop=0.7) == 2
     assert "whose training has ended" in capsys.readouterr().err
 
@@ -171,8 +171,8 @@ def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path
     for path in (run.folder, model):
         source = WarmStart.read(path)
         assert source.experiment == run.experiment()
-        for one, other in zip(source.model.get_weights(), expected, strict=True):
-            np.testing.assert_array_equal(one, other)
+        for weight, other in zip(source.model.get_weights(), expected, strict=True):
+            np.testing.assert_array_equal(weight, other)
         values = source.adapted(RECIPE, {"epochs": 1}).values()
         assert values["image_size"] == TINY["image_size"] and values["epochs"] == 1
     assert train(data, tmp_path / "run", "--from", model, "--epochs", "1") == 0
@@ -187,8 +187,11 @@ def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
     folder = write_folder(tmp_path / "checkpoint", "classifier")
     patch = json.loads(str(golden("classifier")["config.json"]))["patch_size"]
     assert train(data, tmp_path / "run", pretrained=folder, epochs=1, image_size=5 * patch) == 0
-    found = Run(tmp_path / "run").model()
-    assert found.num_classes == 6 and found.encoder.config.patch_size == patch != TINY["patch_size"]
+    outputs = Run(tmp_path / "run").model()
+    assert (
+        outputs.num_classes == 6
+        and outputs.encoder.config.patch_size == patch != TINY["patch_size"]
+    )
     assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
     assert "Expected image_size that patch_size=" in capsys.readouterr().err
 

@@ -46,7 +46,7 @@ def test_without_the_captioner_the_demo_goes_on(tmp_path, monkeypatch, capsys):
 
 
 def test_the_captioner_in_the_box():
-    size = sum(one.stat().st_size for one in CAPTIONER.rglob("*") if one.is_file())
+    size = sum(path.stat().st_size for path in CAPTIONER.rglob("*") if path.is_file())
     assert size <= 25e6
     saved = SavedDescription.read(CAPTIONER)
     assert saved.metadata["storage"] == "float16" and saved.version.name == "1"

@@ -102,8 +102,8 @@ def test_predict_explain_and_crops(model, data, tmp_path, capsys):
     assert main(command) == 2
     said = capsys.readouterr()
     assert len(said.out.splitlines()) == 5 and "none.png: " in said.err
-    found = sorted(entry.name for entry in (tmp_path / "crops").iterdir() if len(entry.name) < 99)
-    assert found == ["digit-2-2.png", "digit-2.png", "digit-3.png", "digit.png"]
+    actual = sorted(entry.name for entry in (tmp_path / "crops").iterdir() if len(entry.name) < 99)
+    assert actual == ["digit-2-2.png", "digit-2.png", "digit-3.png", "digit.png"]
     with Image.open(tmp_path / "crops" / "digit.png") as crop:
         assert crop.size == (28, 28) and crop.mode == "RGB" and crop.getextrema()[0][1] > 50
     assert main(command) == 2
@@ -147,8 +147,8 @@ def test_a_run_can_be_gone_on_from(run, data):
     assert (recipe.model.spatial.transforms, recipe.model.filters) == (("affine",), 3)
     model = built(recipe, labels=2)
     source.start(recipe, model)
-    for one, other in zip(model.get_weights(), source.model.get_weights()):
-        np.testing.assert_array_equal(one, other)
+    for weight, other in zip(model.get_weights(), source.model.get_weights()):
+        np.testing.assert_array_equal(weight, other)
     with pytest.raises(ValueError, match="Expected distortion='rotation'"):
         source.adapted(RECIPE, {"distortion": "elastic"})
 
@@ -160,13 +160,13 @@ def test_batches_are_a_function_of_their_step(data, distortion):
     assert loaded.steps == 4
     first = list(loaded.training(0).take(9))
     again = next(iter(loaded.training(6)))
-    for one, other in zip(first[6], again):
-        np.testing.assert_array_equal(one, other)
+    for value, other in zip(first[6], again):
+        np.testing.assert_array_equal(value, other)
     pictures, classes, weights = first[0]
     size = DISTORTED_SIZES[distortion]
     assert pictures.shape == (7, size, size, 3) and pictures.dtype == tf.uint8
     assert classes.dtype == tf.int32 and weights.numpy().tolist() == [1.0] * 7
-    assert sum(float(tf.reduce_sum(one[2])) for one in first[:4]) == 25
+    assert sum(float(tf.reduce_sum(value[2])) for value in first[:4]) == 25
     assert np.abs(first[0][0].numpy().astype(int) - first[4][0].numpy()).max() > 100
 
 
@@ -178,13 +178,16 @@ def test_dev_and_test_are_always_the_same(data):
         for recipe in recipes
         for batch in encoded(recipe, data)[2].dev
     ]
-    assert len(dev) == 4 and [one[2].tolist() for one in dev[:2]] == [[1.0] * 5, [1, 0, 0, 0, 0]]
-    for one, other in zip(dev[:2], dev[2:]):
-        np.testing.assert_array_equal(one[0], other[0])
+    assert len(dev) == 4 and [value[2].tolist() for value in dev[:2]] == [
+        [1.0] * 5,
+        [1, 0, 0, 0, 0],
+    ]
+    for value, other in zip(dev[:2], dev[2:]):
+        np.testing.assert_array_equal(value[0], other[0])
     recipe = recipes[0]
     records = recipe.source.split(data, "dev")
-    assert [one.name for one in records[:2]] == ["dev/0", "dev/1"]
-    pictures = np.concatenate([one[0] for one in dev[:2]])
+    assert [each_record.name for each_record in records[:2]] == ["dev/0", "dev/1"]
+    pictures = np.concatenate([value[0] for value in dev[:2]])
     for record, picture in zip(records, pictures):
         encoded_digit = recipe.task.request(record).inputs["image"]
         np.testing.assert_array_equal(read_picture(encoded_digit), picture)
@@ -226,8 +229,8 @@ GOOD = dict(zip(("x_train", "y_train"), drawn(7, 0))) | dict(zip(("x_test", "y_t
     ],
 )
 def test_files_that_are_not_digits(tmp_path, arrays, message):
-    found = {key: value for key, value in {**GOOD, **arrays}.items() if value is not None}
-    np.savez(tmp_path / "bad.npz", **found)
+    actual = {key: value for key, value in {**GOOD, **arrays}.items() if value is not None}
+    np.savez(tmp_path / "bad.npz", **actual)
     with pytest.raises(ValueError, match=message):
         encoded(RECIPE.replaced({"dev_share": 0.2}), tmp_path)
 
@@ -245,7 +248,7 @@ def test_paths_that_lead_to_no_digits(tmp_path):
     whole = tmp_path / "whole.npz"
     np.savez_compressed(whole, **GOOD)
     flipped = bytearray(whole.read_bytes())
-    flipped[300:500] = (one ^ 255 for one in flipped[300:500])
+    flipped[300:500] = (value ^ 255 for value in flipped[300:500])
     (tmp_path / "flipped.npz").write_bytes(flipped)
     np.save(tmp_path / "array.npy", np.zeros(3))
     with zipfile.ZipFile(tmp_path / "members.npz", "w") as file:
@@ -293,8 +296,8 @@ def test_a_film_of_an_interrupted_training(data, tmp_path):
     frames[1].write_bytes(b"")
     Image.new("RGB", (5, 5)).save(frames[2])
     film.on_epoch_end(3)
-    with Image.open(tmp_path / "film.gif") as found:
-        assert found.n_frames == 3
+    with Image.open(tmp_path / "film.gif") as actual:
+        assert actual.n_frames == 3
     before = frames[0].read_bytes()
     model.optimizer.iterations.assign(5)
     model.transformers[0].head.bias.assign(np.full(32, 0.2))

@@ -68,17 +68,17 @@ def test_killed_at_steps_of_their_processes(tmp_path, whole, steps):
         assert (killed / "checkpoint.npz").exists() == (step > 1)
     code, printed = train(whole / "data", killed, 0, 60, weights)
     assert code == 0 and "going on at epoch" in printed, printed
-    with np.load(whole / "weights.npz") as expected, np.load(weights) as found:
-        assert expected.files == found.files
+    with np.load(whole / "weights.npz") as expected, np.load(weights) as arrays:
+        assert expected.files == arrays.files
         for name in expected.files:
-            np.testing.assert_allclose(found[name], expected[name], atol=2e-4)
+            np.testing.assert_allclose(arrays[name], expected[name], atol=2e-4)
     with (killed / "history.csv").open() as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
     assert Run(killed).description["ended"]
-    for expected, found in zip(
-        *(Run(one).model().get_weights() for one in (whole / "run", killed))
+    for expected, arrays in zip(
+        *(Run(value).model().get_weights() for value in (whole / "run", killed))
     ):
-        np.testing.assert_allclose(found, expected, atol=2e-4)
+        np.testing.assert_allclose(arrays, expected, atol=2e-4)
     assert not list(killed.glob("mean*"))
     assert not (killed / "checkpoint.npz").exists()
 
@@ -92,9 +92,9 @@ def test_killed_on_two_devices(tmp_path):
             code, printed = train(data, run, step, 0, f"{run}.npz", "mirrored")
             assert code == (-signal.SIGKILL if step else 0), printed
     assert "going on at epoch" in printed
-    with np.load(f"{whole}.npz") as one, np.load(f"{killed}.npz") as two:
-        for name in one.files:
-            np.testing.assert_allclose(two[name], one[name], atol=2e-4)
+    with np.load(f"{whole}.npz") as arrays, np.load(f"{killed}.npz") as two:
+        for name in arrays.files:
+            np.testing.assert_allclose(two[name], arrays[name], atol=2e-4)
 
 
 def compiled(units=3):
@@ -117,10 +117,10 @@ def test_checkpoint_brings_everything_back(tmp_path):
     model, _ = fitted(path)
     again = compiled()
     assert Checkpoint(path).restore(again) == 7
-    for one, other in zip(model.variables, again.variables):
-        np.testing.assert_array_equal(one, other)
-    for one, other in zip(model.optimizer.variables, again.optimizer.variables):
-        np.testing.assert_array_equal(one, other)
+    for variable, other in zip(model.variables, again.variables):
+        np.testing.assert_array_equal(variable, other)
+    for variable, other in zip(model.optimizer.variables, again.optimizer.variables):
+        np.testing.assert_array_equal(variable, other)
     assert Checkpoint(tmp_path / "none.npz").restore(again) == 0
 
 

@@ -32,7 +32,7 @@ def test_a_folder_for_each_class(tmp_path):
         "small  dog/deeper/c.png": ("small dog", ""),
     }
     assert read.form == CLASS_FOLDERS and read.source == tmp_path and read.records == 5
-    reasons = {one.name: one.reason for one in read.skipped}
+    reasons = {value.name: value.reason for value in read.skipped}
     assert reasons["e.png"] == "in no folder of a class"
     assert "is unusable: " in reasons["small  dog/f.jpg"]
     with pytest.raises(ValueError, match=r"at most 1.0% unusable records. Received: 2 of 5"):
@@ -63,7 +63,7 @@ def test_classes_without_splits_are_split_by_their_bytes(tmp_path):
         shutil.copyfile(data / "red" / "0.png", data / "red" / f"again{index}.png")
     split = split_labeled(data, read_labels(data), 0.3, 0.3)
     assert sum(map(len, split.values())) == 17 and split["dev"]
-    same = [name for name, own in split.items() for one in own if "again" in one.name]
+    same = [name for name, own in split.items() for item in own if "again" in item.name]
     assert len(same) == 3 and len(set(same)) == 1
 
 
@@ -85,7 +85,7 @@ def test_files_of_labels(name, tmp_path):
     for data in (tmp_path, tmp_path / name):
         labels, read = found(data)
         assert labels == {"a.png": ("cat", ""), "b.png": ("small dog", "")}
-        reasons = [one.reason for one in read.skipped]
+        reasons = [value.reason for value in read.skipped]
         assert reasons[0] == "the label 'dog' for a picture of 'cat'"
         assert "no picture at" in reasons[1] and reasons[2] == "empty label"
         assert read.records == 6 and read.source == tmp_path / name
@@ -103,7 +103,7 @@ def test_columns_of_other_names_and_split_files(tmp_path):
         read_labels(tmp_path)
     read = read_labels(tmp_path, label_column="kind")
     split = split_labeled(tmp_path, read)
-    assert [one.label for one in split["train"]] == ["1", "2"] and len(split["dev"]) == 1
+    assert [value.label for value in split["train"]] == ["1", "2"] and len(split["dev"]) == 1
 
 
 def test_several_files_none_and_nothing(tmp_path):
@@ -128,7 +128,7 @@ def test_labels_that_train_does_not_have(tmp_path):
     _, vocabularies, loaded = encoded(RECIPE.replaced(TINY), data)
     assert vocabularies["labels"].names == ("blue", "red")
     assert [record.label for record in loaded.splits["dev"]] == ["blue", "red"]
-    assert [one.reason for one in loaded.skipped] == ["the label 'emu' of dev is not in train"]
+    assert [value.reason for value in loaded.skipped] == ["the label 'emu' of dev is not in train"]
     shutil.rmtree(data / "dev" / "red")
     shutil.rmtree(data / "dev" / "blue")
     with pytest.raises(ValueError, match=r"a picture of dev with a label of train. Received: emu"):

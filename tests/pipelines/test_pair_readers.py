@@ -37,8 +37,8 @@ def read(data, *columns):
 
 
 def only(data, *columns):
-    (found,) = read(data, *columns).values()
-    return found
+    (actual,) = read(data, *columns).values()
+    return actual
 
 
 def parallel(folder, source, target):
@@ -63,9 +63,9 @@ def parallel(folder, source, target):
     ],
 )
 def test_tables(tmp_path, name, content, columns):
-    found = read(written(tmp_path, **{name: content}), *columns)
-    assert list(found) == ["train"]
-    assert found["train"].pairs == PAIRS and not found["train"].skipped
+    actual = read(written(tmp_path, **{name: content}), *columns)
+    assert list(actual) == ["train"]
+    assert actual["train"].pairs == PAIRS and not actual["train"].skipped
     assert read(tmp_path / name.replace("_", "."), *columns)["train"].pairs == PAIRS
 
 
@@ -80,8 +80,8 @@ def test_parallel_files_by_their_suffixes(tmp_path):
         lonely_en="x",
         notes_txt="nothing",
     )
-    found = read(tmp_path, "en", "de")
-    assert {stem: own.pairs for stem, own in found.items()} == {
+    actual = read(tmp_path, "en", "de")
+    assert {stem: own.pairs for stem, own in actual.items()} == {
         "train": PAIRS,
         "val": [TextPair("a", "b")],
     }
@@ -95,9 +95,9 @@ def test_parallel_files_by_their_suffixes(tmp_path):
 
 
 def test_several_targets_are_several_pairs_and_duplicates_stay(tmp_path):
-    found = only(written(tmp_path, all_jsonl=lines([*LISTED, LISTED[1]])))
-    targets = [pair.target for pair in found.pairs]
-    assert targets == ["ein Hund", "der Hund", "y", "y"] and found.records == 4
+    actual = only(written(tmp_path, all_jsonl=lines([*LISTED, LISTED[1]])))
+    targets = [pair.target for pair in actual.pairs]
+    assert targets == ["ein Hund", "der Hund", "y", "y"] and actual.records == 4
 
 
 def test_files_of_different_length(tmp_path):
@@ -112,10 +112,10 @@ def test_files_of_different_length(tmp_path):
 def test_bad_lines_are_listed_with_their_place(tmp_path):
     source = b"a\n \n" + b"w " * (MOST_WORDS + 1) + b"\n\xff\nb\x00\x07c\x85d\n\xe2\x80\xa8\ne\n"
     target = f"x\ny\nz\nz\nu\tv\nz\n{'c' * (MOST_CHARACTERS + 1)}\n"
-    found = parallel(tmp_path, source.replace(b"\x85", b"\xc2\x85"), target)
-    assert found.pairs == [TextPair("a", "x"), TextPair("b c d", "u v")]
+    actual = parallel(tmp_path, source.replace(b"\x85", b"\xc2\x85"), target)
+    assert actual.pairs == [TextPair("a", "x"), TextPair("b c d", "u v")]
     path = tmp_path / "train.en"
-    assert [str(one) for one in found.skipped] == [
+    assert [str(value) for value in actual.skipped] == [
         f"{path}:2: empty source",
         f"{path}:3: source of {MOST_WORDS + 1} words (expected at most {MOST_WORDS})",
         f"{path}:4: not UTF-8 in train.en",
@@ -123,9 +123,9 @@ def test_bad_lines_are_listed_with_their_place(tmp_path):
         f"{path}:7: target of {MOST_CHARACTERS + 1} characters (expected at most "
         f"{MOST_CHARACTERS})",
     ]
-    assert found.records == 7
+    assert actual.records == 7
     with pytest.raises(ValueError, match=r"at most 50.0% unusable records. Received: 5 of 7:"):
-        found.check(0.5)
+        actual.check(0.5)
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path):
@@ -135,28 +135,28 @@ def test_only_a_line_feed_ends_a_line(tmp_path):
 
 def test_bad_rows_of_tables(tmp_path):
     rows = [{"source": "a"}, {"source": 3, "target": "b"}, {"source": "a", "target": "b"}]
-    found = only(written(tmp_path, x_jsonl=lines(rows) + "{\n"))
-    reasons = [one.reason for one in found.skipped]
+    actual = only(written(tmp_path, x_jsonl=lines(rows) + "{\n"))
+    reasons = [value.reason for value in actual.skipped]
     assert reasons[:2] == ["no target; keys: source", "no source; keys: source, target"]
     assert reasons[2].startswith("malformed JSON")
-    assert [one.line for one in found.skipped] == [1, 2, 4]
+    assert [value.line for value in actual.skipped] == [1, 2, 4]
 
 
 def test_a_quotation_mark_in_a_tsv_stands_for_itself(tmp_path):
     rows = ['"a', 'b"\tx', '"c"\t"d"', 'e\t"', '"\tf', "g\th\ti"]
     rows[:1] = ['"a\tz']
-    found = only(written(tmp_path, train_tsv="\n".join(["source\ttarget", *rows, ""])))
+    actual = only(written(tmp_path, train_tsv="\n".join(["source\ttarget", *rows, ""])))
     expected = [('"a', "z"), ('b"', "x"), ('"c"', '"d"'), ("e", '"'), ('"', "f")]
-    assert found.pairs == [TextPair(*one) for one in expected]
-    assert [str(one) for one in found.skipped] == [
+    assert actual.pairs == [TextPair(*value) for value in expected]
+    assert [str(value) for value in actual.skipped] == [
         f"{tmp_path / 'train.tsv'}:7: 3 values for 2 columns"
     ]
 
 
 def test_a_long_quoted_value_of_a_csv(tmp_path):
     text = "word\n" * 40_000
-    found = only(written(tmp_path, train_csv=f'source,target\n"{text}",x\na,"b, c"\n'))
-    assert found.pairs == [TextPair("word " * 39_999 + "word", "x"), TextPair("a", "b, c")]
+    actual = only(written(tmp_path, train_csv=f'source,target\n"{text}",x\na,"b, c"\n'))
+    assert actual.pairs == [TextPair("word " * 39_999 + "word", "x"), TextPair("a", "b, c")]
 
 
 def test_columns_that_are_not_two(tmp_path):
@@ -227,16 +227,18 @@ def test_splits_of_the_real_layout(tmp_path):
 def test_without_split_files_the_source_decides(tmp_path):
     rows = [{"source": f"text {n % 90}", "target": str(n)} for n in range(180)]
     splits = PairSplits(pair_sources(written(tmp_path, pairs_jsonl=lines(rows))))
-    found = splits.training().splits
-    assert sum(map(len, found.values())) == 180 and min(map(len, found.values())) > 2
-    sources = [{pair.source for pair in own} for own in found.values()]
+    actual_splits = splits.training().splits
+    assert (
+        sum(map(len, actual_splits.values())) == 180 and min(map(len, actual_splits.values())) > 2
+    )
+    sources = [{pair.source for pair in own} for own in actual_splits.values()]
     assert not (sources[0] & sources[1] or sources[0] & sources[2] or sources[1] & sources[2])
-    for name, own in found.items():
+    for name, own in actual_splits.items():
         assert splits.pairs(name) == own
     written(tmp_path, pairs_jsonl=lines(rows[::-1]))
     again = PairSplits(pair_sources(tmp_path)).training().splits
     assert {name: set(own) for name, own in again.items()} == {
-        name: set(own) for name, own in found.items()
+        name: set(own) for name, own in actual_splits.items()
     }
 
 

@@ -49,9 +49,9 @@ def test_train_leaves_a_run_directory(run):
     assert len(lines) == 3 and "val_cider_d" in lines[0] and "val_exact" in lines[0]
     monitors = {f"val_{name}" for name in run.experiment().task.spec.monitors}
     assert monitors <= set(lines[0].split(","))
-    found = sorted(entry.name for entry in run.folder.iterdir())
+    actual = sorted(entry.name for entry in run.folder.iterdir())
     expected = "history.csv model.best.json model.keras recipe.json tensorboard tokenizer"
-    assert found == expected.split()
+    assert actual == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
     tags = [
         value.tag
@@ -120,11 +120,11 @@ def check_many(model, data, folder, capsys):
     (folder / "notes.txt").write_text("no picture either")
     assert main(["predict", str(model), str(folder), "--json"]) == 2
     said = capsys.readouterr()
-    found = [json.loads(line) for line in said.out.splitlines()]
-    assert [one["image"] for one in found] == [str(name) for name in names]
-    assert len(found[0]["text"]) == len(found[0]["score"]) == 2 and found[0]["score"][0] < 0
-    assert found[0] == {**found[1], "image": str(names[0])}
-    assert set(found[2]) == {"image", "error"} and f"{names[2]}: " in said.err
+    actual = [json.loads(line) for line in said.out.splitlines()]
+    assert [value["image"] for value in actual] == [str(name) for name in names]
+    assert len(actual[0]["text"]) == len(actual[0]["score"]) == 2 and actual[0]["score"][0] < 0
+    assert actual[0] == {**actual[1], "image": str(names[0])}
+    assert set(actual[2]) == {"image", "error"} and f"{names[2]}: " in said.err
     assert main(["predict", str(model), str(folder / "**" / "*.png"), str(folder / "empty")]) == 2
     said = capsys.readouterr()
     assert [line.split("\t")[0] for line in said.out.splitlines()] == [str(names[1])] * 2
@@ -276,8 +276,10 @@ def test_another_process_reads_a_bfloat16_run_and_its_users_own_encoder(data, tm
         f"encoder = Run({str(out)!r}).model().encoder\n"
         "print(type(encoder).__name__, encoder.compute_dtype)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["MyEncoder", "float32"]
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.split() == ["MyEncoder", "float32"]
 
 
 def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, monkeypatch):

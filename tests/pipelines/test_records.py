@@ -21,19 +21,19 @@ def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="ima
 
 def test_pictures_and_their_captions(tmp_path):
     rows = ["b.png,Two dogs .", 'a.png,"One, dog"', "b.png,  two \u00a0 animals"]
-    found = read_captions(write_folder(tmp_path / "d", rows))
-    assert [(picture.name, picture.captions) for picture in found.pictures] == [
+    captions = read_captions(write_folder(tmp_path / "d", rows))
+    assert [(picture.name, picture.captions) for picture in captions.pictures] == [
         ("b.png", ("Two dogs .", "two animals")),
         ("a.png", ("One, dog",)),
     ]
-    assert found.records == 3 and not found.skipped
+    assert captions.records == 3 and not captions.skipped
 
 
 def test_bad_rows_are_listed_with_line_and_reason(tmp_path):
     rows = ["a.png,good", "b.png,", ",words", "x.png,words", "../../etc/passwd,words", "c.png"]
     folder = write_folder(tmp_path / "d", rows)
-    found = read_captions(folder)
-    reasons = [(one.line, one.reason) for one in found.skipped]
+    captions = read_captions(folder)
+    reasons = [(value.line, value.reason) for value in captions.skipped]
     assert reasons == [
         (3, "empty caption"),
         (4, "no picture named"),
@@ -41,18 +41,18 @@ def test_bad_rows_are_listed_with_line_and_reason(tmp_path):
         (6, "the path '../../etc/passwd' leads out of the folder"),
         (7, "empty caption"),
     ]
-    found.check(0.9)
+    captions.check(0.9)
     with pytest.raises(ValueError, match=r"at most 1.0% unusable records. Received: 5 of 6"):
-        found.check(0.01)
+        captions.check(0.01)
 
 
 def test_a_comma_without_quotes_cuts_no_caption_short(tmp_path):
     rows = ["a.png,a red circle, and a blue square", "b.png,good"]
-    found = read_captions(write_folder(tmp_path / "d", rows))
-    assert [(one.line, one.reason) for one in found.skipped] == [
+    captions = read_captions(write_folder(tmp_path / "d", rows))
+    assert [(value.line, value.reason) for value in captions.skipped] == [
         (2, "3 values for 2 columns; ',' without quotes?")
     ]
-    assert [picture.name for picture in found.pictures] == ["b.png"] and found.records == 2
+    assert [picture.name for picture in captions.pictures] == ["b.png"] and captions.records == 2
 
 
 def test_a_quote_that_is_never_closed_swallows_no_rows(tmp_path):
@@ -94,15 +94,15 @@ def names_of(split):
 
 def test_automatic_split_is_stable_and_keeps_duplicates_together(tmp_path):
     folder = many(tmp_path)
-    found = read_captions(folder)
-    split = names_of(split_pictures(folder, found, 0.2, 0.2))
+    captions = read_captions(folder)
+    split = names_of(split_pictures(folder, captions, 0.2, 0.2))
     assert sorted(name for names in split.values() for name in names) == [
-        picture.name for picture in found.pictures
+        picture.name for picture in captions.pictures
     ]
     assert all(split.values())
     alike = {f"{index:03d}.png" for index in range(7)}
     assert sum(bool(alike & set(names)) for names in split.values()) == 1
-    fewer = replace(found, pictures=found.pictures[:40])
+    fewer = replace(captions, pictures=captions.pictures[:40])
     fewer = names_of(split_pictures(folder, fewer, 0.2, 0.2))
     for name, members in fewer.items():
         assert set(members) <= set(split[name])
@@ -110,23 +110,23 @@ def test_automatic_split_is_stable_and_keeps_duplicates_together(tmp_path):
 
 def test_split_files_decide(tmp_path):
     folder = many(tmp_path)
-    found = read_captions(folder)
+    captions = read_captions(folder)
     (folder / "train_images.txt").write_text("003.png\n001.png\n")
     (folder / "dev.txt").write_text("004.png\n\n")
-    split = names_of(split_pictures(folder, found))
+    split = names_of(split_pictures(folder, captions))
     assert split == {"train": ["003.png", "001.png"], "dev": ["004.png"], "test": []}
     (folder / "dev.txt").write_text("004.png\n003.png\n")
     with pytest.raises(ValueError, match=r"in one split. Received: '003.png'"):
-        split_pictures(folder, found)
+        split_pictures(folder, captions)
     (folder / "dev.txt").write_text("nobody.png\n")
     with pytest.raises(ValueError, match=r"'nobody.png' at .*dev.txt:1"):
-        split_pictures(folder, found)
+        split_pictures(folder, captions)
 
 
 def test_empty_splits(tmp_path):
     folder = many(tmp_path)
-    found = read_captions(folder)
-    split = split_pictures(folder, found, 0.0, 0.0)
+    captions = read_captions(folder)
+    split = split_pictures(folder, captions, 0.0, 0.0)
     assert split["dev"] and split["train"]
     with pytest.raises(ValueError, match="split 'train'"):
-        split_pictures(folder, replace(found, pictures=found.pictures[:7]), 0.0, 0.0)
+        split_pictures(folder, replace(captions, pictures=captions.pictures[:7]), 0.0, 0.0)

@@ -123,8 +123,8 @@ def test_the_mean_of_epochs_is_kept_where_it_is_better(run, data, before, kept, 
     assert "mean of the last 2 epochs: val_loss" in capsys.readouterr().out
     assert json.loads(record.read_text())["epoch"] == (3 if kept else 1)
     assert (saved.read_bytes() != old) == kept
-    for found, expected in zip(again.model().get_weights(), run.model().get_weights()):
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    for actual_weight, expected in zip(again.model().get_weights(), run.model().get_weights()):
+        np.testing.assert_allclose(actual_weight, expected, rtol=1e-5)
     assert not list(again.folder.glob("mean*"))
 
 
@@ -135,13 +135,13 @@ def test_evaluate(run, data, tmp_path, capsys):
     table = capsys.readouterr().out
     assert "| BLEU | chrF | BLEU, lower case | exact match |" in table
     assert "5 pairs of test_toy, beam 2" in table and "case:lc|eff:no|tok:13a" in table
-    found = json.loads(out.read_text())
-    assert len(found["texts"]) == 5 and 0 <= found["scores"]["bleu"] <= 100
+    loads = json.loads(out.read_text())
+    assert len(loads["texts"]) == 5 and 0 <= loads["scores"]["bleu"] <= 100
     service, pairs = run.service(2), run.experiment().source.split(data, "test_toy")
     alone = [service.answer(tf.constant([pair.source]))["text"][0, 0] for pair in pairs]
-    assert [one["text"] for one in found["texts"]] == [text.numpy().decode() for text in alone]
-    assert [one["source"] for one in found["texts"]] == [pair.source for pair in pairs]
-    assert found["signatures"]["chrf"].startswith("chrF2|nrefs:1")
+    assert [value["text"] for value in loads["texts"]] == [text.numpy().decode() for text in alone]
+    assert [value["source"] for value in loads["texts"]] == [pair.source for pair in pairs]
+    assert loads["signatures"]["chrf"].startswith("chrF2|nrefs:1")
     assert main([*ask[:-1], "train"]) == 0
     printed = capsys.readouterr()
     assert "62 pairs of train" in printed.out
@@ -278,8 +278,8 @@ def weights(model):
 
 def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, tmp_path, capsys):
     source = WarmStart.read(model)
-    for one, other in zip(weights(source.model), weights(run.model()), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for weight, other in zip(weights(source.model), weights(run.model()), strict=True):
+        np.testing.assert_array_equal(weight, other)
     assert sorted(source.vocabularies) == ["source_tokenizer", "tokenizer"]
     made = source.adapted(RECIPE, {"epochs": 1})
     assert made.task.vocabulary == "separate" and made.model.sizes.hidden_dim == 14
@@ -331,8 +331,8 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3
-    for one, other in zip(weights(whole.model()), weights(stopped.model()), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-5)
+    for weight, other in zip(weights(whole.model()), weights(stopped.model()), strict=True):
+        np.testing.assert_allclose(weight, other, atol=1e-5)
 
 
 @pytest.mark.parametrize(

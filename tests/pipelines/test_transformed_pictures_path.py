@@ -55,22 +55,22 @@ def test_two_transformers_in_depth_are_trained(run):
     assert [transformer.transform.parameters for transformer in model.transformers] == [6, 32]
     part = run.experiment().model
     assert part.spatial.bound == 0.3 and part.backbone == "small"
-    for one in model.transformers:
-        assert np.any(np.array(one.head.kernel.value)), "its choice was learned"
+    for each_transformer in model.transformers:
+        assert np.any(np.array(each_transformer.head.kernel.value)), "its choice was learned"
     with Image.open(run.folder / "film.gif") as film:
         assert film.n_frames == 3
 
 
 def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
-    found = []
+    actual = []
     for asked in (run.folder, model):
         out = tmp_path / "found.json"
         command = ["evaluate", str(asked), "--data", str(data), "--split", "train"]
         assert main([*command, "--json", str(out)]) == 0
-        found.append(json.loads(out.read_text()))
-    assert found[0]["scores"]["accuracy"] == found[1]["scores"]["accuracy"]
-    best = [answer["labels"][:2] for answer in found[0]["answers"]]
-    assert best == [answer["labels"] for answer in found[1]["answers"]]
+        actual.append(json.loads(out.read_text()))
+    assert actual[0]["scores"]["accuracy"] == actual[1]["scores"]["accuracy"]
+    best = [answer["labels"][:2] for answer in actual[0]["answers"]]
+    assert best == [answer["labels"] for answer in actual[1]["answers"]]
     card = (model / "README.md").read_text()
     assert "behind spatial transformers (affine, thin_plate_spline)" in card
     assert "Pictures are fitted to 29×29 by squash." in card
@@ -79,8 +79,8 @@ def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
 def test_label_score_and_crop(model, data, tmp_path, capsys):
     crops, asked = tmp_path / "crops", data / LABELS[0]
     assert main(["predict", str(model), str(asked), "--json", "--crops", str(crops)]) == 0
-    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(found) == 5 and all(len(answer["labels"]) == 2 for answer in found)
+    actual = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(actual) == 5 and all(len(answer["labels"]) == 2 for answer in actual)
     for path in sorted(crops.iterdir()):
         with Image.open(path) as crop:
             assert crop.size == (17, 17) and np.ptp(np.asarray(crop)) > 50
@@ -111,8 +111,8 @@ def test_a_pretrained_backbone(fine_tune):
     recipe = RECIPE.replaced({"backbone": "efficientnet_lite0", "fine_tune": fine_tune})
     model = built(recipe, labels=3)
     trained = [trainable_weight.path for trainable_weight in model.trainable_weights]
-    assert any("transformer_1" in one for one in trained)
-    assert any("bottleneck" in one for one in trained) == fine_tune
+    assert any("transformer_1" in value for value in trained)
+    assert any("bottleneck" in value for value in trained) == fine_tune
     assert model(np.zeros((2, 128, 128, 3), "uint8")).shape == (2, 3)
 
 

@@ -84,7 +84,7 @@ def test_every_head(model, data, tmp_path, capsys):
     captioner = SavedCaptioner(model)
     asked = [(data / "images" / f"test_0000{n}.png").read_bytes() for n in (0, 1)] + [b"<html>"]
     for answer, explained in zip(
-        *(captioner.ask(one, image=asked) for one in ("attention", "explain"))
+        *(captioner.ask(name, image=asked) for name in ("attention", "explain"))
     ):
         heads, count = answer["cross_weights"], len(answer["pieces"])
         assert heads.shape == (1, 2, count, 4, 4) and answer["error"] == explained["error"]
@@ -117,23 +117,23 @@ def test_pictures_of_words_and_heads():
         "pieces": np.array([b"\xe2\x96\x81a", b"\xe2\x96\x81d", b"og", b"</s>", b""]),
         "cross_weights": np.concatenate([weights, np.zeros((2, 3, 0, 2, 4), "float32")], axis=2),
     }
-    found = CaptionHeads.of(answer)
-    assert found.words == ("a", "dog")
-    np.testing.assert_allclose(found.weights[1], weights[:, :, 1:3].mean(axis=2))
+    actual = CaptionHeads.of(answer)
+    assert actual.words == ("a", "dog")
+    np.testing.assert_allclose(actual.weights[1], weights[:, :, 1:3].mean(axis=2))
     picture = np.zeros((11, 13, 3), "uint8")
     shapes = {
-        (2, 6): found.figure(picture),
-        (2, 3): found.word_figure(picture, "dog"),
-        (1, 3): found.word_figure(picture, "dog", 2),
+        (2, 6): actual.figure(picture),
+        (2, 3): actual.word_figure(picture, "dog"),
+        (1, 3): actual.word_figure(picture, "dog", 2),
     }
     for (rows, columns), figure in shapes.items():
         grid = figure.axes[0].get_subplotspec().get_gridspec()
         assert (grid.nrows, grid.ncols) == (rows, columns) and len(figure.axes) == rows * columns
         assert all(axis.images for axis in figure.axes)
     with pytest.raises(ValueError, match=r"Expected a layer of 1\.\.2\. Received: layer=3"):
-        found.word_figure(picture, "dog", 3)
+        actual.word_figure(picture, "dog", 3)
     with pytest.raises(ValueError, match="Expected a word of 'a dog'"):
-        found.word_figure(picture, "cat")
+        actual.word_figure(picture, "cat")
     with pytest.raises(ValueError, match="a caption with words"):
         CaptionHeads("", (), weights[:0]).figure(picture)
 
@@ -145,9 +145,9 @@ def test_pictures_of_every_kind_and_damaged_ones(model):
     captioner = SavedCaptioner(model)
     for signature in ("serving_default", "explain"):
         answers = captioner.ask(signature, image=asked)
-        errors = [one["error"].decode() for one in answers]
+        errors = [each_answer["error"].decode() for each_answer in answers]
         assert all(errors[: len(damaged)]) and not any(errors[len(damaged) :])
-        assert all(one["text"][0] == b"" for one in answers[: len(damaged)])
+        assert all(each_answer["text"][0] == b"" for each_answer in answers[: len(damaged)])
         for data, answer in list(zip(asked, answers))[len(damaged) :]:
             alone = captioner.ask(signature, image=[data])[0]
             assert alone["text"][0] == answer["text"][0]
@@ -163,12 +163,12 @@ def test_self_critical(run, data, tmp_path, capsys):
     assert main([*command, *FLAGS, *stage]) == 0
     head = (out / "history.csv").read_text().splitlines()[0].split(",")
     assert {"loss", "reward", "val_loss", "val_cider_d"} <= set(head)
-    assert [np.load(one).shape for one in cache.glob("*.npy")] == [(3, 16, 6)]
-    before, after = (one.model().encoder.get_weights() for one in (run, Run(out)))
-    assert all(np.array_equal(own, one) for own, one in zip(before, after))
-    found = tmp_path / "dev.json"
-    assert main(["evaluate", str(out), "--data", str(data), "--json", str(found)]) == 0
-    assert len(json.loads(found.read_text())["captions"]) == 3
+    assert [np.load(path).shape for path in cache.glob("*.npy")] == [(3, 16, 6)]
+    before, after = (value.model().encoder.get_weights() for value in (run, Run(out)))
+    assert all(np.array_equal(own, value) for own, value in zip(before, after))
+    actual = tmp_path / "dev.json"
+    assert main(["evaluate", str(out), "--data", str(data), "--json", str(actual)]) == 0
+    assert len(json.loads(actual.read_text())["captions"]) == 3
     assert main([*command, *FLAGS, *stage, "--self-critical", "1"]) == 2
     assert "Expected self_critical >= 2 or 0" in capsys.readouterr().err
 

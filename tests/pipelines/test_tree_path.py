@@ -94,8 +94,8 @@ def test_train_leaves_a_run_directory(run, data):
     ]
     long = "pair of 18 words and 20 symbols, ends included, too long for a batch: 'cell cell"
     assert [
-        one.startswith(f"{file}:{line}: {long}")
-        for one, file, line in zip(skipped[2:], (train, train, dev), (56, 57, 18), strict=True)
+        value.startswith(f"{file}:{line}: {long}")
+        for value, file, line in zip(skipped[2:], (train, train, dev), (56, 57, 18), strict=True)
     ] == [True] * 3
 
 
@@ -107,15 +107,17 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert "| F1 | precision | recall | exact match | tagging | F1, true tags | " in printed.out
     assert "18 trees of dev, beam 2; " in printed.out and "EVALB" in printed.out
     assert "a sentence of 17 words (expected at most 16)" in printed.err
-    found = json.loads(out.read_text())
-    assert found["trees"] == len(found["texts"]) == 18
-    assert 0 <= found["scores"]["f1"] <= 100 < 100 + found["scores"]["right_branching_f1"]
-    assert any("'cell cell" in one and "no tree" in one for one in found["unscored"])
-    for one in found["texts"]:
-        if one["text"]:
-            words = [leaf.word for leaf in leaves(parse_tree(one["text"]))]
-            assert words == one["source"].split(" ")
-        assert [leaf.word for leaf in leaves(parse_tree(one["reference"]))] == one["source"].split()
+    loads = json.loads(out.read_text())
+    assert loads["trees"] == len(loads["texts"]) == 18
+    assert 0 <= loads["scores"]["f1"] <= 100 < 100 + loads["scores"]["right_branching_f1"]
+    assert any("'cell cell" in value and "no tree" in value for value in loads["unscored"])
+    for load in loads["texts"]:
+        if load["text"]:
+            words = [leaf.word for leaf in leaves(parse_tree(load["text"]))]
+            assert words == load["source"].split(" ")
+        assert [leaf.word for leaf in leaves(parse_tree(load["reference"]))] == load[
+            "source"
+        ].split()
 
 
 def test_a_saved_model_is_evaluated_as_its_run(run, model, data, tmp_path, capsys):
@@ -130,15 +132,15 @@ def test_the_true_trees_score_full_marks():
         answers = [{TEXT: np.array([text.encode()]), SCORE: np.zeros(1)} for text in texts]
         return evaluate_trees(records, answers, {"beam_width": 1})
 
-    found = evaluated()
-    scores = dict(found.scores)
+    actual = evaluated()
+    scores = dict(actual.scores)
     assert 0 < scores.pop("right_branching_f1") < 100
     assert scores.pop("crossing") == 0
-    assert set(scores.values()) == {100.0} and not found.facts["unscored"]
+    assert set(scores.values()) == {100.0} and not actual.facts["unscored"]
     texts[0], texts[1] = "", texts[2]
-    found = evaluated()
-    assert len(found.facts["unscored"]) == 2 and "no tree" in found.facts["unscored"][0]
-    assert found.scores["f1"] == 100 and "2 of them could not be compared" in found.table()
+    actual = evaluated()
+    assert len(actual.facts["unscored"]) == 2 and "no tree" in actual.facts["unscored"][0]
+    assert actual.scores["f1"] == 100 and "2 of them could not be compared" in actual.table()
 
 
 class Answers:

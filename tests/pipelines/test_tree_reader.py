@@ -22,12 +22,12 @@ def written(tmp_path, data, name="a.mrg"):
     return path
 
 
-def texts(found):
-    return [bracket_text(pair.target) for pair in found.pairs]
+def texts(actual):
+    return [bracket_text(pair.target) for pair in actual.pairs]
 
 
-def places(found):
-    return [pair.line for pair in found.pairs]
+def places(actual):
+    return [pair.line for pair in actual.pairs]
 
 
 @pytest.mark.parametrize(
@@ -42,31 +42,31 @@ def places(found):
     ],
 )
 def test_forms(tmp_path, name, data):
-    found = read_trees(written(tmp_path, data, name))
-    assert texts(found) == TREES
-    assert places(found) == [1, 2] and not found.skipped
+    trees = read_trees(written(tmp_path, data, name))
+    assert texts(trees) == TREES
+    assert places(trees) == [1, 2] and not trees.skipped
 
 
 def test_many_lines_a_tree_and_rules_left_out(tmp_path):
     path = written(tmp_path, TEXT.replace(" (", "\n  ("))
     assert texts(read_trees(path)) == TREES
-    found = read_trees(str(path), rules=())
-    assert texts(found)[1] == "( (NP (NN cell)))" and places(found) == [1, 9]
+    trees = read_trees(str(path), rules=())
+    assert texts(trees)[1] == "( (NP (NN cell)))" and places(trees) == [1, 9]
 
 
 def test_trees_without_words_are_listed(tmp_path):
     path = written(tmp_path, "(NN a)\n( (NP (-NONE- *)))\n()\n\n( (S (NP)))\n(NN b)")
-    found = read_trees(path)
-    assert texts(found) == ["(NN a)", "(NN b)"] and places(found) == [1, 6]
-    assert [str(one) for one in found.skipped] == [
+    trees = read_trees(path)
+    assert texts(trees) == ["(NN a)", "(NN b)"] and places(trees) == [1, 6]
+    assert [str(value) for value in trees.skipped] == [
         f"{path}:2: a tree with no words but traces",
         f"{path}:3: a tree without words",
         f"{path}:5: a tree without words",
     ]
-    assert [one.line for one in read_trees(path, rules=()).skipped] == [3, 5]
-    found.check(0.6)
+    assert [value.line for value in read_trees(path, rules=()).skipped] == [3, 5]
+    trees.check(0.6)
     with pytest.raises(ValueError, match=r"at most 50.0% unusable records. Received: 3 of 5"):
-        found.check(0.5)
+        trees.check(0.5)
 
 
 @pytest.mark.parametrize(

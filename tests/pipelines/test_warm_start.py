@@ -58,8 +58,8 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
     for path in (run.folder, saved, saved.parent):
         source = WarmStart.read(path)
         assert source.model.decoder.compute_dtype == "float32"
-        for one, other in zip(weights(source.model), weights(run.model()), strict=True):
-            np.testing.assert_array_equal(one, other)
+        for weight, other in zip(weights(source.model), weights(run.model()), strict=True):
+            np.testing.assert_array_equal(weight, other)
         text = ["a large red circle"]
         expected = run.vocabularies()["tokenizer"].encode(text).to_list()
         assert source.vocabularies["tokenizer"].encode(text).to_list() == expected
@@ -69,8 +69,8 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizer(run, saved):
 
 def test_weights_stored_in_half_the_space(run, tmp_path):
     source = WarmStart.read(export(run, tmp_path / "half", storage="float16"))
-    for one, other in zip(weights(source.model), weights(run.model()), strict=True):
-        np.testing.assert_array_equal(one, other.astype("float16").astype("float32"))
+    for weight, other in zip(weights(source.model), weights(run.model()), strict=True):
+        np.testing.assert_array_equal(weight, other.astype("float16").astype("float32"))
 
 
 def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
@@ -83,8 +83,8 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     warm = Run(tmp_path / "warm")
     assert warm.experiment().model.hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
-    for one, other in zip(weights(warm.model()), weights(run.model()), strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
+    for weight, other in zip(weights(warm.model()), weights(run.model()), strict=True):
+        np.testing.assert_allclose(weight, other, atol=1e-6)
 
 
 def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
@@ -95,8 +95,8 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     out = tmp_path / "mean"
     command = ["average", str(run.folder), str(other), "--out", str(out)]
     assert main(command) == 0
-    for one, mean in zip(weights(run.model()), weights(Run(out).model()), strict=True):
-        np.testing.assert_allclose(mean, one + 1, atol=1e-5)
+    for each_weight, mean in zip(weights(run.model()), weights(Run(out).model()), strict=True):
+        np.testing.assert_allclose(mean, each_weight + 1, atol=1e-5)
     assert Run(out).description["mean_of"] == [str(run.folder.resolve()), str(other.resolve())]
     assert main(["evaluate", str(out), "--data", str(data)]) == 0
     assert main(["export", str(out), str(tmp_path / "model")]) == 0
@@ -227,7 +227,7 @@ def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
     assert restored is not training.FiniteLoss and len(seen.found) == 6
     moved = [
-        max(np.abs(one - other).max() for one, other in zip(before, after))
+        max(np.abs(value - other).max() for value, other in zip(before, after))
         for before, after in zip(seen.found, seen.found[1:])
     ]
     assert moved[:3] == [0, 0, 0] and min(moved[3:]) > 1e-5

@@ -38,16 +38,16 @@ def bleu(candidates, references, order):
     return brevity * math.prod(precisions) ** (1 / order)
 
 
-def longest_common_subsequence(one, other):
+def longest_common_subsequence(value, other):
     @functools.cache
     def length(i, j):
         if i == 0 or j == 0:
             return 0
-        if one[i - 1] == other[j - 1]:
+        if value[i - 1] == other[j - 1]:
             return length(i - 1, j - 1) + 1
         return max(length(i - 1, j), length(i, j - 1))
 
-    return length(len(one), len(other))
+    return length(len(value), len(other))
 
 
 def rouge_l(candidates, references, beta=1.2):

@@ -68,7 +68,7 @@ class TableStepper:
 
     def weight_rows(self, example, tokens):
         """float32 (T, S): the weights with which each of `tokens` was produced."""
-        prefix = [one % self.kinds for one in (START_ID, START_ID, *tokens)]
+        prefix = [token % self.kinds for token in (START_ID, START_ID, *tokens)]
         return np.stack([self.weights[example, a, b] for a, b in itertools.pairwise(prefix[:-1])])
 
 
@@ -109,7 +109,7 @@ def sample(stepper, example, uniforms, temperature=1.0, top_k=None, top_p=1.0, f
     prefix, score = [START_ID, *forced], 0.0
     for uniform in uniforms:
         row = stepper.log_probabilities(example, prefix)
-        order = [int(one) for one in np.argsort(-row, kind="stable") if np.isfinite(row[one])]
+        order = [int(index) for index in np.argsort(-row, kind="stable") if np.isfinite(row[index])]
         order = order[:top_k]
         shares = np.exp(row[order] / temperature)
         shares /= shares.sum()
@@ -163,7 +163,7 @@ def beam(stepper, example, length, width, alpha, normalization="gnmt", forced=()
             for token, value in enumerate(stepper.log_probabilities(example, prefix))
             if math.isfinite(value)
         ]
-        candidates.sort(key=lambda one: -one[1])
+        candidates.sort(key=lambda value: -value[1])
         finished += [c for c in candidates[:width] if c[0][-1] == END_ID]
         alive = [c for c in candidates[: 2 * width] if c[0][-1] != END_ID][:width]
 

@@ -14,15 +14,15 @@ def places(grid, height, width, align_corners):
 def lecture_sample(images, grid, align_corners):
     """V = Σ_n Σ_m U[n, m] max(0, 1 − |x − m|) max(0, 1 − |y − n|), with zeros outside."""
     batch, height, width, channels = images.shape
-    found = np.zeros((*grid.shape[:3], channels))
+    output = np.zeros((*grid.shape[:3], channels))
     for example in range(batch):
         xs, ys = places(grid[example].astype("float64"), height, width, align_corners)
         for place in np.ndindex(xs.shape):
             for n in range(height):
                 for m in range(width):
                     weight = max(0, 1 - abs(xs[place] - m)) * max(0, 1 - abs(ys[place] - n))
-                    found[(example, *place)] += images[example, n, m] * weight
-    return found
+                    output[(example, *place)] += images[example, n, m] * weight
+    return output
 
 
 def lecture_gradients(images, grid, upstream, align_corners):

@@ -36,7 +36,7 @@ def whole_trees(openings, closings, word, words, chain, deepest, length, end=3):
                 for symbols, number, _ in forests(count - part, depth, children + 1):
                     yield (*first, *symbols), number + 1, 0 if number else own
 
-    found = {(*symbols, end) for symbols, _ in nodes(words, deepest)}
+    actual = {(*symbols, end) for symbols, _ in nodes(words, deepest)}
     if words == 1:
-        found.add((word, end))
-    return {one for one in found if len(one) <= length}
+        actual.add((word, end))
+    return {value for value in actual if len(value) <= length}

@@ -24,8 +24,8 @@ class Output(ctypes.Structure):
 
 def functions():
     """The C functions, each with its result's type; all pointers are void pointers."""
-    found = importlib.util.find_spec("tensorflow")
-    folder = Path(found.submodule_search_locations[0])
+    actual = importlib.util.find_spec("tensorflow")
+    folder = Path(actual.submodule_search_locations[0])
     core = ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(str(folder / "libtensorflow_cc.so.2"), ctypes.RTLD_GLOBAL)
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
@@ -62,8 +62,8 @@ class Session:
     def __init__(self, version, libraries):
         self.c = functions()
         self.status = self._pointer("NewStatus")
-        for one in libraries:
-            self._checked("LoadLibrary", one.encode(), self.status)
+        for library in libraries:
+            self._checked("LoadLibrary", library.encode(), self.status)
         self.graph = self._pointer("NewGraph")
         options = self._pointer("NewSessionOptions")
         tags = (ctypes.c_char_p * 1)(b"serve")
@@ -75,12 +75,12 @@ class Session:
         inputs = (Output * len(feeds))(*map(self._output, feeds))
         given = (ctypes.c_void_p * len(feeds))(*map(self._strings, feeds.values()))
         outputs = (Output * len(fetches))(*map(self._output, fetches.values()))
-        found = (ctypes.c_void_p * len(fetches))()
+        actual = (ctypes.c_void_p * len(fetches))()
         session = (ctypes.c_void_p(self.session), None)
         sizes = (ctypes.c_int(len(feeds)), ctypes.c_int(len(fetches)))
-        asked = (inputs, given, sizes[0], outputs, found, sizes[1])
+        asked = (inputs, given, sizes[0], outputs, actual, sizes[1])
         self._checked("SessionRun", *session, *asked, None, 0, None, self.status)
-        return {key: self._values(one) for key, one in zip(fetches, found)}
+        return {key: self._values(value) for key, value in zip(fetches, actual)}
 
     def _pointer(self, name):
         return ctypes.c_void_p(self.c[name]())
@@ -132,11 +132,11 @@ def main():
 
 def answered(session, feeds, fetches):
     """The answer to one request, its strings in base64 as those of the feeds."""
-    feeds = {key: [base64.b64decode(one) for one in row] for key, row in feeds.items()}
+    feeds = {key: [base64.b64decode(value) for value in row] for key, row in feeds.items()}
     answer = session.run(feeds, fetches)
     for key, row in answer.items():
         if row and isinstance(row[0], bytes):
-            answer[key] = [base64.b64encode(one).decode() for one in row]
+            answer[key] = [base64.b64encode(value).decode() for value in row]
     return answer
 
 

@@ -56,7 +56,9 @@ def grpc_server(backend):
             trouble = backend.trouble(request.model_spec.name)
             if trouble in codes:
                 context.abort(*codes[trouble])
-            inputs = {key: list(one.string_val) for key, one in request.inputs.items()}
+            inputs = {
+                key: list(each_value.string_val) for key, each_value in request.inputs.items()
+            }
             response = predict_pb2.PredictResponse()
             for key, value in backend.answer(request.model_spec.signature_name, inputs).items():
                 response.outputs[key].CopyFrom(tf.make_tensor_proto(value))
@@ -88,8 +90,8 @@ def rest_server(backend):
                 return
             inputs = {
                 key: [
-                    one.encode() if isinstance(one, str) else base64.b64decode(one["b64"])
-                    for one in values
+                    value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])
+                    for value in values
                 ]
                 for key, values in body["inputs"].items()
             }

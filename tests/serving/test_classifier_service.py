@@ -53,12 +53,12 @@ def version(service, tmp_path_factory):
 
 def slow_rollout(weights, row):
     """The class token's rollout by loops over blocks and heads."""
-    found = np.eye(weights[0].shape[-1])
+    product = np.eye(weights[0].shape[-1])
     for block in weights:
         mean = np.mean([np.asarray(block[row, head]) for head in range(block.shape[1])], axis=0)
         mixed = mean + np.eye(len(mean))
-        found = (mixed / mixed.sum(axis=1, keepdims=True)) @ found
-    return found[0, 1:].reshape(5, 7)
+        product = (mixed / mixed.sum(axis=1, keepdims=True)) @ product
+    return product[0, 1:].reshape(5, 7)
 
 
 def test_answers_equal_a_slow_computation(service):
@@ -69,8 +69,8 @@ def test_answers_equal_a_slow_computation(service):
         logits = service.model(pixels).numpy()[0].astype("float64")
         shares = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
         best = sorted(range(5), key=lambda index: -shares[index])[:3]
-        found = [text.decode() for text in answer[LABELS][row].numpy()]
-        assert found == [NAMES[index] for index in best]
+        actual = [text.decode() for text in answer[LABELS][row].numpy()]
+        assert actual == [NAMES[index] for index in best]
         np.testing.assert_allclose(answer[LABEL_SCORES][row], shares[best], rtol=1e-5)
         _, weights = service.model.encoder.pool(pixels)
         expected = slow_rollout(weights, 0)
@@ -132,18 +132,18 @@ def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
         asked = RestClient(address, "classes", deadline=120.0)
         for signature in ("serving_default", "explain", "attention"):
             answers = asked.ask(signature, image=PICTURES, batch=2)
-            for one, other in zip(answers, saved.ask(signature, image=PICTURES), strict=True):
-                assert set(one) == set(other) and one[ERROR] == other[ERROR]
-                np.testing.assert_array_equal(one[LABELS], other[LABELS])
-                for key in set(one) - {LABELS, ERROR}:
-                    np.testing.assert_allclose(one[key], other[key], atol=1e-6, err_msg=key)
+            for answer, other in zip(answers, saved.ask(signature, image=PICTURES), strict=True):
+                assert set(answer) == set(other) and answer[ERROR] == other[ERROR]
+                np.testing.assert_array_equal(answer[LABELS], other[LABELS])
+                for key in set(answer) - {LABELS, ERROR}:
+                    np.testing.assert_allclose(answer[key], other[key], atol=1e-6, err_msg=key)
 
 
 def test_an_empty_batch_has_empty_arrays(service, version):
     loaded = tf.saved_model.load(str(version)).signatures
     for name, (call, _) in service.signatures().items():
-        one, none = call(tf.constant(PICTURES[:1])), tf.zeros((0,), tf.string)
-        expected = {key: (0, *value.shape[1:]) for key, value in one.items()}
+        single, none = call(tf.constant(PICTURES[:1])), tf.zeros((0,), tf.string)
+        expected = {key: (0, *value.shape[1:]) for key, value in single.items()}
         for answer in (call(none), loaded[name](image=none)):
             assert {key: tuple(value.shape) for key, value in answer.items()} == expected
 
@@ -161,12 +161,12 @@ def test_bfloat16_is_near_float32(service):
     low = classifier()
     set_precision(low, "bfloat16")
     assert precision_of(low) == "bfloat16" and low.head.compute_dtype == "float32"
-    found = ClassifierService(low, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
+    answer = ClassifierService(low, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
     expected = ClassifierService(service.model, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
     for label in NAMES:
         scores = [
-            float(one[LABEL_SCORES][0][one[LABELS][0].numpy().tolist().index(label.encode())])
-            for one in (found, expected)
+            float(value[LABEL_SCORES][0][value[LABELS][0].numpy().tolist().index(label.encode())])
+            for value in (answer, expected)
         ]
         assert abs(scores[0] - scores[1]) < 0.05
 
@@ -177,7 +177,7 @@ def test_another_encoder_answers_with_labels_alone():
     )
     assert list(service.signatures()) == list(service.requests(1)) == ["serving_default"]
     answer = service.classify(tf.constant(PICTURES[:1]))
-    assert sorted(answer[LABELS][0].numpy()) == sorted(one.encode() for one in NAMES)
+    assert sorted(answer[LABELS][0].numpy()) == sorted(value.encode() for value in NAMES)
     np.testing.assert_allclose(np.sum(answer[LABEL_SCORES]), 1.0, atol=1e-6)
 
 

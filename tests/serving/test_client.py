@@ -28,9 +28,9 @@ def _no_proxy_and_no_waiting(monkeypatch):
 @pytest.fixture
 def waits(monkeypatch):
     """The client's waits, which are not waited."""
-    found = []
-    monkeypatch.setattr("keras_attn.serving.client.time.sleep", found.append)
-    return found
+    actual = []
+    monkeypatch.setattr("keras_attn.serving.client.time.sleep", actual.append)
+    return actual
 
 
 @pytest.fixture(params=KINDS)
@@ -44,15 +44,18 @@ def kind(request):
 @contextlib.contextmanager
 def client_of(kind, backend, model="tiny", **options):
     server = grpc_server if kind == "grpc" else rest_server
-    with server(backend) as address, closing(client(kind, address, model, **options)) as one:
-        yield one
+    with (
+        server(backend) as address,
+        closing(client(kind, address, model, **options)) as each_client,
+    ):
+        yield each_client
 
 
 @contextlib.contextmanager
-def closing(one):
-    yield one
-    if isinstance(one, GrpcClient):
-        one.close()
+def closing(value):
+    yield value
+    if isinstance(value, GrpcClient):
+        value.close()
 
 
 def client(kind, address, model="tiny", **options):
@@ -91,18 +94,18 @@ def test_answers_as_the_saved_model_does(kind, saved):
             asked.ask("score", image=PICTURES, caption=CAPTIONS[:2])
 
 
-def same(found, expected):
-    assert len(found) == len(expected) == len(PICTURES)
-    for one, other in zip(found, expected):
-        assert sorted(one) == sorted(other)
+def same(actual, expected):
+    assert len(actual) == len(expected) == len(PICTURES)
+    for each_value, other in zip(actual, expected):
+        assert sorted(each_value) == sorted(other)
         for key, value in other.items():
-            assert type(one[key]) is type(value), key
+            assert type(each_value[key]) is type(value), key
             if isinstance(value, np.ndarray):
-                assert one[key].dtype == value.dtype, key
+                assert each_value[key].dtype == value.dtype, key
             if np.asarray(value).dtype == np.float32:
-                np.testing.assert_allclose(one[key], value, atol=1e-6, err_msg=key)
+                np.testing.assert_allclose(each_value[key], value, atol=1e-6, err_msg=key)
             else:
-                np.testing.assert_array_equal(one[key], value, err_msg=key)
+                np.testing.assert_array_equal(each_value[key], value, err_msg=key)
 
 
 def test_fails_twice_then_answers(kind, waits):

@@ -15,11 +15,11 @@ def good(values):
 
 
 def python_op(values):
-    return tf.py_function(lambda one: one, [values], tf.float32)
+    return tf.py_function(lambda value: value, [values], tf.float32)
 
 
 def numpy_op(values):
-    return tf.numpy_function(lambda one: one, [values], tf.float32)
+    return tf.numpy_function(lambda value: value, [values], tf.float32)
 
 
 def xla_op(values):
@@ -28,10 +28,10 @@ def xla_op(values):
 
 def in_a_loop(bad):
     def loop(values):
-        def body(time, one):
-            return time + 1, tf.ensure_shape(bad(one), (3,))
+        def body(time, value):
+            return time + 1, tf.ensure_shape(bad(value), (3,))
 
-        return {"values": tf.while_loop(lambda time, one: time < 3, body, (0, values))[1]}
+        return {"values": tf.while_loop(lambda time, value: time < 3, body, (0, values))[1]}
 
     return loop
 
@@ -58,7 +58,7 @@ def test_all_three_signatures_are_looked_at(tiny_export):
     inside = {node.op for function in library for node in function.node_def}
     assert inside <= graph_ops(tiny_export) and len(inside) > 50
     assert not unservable_ops(tiny_export)
-    must_compile = [one for one in library if one.attr["_XlaMustCompile"].b]
+    must_compile = [function for function in library if function.attr["_XlaMustCompile"].b]
     assert not must_compile
 
 

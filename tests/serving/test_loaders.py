@@ -55,8 +55,8 @@ PICTURE, PAIR = {IMAGE: PICTURES}, {SOURCE: SOURCES, TARGET: encoded(TARGETS)}
 BAD_PICTURES, BAD_TEXTS = [False, False, True, False, True], [False, True, False, True]
 ANSWERS, SCORES = (TEXT, SCORE, ERROR), (SCORE, TOKEN_SCORES, ERROR)
 REQUESTS = {
-    one.model + " " + one.signature: one
-    for one in (
+    value.model + " " + value.signature: value
+    for value in (
         Request("caption", "serving_default", "caption", PICTURE, ANSWERS, BAD_PICTURES),
         Request("caption", "explain", "explain", PICTURE, (*ANSWERS, TOKEN_SCORES), BAD_PICTURES),
         Request(
@@ -114,8 +114,8 @@ def by_files(request, folder, command):
     arrays = {key: np.array(value, object) for key, value in request.inputs.items()}
     np.savez(folder / "inputs.npz", **arrays)
     run(command, folder)
-    found = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in request.fetches}
-    return {key: value.ravel().tolist() for key, value in found.items()}
+    actual = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in request.fetches}
+    return {key: value.ravel().tolist() for key, value in actual.items()}
 
 
 def by_load(version, request, folder):
@@ -138,18 +138,18 @@ def by_c_interface(version, requests, folder):
     for name, request in requests.items():
         named = proto.meta_graphs[0].signature_def[request.signature]
         feeds = {
-            named.inputs[key].name: [base64.b64encode(one).decode() for one in value]
+            named.inputs[key].name: [base64.b64encode(each_value).decode() for each_value in value]
             for key, value in request.inputs.items()
         }
         fetches = {key: named.outputs[key].name for key in request.fetches}
         asked["requests"][name] = {"feeds": feeds, "fetches": fetches}
     answers = json.loads(run([str(C_API)], folder, json.dumps(asked)))
-    return {name: decoded(one) for name, one in answers.items()}
+    return {name: decoded(value) for name, value in answers.items()}
 
 
 def decoded(answer):
     return {
-        key: [base64.b64decode(one) if isinstance(one, str) else one for one in row]
+        key: [base64.b64decode(value) if isinstance(value, str) else value for value in row]
         for key, row in answer.items()
     }
 
@@ -170,11 +170,11 @@ def models(tiny_service, tiny_export, tiny_text_service, tiny_text_export):
 @pytest.fixture(scope="module")
 def by_c(models, tmp_path_factory):
     """The C interface's answers to all requests, by name."""
-    found = {}
+    actual = {}
     for kind, (_, version) in models.items():
         own = {name: value for name, value in REQUESTS.items() if value.model == kind}
-        found |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
-    return found
+        actual |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
+    return actual
 
 
 @pytest.mark.parametrize("name", REQUESTS)
@@ -188,13 +188,13 @@ def test_loaders(models, tmp_path, loader, name):
     check(models, request, loader(models[request.model][1], request, tmp_path))
 
 
-def check(models, request, found):
+def check(models, request, actual):
     """The service's own answers."""
     inputs = {key: tf.constant(value) for key, value in request.inputs.items()}
     expected = getattr(models[request.model][0], request.method)(**inputs)
-    assert sorted(found) == sorted(request.fetches)
-    assert [bool(one) for one in found[ERROR]] == request.faulty
-    for key, values in found.items():
+    assert sorted(actual) == sorted(request.fetches)
+    assert [bool(value) for value in actual[ERROR]] == request.faulty
+    for key, values in actual.items():
         values, wanted = np.array(values), expected[key].numpy().ravel()
         if key in (TEXT, ERROR):
             assert values.tolist() == wanted.tolist(), key

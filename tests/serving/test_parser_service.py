@@ -59,31 +59,33 @@ def saved(version):
 
 def words_of(sentence):
     text = sentence.decode().replace("(", "-LRB-").replace(")", "-RRB-")
-    return [one.decode() for one in tf.strings.split(text).numpy()]
+    return [part.decode() for part in tf.strings.split(text).numpy()]
 
 
 def test_every_answer_is_a_tree_over_the_words(saved):
     answers = saved.ask("explain", source=SENTENCES)
     assert [answer[ERROR].decode() for answer in answers] == REASONS
-    for row, one in enumerate(answers):
+    for row, each_answer in enumerate(answers):
         if row not in GOOD:
-            assert one[TEXT].tolist() == [b"", b""] and not one[SCORE].any()
-            assert not (one[TAGS] != b"").any() and not one["weights"].any()
-            assert not (one["source_pieces"] != b"").any()
+            assert each_answer[TEXT].tolist() == [b"", b""] and not each_answer[SCORE].any()
+            assert not (each_answer[TAGS] != b"").any() and not each_answer["weights"].any()
+            assert not (each_answer["source_pieces"] != b"").any()
             continue
         words = words_of(SENTENCES[row])
-        assert [w.decode() for w in one["source_pieces"] if w] == [*words, "</s>"]
-        tags = [tag.decode() for tag in one[TAGS] if tag]
-        assert (np.diff(one[SCORE]) <= 0).all() and (one[SCORE] < 0).all()
-        for text, symbols in zip(one[TEXT], one["pieces"]):
+        assert [w.decode() for w in each_answer["source_pieces"] if w] == [*words, "</s>"]
+        tags = [tag.decode() for tag in each_answer[TAGS] if tag]
+        assert (np.diff(each_answer[SCORE]) <= 0).all() and (each_answer[SCORE] < 0).all()
+        for text, symbols in zip(each_answer[TEXT], each_answer["pieces"]):
             tree = parse_tree(text.decode())
             assert [leaf.word for leaf in leaves(tree)] == words
             assert [leaf.tag for leaf in leaves(tree)] == tags
             assert linearize(tree).symbols == [w.decode() for w in symbols if w]
             assert set(linearize(tree).symbols) <= set(SYMBOLS)
             assert max(chain_counts([tree]), default=0) <= CHAIN and depth(tree) <= DEEPEST
-        np.testing.assert_allclose(one["weights"].sum(-1), one["tokens"] != 0, atol=1e-5)
-        assert not one["weights"][..., len(words) + 1 :].any()
+        np.testing.assert_allclose(
+            each_answer["weights"].sum(-1), each_answer["tokens"] != 0, atol=1e-5
+        )
+        assert not each_answer["weights"][..., len(words) + 1 :].any()
 
 
 def test_neighbors_change_nothing(saved):

@@ -45,9 +45,9 @@ def matmul_types(version):
 
 def test_the_arithmetic_changes(tiny_export, low):
     assert set(matmul_types(tiny_export)) == {tf.float32.as_datatype_enum}
-    found = matmul_types(low)
-    logits = found.count(tf.float32.as_datatype_enum)
-    assert 0 < logits < found.count(tf.bfloat16.as_datatype_enum) / 4
+    types = matmul_types(low)
+    logits = types.count(tf.float32.as_datatype_enum)
+    assert 0 < logits < types.count(tf.bfloat16.as_datatype_enum) / 4
     assert read_metadata(tiny_export)["precision"] == "float32"
     assert read_metadata(low)["precision"] == "bfloat16"
 
@@ -63,8 +63,8 @@ def test_weights_are_cast_before_the_loop(low):
 
 def test_answers_are_close_and_float32(tiny_export, low):
     full, half = SavedCaptioner(tiny_export), SavedCaptioner(low)
-    pairs = zip(*(one.ask("score", image=PICTURES, caption=CAPTIONS) for one in (full, half)))
-    scores = np.array([(one[SCORE], other[SCORE]) for one, other in pairs])
+    pairs = zip(*(value.ask("score", image=PICTURES, caption=CAPTIONS) for value in (full, half)))
+    scores = np.array([(pair[SCORE], other[SCORE]) for pair, other in pairs])
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], rtol=0.05)
     assert np.any(scores[:, 0] != scores[:, 1])
     answer = half.ask("explain", image=PICTURES[:2])[0]
@@ -116,9 +116,9 @@ def test_stored_halves_answer_as_the_rounded_weights(stored):
     service = caption_service()
     for variable in service.model.trainable_variables:
         variable.assign(tf.cast(tf.cast(variable.value, tf.float16), tf.float32))
-    found = SavedCaptioner(stored).ask("explain", image=PICTURES)
+    answers = SavedCaptioner(stored).ask("explain", image=PICTURES)
     expected = service.explain(PICTURES)
-    for row, answer in enumerate(found):
+    for row, answer in enumerate(answers):
         for key, value in answer.items():
             value = np.asarray(value)
             if value.dtype == np.float32:

@@ -48,18 +48,18 @@ def saved(tiny_text_export):
 def test_bad_texts_have_their_own_reasons(saved):
     answers = saved.ask("explain", source=TEXTS)
     assert [answer[ERROR].decode() for answer in answers] == REASONS
-    for row, one in enumerate(answers):
+    for row, each_answer in enumerate(answers):
         if row in GOOD:
-            assert (one[SCORE] < 0).all() and one["tokens"].any()
-            assert one["source_pieces"][-1] in (b"", b"</s>")
-            sums = one["weights"].sum(-1)
-            np.testing.assert_allclose(sums, one["tokens"] != 0, atol=1e-5)
-            count = np.count_nonzero(one["source_pieces"] != b"")
-            assert not one["weights"][..., count:].any()
+            assert (each_answer[SCORE] < 0).all() and each_answer["tokens"].any()
+            assert each_answer["source_pieces"][-1] in (b"", b"</s>")
+            sums = each_answer["weights"].sum(-1)
+            np.testing.assert_allclose(sums, each_answer["tokens"] != 0, atol=1e-5)
+            count = np.count_nonzero(each_answer["source_pieces"] != b"")
+            assert not each_answer["weights"][..., count:].any()
         else:
-            assert one[TEXT].tolist() == [b"", b""] and not one[SCORE].any()
-            assert not one["tokens"].any() and not one["weights"].any()
-            assert not (one["source_pieces"] != b"").any()
+            assert each_answer[TEXT].tolist() == [b"", b""] and not each_answer[SCORE].any()
+            assert not each_answer["tokens"].any() and not each_answer["weights"].any()
+            assert not (each_answer["source_pieces"] != b"").any()
 
 
 def test_neighbors_change_nothing(saved):
@@ -73,7 +73,7 @@ def test_the_saved_model_answers_as_the_service(service, saved):
 def test_score_equals_the_model_step_by_step(service, saved):
     sources, targets = [b"one two", b"seven"], ["zwei fünf", ""]
     answers = saved.ask("score", source=sources, target=targets)
-    for source, target, one in zip(sources, targets, answers):
+    for source, target, answer in zip(sources, targets, answers):
         tokens = [*service.tokenizer.encode([target]).to_list()[0], END_ID]
         pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
         memory, state = service.model.start(tf.constant(pieces), len(tokens))
@@ -82,17 +82,19 @@ def test_score_equals_the_model_step_by_step(service, saved):
             result = service.model.step(tf.constant([before]), memory, state)
             expected.append(float(tf.nn.log_softmax(result.logits)[0, token]))
             state, before = result.state, token
-        np.testing.assert_allclose(one[TOKEN_SCORES][: len(tokens)], expected, atol=1e-4)
-        np.testing.assert_allclose(one[SCORE], sum(expected), atol=1e-4)
+        np.testing.assert_allclose(answer[TOKEN_SCORES][: len(tokens)], expected, atol=1e-4)
+        np.testing.assert_allclose(answer[SCORE], sum(expected), atol=1e-4)
 
 
 def test_bad_pairs_to_score(saved):
     targets = [b"eins", b"eins", b"\xff", b"eins", b"eins", b"eins", b"eins", b"zwei " * 30]
-    found = saved.ask("score", source=TEXTS, target=targets)
+    answers = saved.ask("score", source=TEXTS, target=targets)
     target_reason = f"a target of 31 pieces, its end included (expected at most {LENGTH})"
     expected = ["", EMPTY, f"the target: {NOT_UTF8}", *REASONS[3:7], target_reason]
-    assert [one[ERROR].decode() for one in found] == expected
-    assert [bool(one[TOKEN_SCORES].any()) for one in found] == [one == "" for one in expected]
+    assert [value[ERROR].decode() for value in answers] == expected
+    assert [bool(value[TOKEN_SCORES].any()) for value in answers] == [
+        value == "" for value in expected
+    ]
     with pytest.raises(ValueError, match=r"equal length.*'source': 2, 'target': 1"):
         saved.ask("score", source=TEXTS[:2], target=targets[:1])
 
@@ -101,30 +103,32 @@ def test_attention_equals_the_model(service, saved):
     sources = [b"one two three", b"", b"seven"]
     answers = saved.ask("serving_default", source=sources)
     weights = saved.ask("attention", source=sources)
-    for source, answer, found in zip(sources, answers, weights):
-        assert found[ERROR].decode() == ("" if source else EMPTY)
-        assert found[TEXT] == answer[TEXT][0]
+    for source, answer, weight in zip(sources, answers, weights):
+        assert weight[ERROR].decode() == ("" if source else EMPTY)
+        assert weight[TEXT] == answer[TEXT][0]
         keys = ("encoder_weights", "decoder_weights", "cross_weights")
         if not source:
-            assert not any(found[key].any() for key in keys)
+            assert not any(weight[key].any() for key in keys)
             continue
-        one, best = EveryHead.of(found), service.explain(tf.constant([source]))["tokens"][0, 0]
+        single, best = EveryHead.of(weight), service.explain(tf.constant([source]))["tokens"][0, 0]
         tokens = [int(token) for token in best if token != 0]
         pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
         batch = {"source": tf.constant(pieces), "tokens": tf.constant([[START_ID, *tokens[:-1]]])}
-        assert (len(one.source), len(one.target)) == (len(pieces[0]), len(tokens))
-        assert one.source[-1] == "</s>" and (one.target[-1] == "</s>") == (tokens[-1] == END_ID)
+        assert (len(single.source), len(single.target)) == (len(pieces[0]), len(tokens))
+        assert single.source[-1] == "</s>" and (single.target[-1] == "</s>") == (
+            tokens[-1] == END_ID
+        )
         for name, weights in service.model.attention(batch)._asdict().items():
             weights = np.stack(weights)[:, 0]
-            np.testing.assert_allclose(getattr(one, name), weights, atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(getattr(single, name), weights, atol=1e-5, err_msg=name)
 
 
 def test_empty_batch(service, saved):
     none = tf.zeros((0,), tf.string)
     for name, keys in (("serving_default", 1), ("explain", 1), ("score", 2), ("attention", 1)):
         inputs = dict(zip(("source", "target"), [none] * keys))
-        one = dict(zip(("source", "target"), [tf.constant([b"one"])] * keys))
-        answer, full = (saved._signatures[name](**given) for given in (inputs, one))
+        single = dict(zip(("source", "target"), [tf.constant([b"one"])] * keys))
+        answer, full = (saved._signatures[name](**given) for given in (inputs, single))
         for key, value in answer.items():
             assert value.shape[0] == 0 and len(value.shape) == len(full[key].shape), (name, key)
     assert service.answer(none)[TEXT].shape == (0, 2)
@@ -132,12 +136,12 @@ def test_empty_batch(service, saved):
 
 def test_answers_end_within_their_room(service):
     greedy = TextService(service.model, service.tokenizer, Greedy(), 99, 99)
-    found = greedy.explain(tf.constant(["zwei", "eins zwei drei fünf"]))
+    answer = greedy.explain(tf.constant(["zwei", "eins zwei drei fünf"]))
     pieces = greedy.source_tokenizer.encode(["zwei", "eins zwei drei fünf"]).row_lengths().numpy()
-    lengths = np.count_nonzero(found["tokens"].numpy()[:, 0], axis=1)
+    lengths = np.count_nonzero(answer["tokens"].numpy()[:, 0], axis=1)
     assert (lengths <= LENGTH_FACTOR * (pieces + 1) + LENGTH_EXTRA).all()
     for row, length in enumerate(lengths):
-        assert found["tokens"][row, 0, length - 1] == END_ID
+        assert answer["tokens"][row, 0, length - 1] == END_ID
 
 
 def test_what_an_export_holds(service, tiny_text_export):
@@ -165,12 +169,12 @@ def test_bfloat16(saved, tmp_path):
     exported = export_service(low, tmp_path / "low", "card")
     assert read_metadata(exported)["precision"] == "bfloat16"
     expected = saved.ask("score", source=["one two"], target=["zwei"])[0][SCORE]
-    found = saved_model(exported).ask("score", source=["one two"], target=["zwei"])[0][SCORE]
-    assert found.dtype == np.float32 and found != expected
-    np.testing.assert_allclose(found, expected, rtol=0.1)
+    scores = saved_model(exported).ask("score", source=["one two"], target=["zwei"])[0][SCORE]
+    assert scores.dtype == np.float32 and scores != expected
+    np.testing.assert_allclose(scores, expected, rtol=0.1)
     again = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE]
     # A graph rounds once where a bias is fused with the product before it.
-    np.testing.assert_allclose(found, again[0], rtol=0.02)
+    np.testing.assert_allclose(scores, again[0], rtol=0.02)
 
 
 def test_what_is_no_list_is_not_taken_apart(saved):
@@ -195,15 +199,15 @@ def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
 
     with server(Backend("tiny", saved._answer)) as address:
         asked = client(address, "tiny", deadline=120.0)
-        found = asked.ask("explain", source=["five ☂", "seven", b"\xff"])
+        answers = asked.ask("explain", source=["five ☂", "seven", b"\xff"])
         scores = asked.ask("score", source=["seven"], target=["zwei"])
         if kind == "grpc":
             asked.close()
     expected = saved.ask("explain", source=["five ☂", "seven", b"\xff"])
-    for one, other in zip(found, expected):
+    for answer, other in zip(answers, expected):
         for key in (TEXT, ERROR, "source_pieces"):
-            np.testing.assert_array_equal(one[key], other[key])
-        np.testing.assert_allclose(one[SCORE], other[SCORE], atol=1e-5)
+            np.testing.assert_array_equal(answer[key], other[key])
+        np.testing.assert_allclose(answer[SCORE], other[SCORE], atol=1e-5)
     expected = saved.ask("score", source=["seven"], target=["zwei"])
     np.testing.assert_allclose(scores[0][SCORE], expected[0][SCORE])
 

@@ -20,10 +20,10 @@ def table():
 def test_there_and_back(table):
     assert table.vocabulary_size == SPECIAL_SYMBOLS + len(SYMBOLS)
     texts = ["(NP XX )NP", "", " XX\t(\u2009☂ \n", "(NP what"]
-    found = table.encode(texts)
-    assert found.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
-    assert [table.id_of(one) for one in SYMBOLS] == [4, 5, 6, 7] and table.id_of("(VP") is None
-    back = [text.decode() for text in table.decode(found.to_tensor(PAD_ID)).numpy()]
+    encoded = table.encode(texts)
+    assert encoded.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
+    assert [table.id_of(value) for value in SYMBOLS] == [4, 5, 6, 7] and table.id_of("(VP") is None
+    back = [text.decode() for text in table.decode(encoded.to_tensor(PAD_ID)).numpy()]
     assert back == ["(NP XX )NP", "", "XX (\u2009☂", "(NP"]
     assert back == [text.decode() for text in table.normalize(tf.constant(back)).numpy()]
 

@@ -3,9 +3,13 @@ from tests.text.generated_trees import deep
 
 
 def test_leaves_in_their_order():
-    one, two, three = (Leaf(f"T{i}", f"w{i}") for i in range(3))
-    assert leaves(Tree("S", (Tree("NP", (one, two)), Tree("VP", (three,))))) == [one, two, three]
-    assert leaves(one) == [one]
+    single, two, three = (Leaf(f"T{i}", f"w{i}") for i in range(3))
+    assert leaves(Tree("S", (Tree("NP", (single, two)), Tree("VP", (three,))))) == [
+        single,
+        two,
+        three,
+    ]
+    assert leaves(single) == [single]
     assert leaves(Tree("", ())) == []
 
 

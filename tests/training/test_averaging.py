@@ -51,8 +51,8 @@ def saved(path):
     return keras.saving.load_model(path, compile=False).get_weights()
 
 
-def check_mean(found, steps, chosen):
-    for place, array in enumerate(found):
+def check_mean(actual, steps, chosen):
+    for place, array in enumerate(actual):
         expected = np.mean([np.float64(steps[step - 1][place]) for step in chosen], axis=0)
         np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-7)
 
@@ -70,8 +70,8 @@ def check_mean(found, steps, chosen):
 def test_the_file_holds_the_mean(options, chosen, tmp_path):
     model, steps = train(tmp_path / "average.keras", **options)
     check_mean(saved(tmp_path / "average.keras"), steps, chosen)
-    for found, last in zip(model.get_weights(), steps[-1]):
-        np.testing.assert_array_equal(found, last)
+    for weight, last in zip(model.get_weights(), steps[-1]):
+        np.testing.assert_array_equal(weight, last)
     names = sorted(path.name for path in (tmp_path / "average-snapshots").iterdir())
     assert names == [f"{step:09}.npz" for step in chosen]
 
@@ -100,9 +100,9 @@ def test_killed_training_has_the_same_average(every, tmp_path):
         command = [*program, str(killed), str(kill), str(every)]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == (-signal.SIGKILL if kill else 0), done.stderr[-2000:]
-    found, expected = (saved(folder / "average.keras") for folder in (killed, whole))
-    for one, other in zip(found, expected):
-        np.testing.assert_allclose(one, other, rtol=1e-5, err_msg=f"killed at step {step}")
+    actual, expected = (saved(folder / "average.keras") for folder in (killed, whole))
+    for value, other in zip(actual, expected):
+        np.testing.assert_allclose(value, other, rtol=1e-5, err_msg=f"killed at step {step}")
 
 
 def test_later_snapshots_are_dropped_and_cleared(tmp_path):
@@ -134,13 +134,17 @@ def test_average_models(tmp_path):
         paths.append(tmp_path / f"{place}.keras")
         model.save(paths[-1])
     made = average_models(paths, tmp_path / "mean.keras")
-    check_mean(saved(tmp_path / "mean.keras"), [one.get_weights() for one in models], (1, 2, 3))
-    check_mean(made.get_weights(), [one.get_weights() for one in models], (1, 2, 3))
+    check_mean(
+        saved(tmp_path / "mean.keras"),
+        [each_model.get_weights() for each_model in models],
+        (1, 2, 3),
+    )
+    check_mean(made.get_weights(), [each_model.get_weights() for each_model in models], (1, 2, 3))
 
 
 def test_sums_are_float32():
-    found = average_weights([[np.float16([60000])]] * 3)
-    assert found[0].dtype == np.float32 and found[0] == 60000
+    means = average_weights([[np.float16([60000])]] * 3)
+    assert means[0].dtype == np.float32 and means[0] == 60000
 
 
 def test_bad_arguments(tmp_path):

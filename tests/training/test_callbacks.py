@@ -104,14 +104,14 @@ def test_attention_images_are_in_the_log_of_each_epoch(tmp_path):
     callback = AttentionImages(lambda: pictures, tmp_path)
     callback.on_epoch_end(0)
     callback.on_epoch_end(1)
-    found = {}
+    actual = {}
     for path in sorted(tmp_path.glob("events*")):
         for event in tf.compat.v1.train.summary_iterator(str(path)):
             for value in event.summary.value:
-                found[event.step] = value.tensor.string_val[2:]
-    assert sorted(found) == [0, 1]
-    for encoded in found.values():
-        shown = [tf.io.decode_png(one).numpy() for one in encoded]
+                actual[event.step] = value.tensor.string_val[2:]
+    assert sorted(actual) == [0, 1]
+    for encoded in actual.values():
+        shown = [tf.io.decode_png(each_value).numpy() for each_value in encoded]
         np.testing.assert_array_equal(shown, pictures)
 
 

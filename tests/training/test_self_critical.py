@@ -53,16 +53,16 @@ def test_equals_its_twin(tokenizer, kind):
         text, ended = tokenizer.decode(said).numpy().decode(), END_ID in said
         expected[row, place] = stage.reward.scores([text], CAPTIONS[row], [ended])[0]
         inputs = np.concatenate([[START_ID], said[:-1]])[None, None]
-        one = {IMAGE: batch[IMAGE][row : row + 1], TOKENS: inputs}
-        logits = np.array(model(one)[LOGITS], "float64")[0, 0]
+        single = {IMAGE: batch[IMAGE][row : row + 1], TOKENS: inputs}
+        logits = np.array(model(single)[LOGITS], "float64")[0, 0]
         chances = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
         for time in range(np.sum(said != PAD_ID)):
             others = np.mean(np.delete(rewards[row], place))
             total -= (rewards[row, place] - others) * np.log(chances[time, said[time]])
             count += 1
     np.testing.assert_allclose(rewards, expected, atol=1e-5)
-    found = stage.sampled_loss(batch, tf.constant(tokens), tf.constant(rewards), real)
-    np.testing.assert_allclose(found, total / count, rtol=1e-4, atol=1e-6)
+    loss = stage.sampled_loss(batch, tf.constant(tokens), tf.constant(rewards), real)
+    np.testing.assert_allclose(loss, total / count, rtol=1e-4, atol=1e-6)
 
 
 def test_fit_raises_the_reward(tokenizer):
@@ -93,11 +93,11 @@ def test_fit_raises_the_reward(tokenizer):
 @pytest.mark.slow
 def test_two_devices_equal_one(tmp_path):
     run_module("tests.training.mirrored_self_critical", tmp_path)
-    with np.load(tmp_path / "one.npz") as one, np.load(tmp_path / "mirrored.npz") as two:
-        assert set(one.files) == set(two.files) == {"moved", "loss", "reward"}
-        for key in one.files:
-            np.testing.assert_allclose(one[key], two[key], atol=2e-5, err_msg=key)
-        assert np.abs(one["moved"]).max() > 1e-3
+    with np.load(tmp_path / "one.npz") as arrays, np.load(tmp_path / "mirrored.npz") as two:
+        assert set(arrays.files) == set(two.files) == {"moved", "loss", "reward"}
+        for key in arrays.files:
+            np.testing.assert_allclose(arrays[key], two[key], atol=2e-5, err_msg=key)
+        assert np.abs(arrays["moved"]).max() > 1e-3
 
 
 def test_bad_arguments(tokenizer):

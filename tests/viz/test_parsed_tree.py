@@ -13,8 +13,8 @@ def tree(symbols, words):
 
 
 def test_constituents():
-    found = tree("(S (NP XX XX )NP (VP XX )VP )S", "abc").constituents()
-    assert found == [
+    constituents = tree("(S (NP XX XX )NP (VP XX )VP )S", "abc").constituents()
+    assert constituents == [
         Constituent("S", 0, 8, 0, 3, -1),
         Constituent("NP", 1, 4, 0, 2, 0),
         Constituent("VP", 5, 7, 2, 3, 0),

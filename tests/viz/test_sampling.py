@@ -41,20 +41,22 @@ def test_colors_splines_and_a_film():
         theta = control[None] + amount * np.array([[0.5, 0.2]], "float32")
         grid = thin_plate_spline_grid(theta, control, target_points(9, 9))
         frames.append(pixels(sampling_figure(images, grid, sample(images, grid))))
-    with Image.open(io.BytesIO(film(frames, 100))) as found:
-        assert (found.format, found.n_frames, found.info["loop"]) == ("GIF", 3, 0)
+    with Image.open(io.BytesIO(film(frames, 100))) as actual:
+        assert (actual.format, actual.n_frames, actual.info["loop"]) == ("GIF", 3, 0)
         durations = []
         for place in range(3):
-            found.seek(place)
-            durations.append(found.info["duration"])
+            actual.seek(place)
+            durations.append(actual.info["duration"])
     assert durations == [100, 100, 500]
 
 
 def test_pairs_in_rows():
     grid, outputs = half()
-    images, grids, outputs = (np.concatenate([one, one])[:3] for one in (IMAGES, grid, outputs))
+    images, grids, outputs = (
+        np.concatenate([value, value])[:3] for value in (IMAGES, grid, outputs)
+    )
     figure = sampling_figure(images, grids, outputs, columns=2, margin=0.25)
-    assert len(figure.axes) == 8 and [len(one.images) for one in figure.axes] == [1] * 6 + [0] * 2
+    assert len(figure.axes) == 8 and [len(ax.images) for ax in figure.axes] == [1] * 6 + [0] * 2
     titled = [axis.get_title() for axis in figure.axes]
     assert titled == 2 * ["what is read", "what comes out"] + 4 * [""]
     assert figure.axes[4].get_xlim() == (-0.5 - 0.25 * 13 / 2, 12.5 + 0.25 * 13 / 2)
