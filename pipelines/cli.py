@@ -25,7 +25,7 @@ def main(arguments=None) -> int:
             add_flags(known.parser, recipe)
             known, rest = parser.parse_known_args(arguments)
             known.experiment = recipe
-        if known.command == "predict":  # Its inputs may stand on both sides of a flag.
+        if known.command == "predict":  # Inputs may precede and follow flags.
             inputs = [
                 argument for argument in rest if argument == "-" or not argument.startswith("-")
             ]
@@ -36,41 +36,41 @@ def main(arguments=None) -> int:
         if rest:
             known.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed(rest)}")
         known.run_command(known)
-    except BrokenPipeError:  # Who read has read enough.
+    except BrokenPipeError:  # The reader of the pipe has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, ImportError, OSError) as error:
         print(f"keras-attn: {_said(error)}", file=sys.stderr)
         return 2
     except Exception as error:
-        if type(error).__name__ != "ResourceExhaustedError":  # Of TensorFlow, not imported here.
+        if type(error).__name__ != "ResourceExhaustedError":  # TensorFlow's, not imported here.
             raise
         smaller = "smaller batches (--batch-size, --batch-tokens), a smaller model or beam may help"
         print(f"keras-attn: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        again = "; the same command goes on from the last checkpoint, if there is one"
+        again = "; rerun the same command to resume from the last checkpoint, if any"
         print(f"\nkeras-attn: stopped{again if known.command == 'train' else ''}", file=sys.stderr)
         return 130
     return 0
 
 
 def _said(error):
-    """The error in words; the system's without its number."""
+    """The error's message; a system error's without its number."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return error
 
 
 def _renamed(arguments) -> str:
-    """What flags among the arguments are called now, if they have been renamed."""
+    """The new names of renamed flags among the arguments."""
     from keras_attn.former_names import CONSTRUCTOR  # It imports Keras, which takes seconds.
 
     former = {**CONSTRUCTOR, **{flag: (now,) for flag, now in FORMER_FLAGS.items()}}
     names = {flag.split("=")[0].removeprefix("--").replace("-", "_") for flag in arguments}
     renamed = {name: former[name] for name in sorted(names & set(former))}
     now = ("--" + " or --".join(new).replace("_", "-") for new in renamed.values())
-    return "".join(f"; --{old.replace('_', '-')} is {new} now" for old, new in zip(renamed, now))
+    return "".join(f"; --{old.replace('_', '-')} is now {new}" for old, new in zip(renamed, now))
 
 
 def _parser():

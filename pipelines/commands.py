@@ -1,4 +1,4 @@
-"""What the commands of the command line do with what was given."""
+"""The commands of the command line."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ from keras_attn_pipelines.recipes import load_recipe, recipe_name, recipe_names,
 
 
 def recipes(arguments) -> None:
-    """Prints what can be trained."""
+    """Prints the recipes."""
     for name in recipe_names():
         print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
 
@@ -16,7 +16,7 @@ def recipes(arguments) -> None:
 def train(arguments) -> None:
     """Trains a recipe."""
     experiment, values = arguments.experiment, given_values(arguments)
-    if arguments.source is None:  # Values out of range are refused before TensorFlow is imported.
+    if arguments.source is None:  # Checks ranges before TensorFlow is imported.
         experiment, values = experiment.replaced(values), {}
 
     from keras_attn_pipelines.runs.train import train
@@ -37,7 +37,7 @@ def train(arguments) -> None:
 
 
 def evaluate(arguments) -> None:
-    """Prints and writes how good a run or a SavedModel is."""
+    """Scores a run or a SavedModel; prints and writes the result."""
     from keras_attn.whole_file import whole_file
     from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
     from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
@@ -69,7 +69,7 @@ def evaluate(arguments) -> None:
 
 
 def average(arguments) -> None:
-    """Writes a run with the mean of the weights of others."""
+    """Writes a run with the averaged weights of other runs."""
     from keras_attn_pipelines.runs.average import average
     from keras_attn_pipelines.runs.run import Run
 
@@ -88,7 +88,7 @@ def export(arguments) -> None:
     run, width, precision = Run(arguments.run), arguments.beam_width, arguments.precision
     measured, storage = [], arguments.storage
     limits = "" if arguments.limits is None else limits_in(arguments.limits)
-    if arguments.data:  # Whatever export would refuse is refused before, for this takes its time.
+    if arguments.data:  # Evaluation takes long: first check all that export would reject.
         check_model_folder(arguments.folder)
         check_storage(storage, precision)
         run.service(width, arguments.n_best, precision)
@@ -106,7 +106,7 @@ def predict(arguments) -> None:
 
 
 def score(arguments) -> None:
-    """Prints how probable a text is."""
+    """Prints the log-probability of a text."""
     from keras_attn.contracts import ERROR, SCORE
     from keras_attn_pipelines.saved.predict import saved_model
 
@@ -124,7 +124,7 @@ def score(arguments) -> None:
 
 
 def explain(arguments) -> None:
-    """Writes a picture of where each word of an answer looked; prints the answer."""
+    """Prints an answer, and draws where each of its words looked."""
     from keras_attn_pipelines.saved.predict import saved_model
 
     wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}

@@ -161,7 +161,7 @@ def read_metadata(version) -> dict:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
     if not isinstance(metadata, dict):
-        raise ValueError(f"Expected an object of JSON in {path}. Received: {metadata!r:.80}")
+        raise ValueError(f"Expected a JSON object in {path}. Received: {metadata!r:.80}")
     return metadata
 
 

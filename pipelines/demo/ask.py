@@ -1,4 +1,4 @@
-"""Asks a SavedModel for captions with TensorFlow and tensorflow-text alone, nothing of ours.
+"""Asks a SavedModel for captions with TensorFlow and tensorflow-text alone.
 
 Run as a file: `python pipelines/ask.py saved_models/NAME/VERSION PICTURE...`
 """

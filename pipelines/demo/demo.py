@@ -1,5 +1,5 @@
-"""The demo: captions photographs; then draws scenes, trains a captioner, measures it, exports it,
-asks it and looks at it.
+"""The demo: captions photographs; then draws scenes, and trains, evaluates, exports and queries a
+captioner.
 """
 
 import json
@@ -25,11 +25,11 @@ from keras_attn_pipelines.saved.predict import SavedCaptioner, explanation_of
 SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
 ASKED = 5
 MARK = ".keras-attn-demo"
-"""File in the folder of a demo, which the next one may replace."""
+"""Marker file in a demo's folder, which allows the next demo to replace it."""
 
 
 def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[str, float]]:
-    """Runs everything and leaves it in a folder.
+    """Runs the demo and writes its results into a folder.
 
     Args:
         out: path of the folder, new or of an earlier demo, which is replaced.
@@ -40,7 +40,7 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
         dict from split to its scores: those of `evaluate`, and "pointing".
 
     Raises:
-        ValueError: the folder holds something that is no demo.
+        ValueError: the folder has files but is not a demo's.
     """
     out = Path(out)
     _make_room(out)
@@ -59,7 +59,7 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
     }
     print(f"\n{table(scores)}\n")
     pictures = _pictures(data, "test")[:ASKED]
-    print("A process that loads nothing but the SavedModel answers for unseen scenes:")
+    print("Captions of unseen scenes, by a process that loads nothing but the SavedModel:")
     script = str(Path(__file__).with_name("ask.py"))
     subprocess.run([sys.executable, script, str(version), *map(str, pictures)], check=True)
     _explain(captioner, data, out / "attention.png")
@@ -69,7 +69,7 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
 
 
 def _photographs(out):
-    """Captions photographs with the model that comes with the project, where it is there."""
+    """Captions photographs with the project's captioner, if it is available."""
     if not CAPTIONER.is_dir():
         print(f"No captioner at {CAPTIONER}, which a clone of the project has: no photographs.")
         return
@@ -78,7 +78,7 @@ def _photographs(out):
     except ValueError as error:
         print(f"No photographs: {error}")
         return
-    print("\nPhotographs that installed packages have, captioned:")
+    print("\nCaptions of photographs from installed packages:")
     for name, caption in captions.items():
         print(f"  {name:18}{caption}")
     print(f"Where each word looked: {out}\n\nNow a captioner from scratch, on drawn scenes:")
@@ -113,7 +113,7 @@ def table(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _make_room(out):
-    """An empty folder with the mark of a demo; nothing but what has that mark is removed."""
+    """Creates an empty folder with the marker; only a folder with the marker is removed."""
     check_folder(out)
     names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
     if names and (MARK not in names or out.is_symlink()):

@@ -9,7 +9,7 @@ from keras_attn.whole_file import made_folder
 from keras_attn_pipelines.saved.predict import SavedCaptioner
 
 CAPTIONER = Path(__file__).parents[2] / "saved_models" / "flickr8k_captioner"
-"""Of a clone of the project; an installed package does not have it."""
+"""Only in a clone of the project, not in an installed package."""
 PHOTOGRAPHS = (
     ("skimage", "data/astronaut.png"),
     ("skimage", "data/chelsea.png"),
@@ -23,7 +23,7 @@ PHOTOGRAPHS = (
 
 
 def photographs() -> list[Path]:
-    """Paths of those of PHOTOGRAPHS whose packages are installed; none is imported."""
+    """Paths of PHOTOGRAPHS whose packages are installed; imports none of them."""
     files = []
     for package, path in PHOTOGRAPHS:
         spec = importlib.util.find_spec(package)

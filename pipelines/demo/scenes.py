@@ -24,7 +24,7 @@ SHAPES = ("circle", "square", "triangle", "cross", "star")
 RADII = {"small": (5, 6), "large": (9, 11)}
 HELD_OUT_PAIRS = (("red", "triangle"), ("blue", "star"), ("yellow", "circle"))
 MARGIN = 8
-"""Pixels by which places must differ wherever the caption depends on them: an attended cell."""
+"""Minimum difference of positions that the caption depends on, in pixels: one attention cell."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scene:
 
 
 def relation(first: SceneObject, second: SceneObject) -> str:
-    """How the first object lies to the second, which is not left of it."""
+    """Relation of the first object to the second, which is not left of it."""
     across = second.center[0] - first.center[0]
     down = second.center[1] - first.center[1]
     if across > abs(down):
@@ -156,7 +156,7 @@ def draw(scene: Scene, random: np.random.Generator | None = None) -> Image.Image
 
 @functools.cache
 def _stencil(shape, size):
-    """How much of each pixel of its box a shape covers, 0 to 255."""
+    """Coverage of each pixel of a shape's box, 0 to 255."""
     scale = 8
     stencil = Image.new("L", (size * scale,) * 2, 0)
     _draw_shape(ImageDraw.Draw(stencil), shape, (0, 0, size * scale - 1, size * scale - 1), 255)
@@ -192,23 +192,23 @@ def write_scenes(
     seed: int = 0,
     held_out_pairs: Sequence[tuple[str, str]] = HELD_OUT_PAIRS,
 ) -> Path:
-    """Writes a data folder of scenes, no two of them alike.
+    """Writes a data folder of distinct scenes.
 
-    captions.csv, images/, train.txt, dev.txt, test.txt and novel_pairs.txt (scenes in which some
-    object has a pair of color and shape that training never shows), scenes.json (boxes and phrases
+    captions.csv, images/, train.txt, dev.txt, test.txt and novel_pairs.txt (scenes with a pair of
+    color and shape that never occurs in training), scenes.json (boxes and phrases
     of each picture, for `pointing_accuracy`).
 
     Args:
         folder: path, new or empty.
         train: int. Scenes for training; likewise dev, test and novel.
         seed: int.
-        held_out_pairs: (color, shape) pairs kept out of train, dev and test.
+        held_out_pairs: (color, shape) pairs excluded from train, dev and test.
 
     Returns:
         the folder.
 
     Raises:
-        ValueError: the folder holds something.
+        ValueError: the folder is not empty.
     """
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()):

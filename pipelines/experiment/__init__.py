@@ -1,4 +1,4 @@
-"""Experiments composed of a source, a task, a model, an optimizer and a way of fitting."""
+"""Experiments composed of a source, a task, a model, an optimizer and a fit."""
 
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.training_data import Records, TrainingData

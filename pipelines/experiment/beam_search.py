@@ -1,4 +1,4 @@
-"""How an autoregressive model's answers are searched, a part inside tasks."""
+"""Beam search settings, a part inside tasks."""
 
 from keras_attn_pipelines.experiment.fields import option, part
 
@@ -13,7 +13,7 @@ class BeamSearch:
     )
 
     def strategy(self, beam_width: int | None = None, n_best: int = 1):
-        """The decoding strategy, of its own width unless told otherwise."""
+        """The decoding strategy; `beam_width` overrides the part's own."""
         from keras_attn.decoding import Beam
 
         width = self.beam_width if beam_width is None else beam_width
@@ -21,7 +21,7 @@ class BeamSearch:
 
 
 def search_text(service) -> str:
-    """A sentence of the model card: how a service finds its answers."""
+    """The model card's sentence on how a service decodes."""
     strategy = service.strategy
     return (
         f"Beam {strategy.width}, length penalty α {strategy.alpha}, at most "

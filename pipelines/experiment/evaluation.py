@@ -8,17 +8,17 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Answers on a split, scored.
+    """Scores of a model's answers on a split.
 
     Attributes:
         scores: metrics by name.
         cells: each metric's heading and value as the table shows them.
-        count: how many records there were.
-        unit: what they are, in the plural.
-        note: how the metrics were taken; it follows "COUNT UNIT of SPLIT, beam WIDTH".
-        facts: what the JSON holds beside the other attributes, the answers for one.
-        beam_width: of the search; None for a model that does not search.
-        data: path of the data, as it was given.
+        count: number of records.
+        unit: plural noun for the records, such as "pictures".
+        note: how the metrics were computed; printed after "COUNT UNIT of SPLIT, beam WIDTH".
+        facts: further entries of the JSON, such as the answers.
+        beam_width: beam width; None for a model without a search.
+        data: path of the data, as given.
         split: name of the split.
         errors: records that could not be read.
     """
@@ -35,7 +35,7 @@ class Evaluation:
     errors: Sequence[str] = ()
 
     def table(self) -> str:
-        """The metrics as a Markdown table, and how they were taken."""
+        """The metrics as a Markdown table, then how they were computed."""
         head, row = " | ".join(self.cells), " | ".join(self.cells.values())
         beam = "" if self.beam_width is None else f", beam {self.beam_width}"
         taken = f"{self.count} {self.unit} of {self.split}{beam}{self.note}"
@@ -54,5 +54,5 @@ class Evaluation:
         return json.dumps({**content, **self.facts}, indent=2) + "\n"
 
     def flags(self) -> str:
-        """Flags of the command line that it was made with, beside data and split."""
+        """Command-line flags that reproduce it, apart from data and split."""
         return "" if self.beam_width is None else f" --beam-width {self.beam_width}"

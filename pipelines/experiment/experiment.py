@@ -1,4 +1,4 @@
-"""An experiment: a source, a task, a model, an optimizer and a way of fitting."""
+"""An experiment: a source, a task, a model, an optimizer and a fit."""
 
 import dataclasses
 import inspect
@@ -17,7 +17,7 @@ LOSS = "loss"
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What a recipe file sets `RECIPE` to.
+    """A complete training setup; a recipe file sets `RECIPE` to one.
 
     Attributes:
         source: `Source`.
@@ -25,11 +25,10 @@ class Experiment:
         model: `Model`.
         optimizer: `Optimizer`, such as `Adam`.
         fit: `Fit`.
-        needs_start: whether training starts from the weights of another (`--from`).
+        needs_start: whether training requires initial weights (`--from`).
 
     Raises:
-        ValueError: a part that lacks something, a part that does not fit another, or a field that
-            two parts share.
+        ValueError: a part with missing members, incompatible parts, or a field shared by two parts.
     """
 
     source: Source
@@ -51,10 +50,10 @@ class Experiment:
         }
 
     def replaced(self, values: Mapping[str, Any]) -> "Experiment":
-        """The experiment with other values of some fields.
+        """A copy with some fields replaced.
 
         Args:
-            values: by the names of fields, whichever part they are of.
+            values: new values by field name, whichever part has the field.
 
         Raises:
             ValueError: an unknown field, or a value out of its range.
@@ -65,7 +64,7 @@ class Experiment:
         return replace(self, **parts)
 
     def settled(self) -> dict[str, Any]:
-        """The values that trained weights and vocabularies have settled."""
+        """Values of the fields that trained weights and vocabularies fix."""
         return {
             declared.name: getattr(owner, declared.name)
             for _, owner, declared in self._fields()
@@ -97,7 +96,7 @@ def _options(owner) -> Iterator[tuple[Any, dataclasses.Field]]:
 
 
 def _replaced(owner, values):
-    """A part with other values of some fields, its own and those of the parts inside it."""
+    """A copy of a part with some fields replaced, those of nested parts included."""
     changed = {}
     for declared in fields(owner):
         inner = getattr(owner, declared.name)
@@ -109,7 +108,7 @@ def _replaced(owner, values):
 
 
 def _check_parts(experiment):
-    """Refuses parts that are no dataclasses of options, or lack a member of their protocol."""
+    """Raises ValueError for a part that is not a dataclass or lacks a member of its protocol."""
     protocols = {"source": Source, "task": Task, "model": Model, "optimizer": Optimizer}
     for name, protocol in protocols.items():
         given = getattr(experiment, name)
@@ -126,26 +125,26 @@ def _check_parts(experiment):
         if missing:
             raise ValueError(
                 f"Expected {name} {type(given).__name__} to have {', '.join(missing)}, see "
-                f"{protocol.__module__}.{protocol.__name__}. Received: a class without"
+                f"{protocol.__module__}.{protocol.__name__}. Received: a class without them"
             )
     if not isinstance(experiment.fit, Fit):
         raise ValueError(f"Expected fit to be a Fit. Received: {experiment.fit!r:.80}")
 
 
 def _check_names(experiment):
-    """Refuses two parts with a field of one name, which would be one flag."""
+    """Raises ValueError if two parts share a field name, since each field is a flag."""
     known: dict[str, str] = {}
     for name, owner, declared in experiment._fields():
         if declared.name in known:
             raise ValueError(
-                f"Expected fields of different names in all parts. Received: {declared.name} in "
+                f"Expected unique field names across all parts. Received: {declared.name} in "
                 f"{known[declared.name]} and in the {name} {type(owner).__name__}"
             )
         known[declared.name] = f"the {name} {type(owner).__name__}"
 
 
 def _check_fit(experiment):
-    """Refuses parts that do not fit each other."""
+    """Raises ValueError for incompatible parts."""
     task, model, fit = experiment.task, experiment.model, experiment.fit
     source = experiment.source
     if source.records != task.spec.records:
@@ -156,7 +155,7 @@ def _check_fit(experiment):
     names = f"{type(model).__name__} for {type(task).__name__}"
     if missing := [key for key in task.spec.targets if key not in model.answers]:
         raise ValueError(
-            f"Expected a model that answers {', '.join(task.spec.targets)}. Received: {names}, "
+            f"Expected a model with outputs {', '.join(task.spec.targets)}. Received: {names}, "
             f"without {', '.join(missing)}"
         )
     if set(model.reads) != set(task.features()):
@@ -170,7 +169,8 @@ def _check_fit(experiment):
     monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.spec.monitors)))
     if fit.monitor not in monitors:
         raise ValueError(
-            f"Expected monitor one of {', '.join(monitors)}. Received: monitor={fit.monitor!r}"
+            f"Expected monitor to be one of {', '.join(monitors)}. "
+            f"Received: monitor={fit.monitor!r}"
         )
     if experiment.optimizer.average > 1 and not fit.monitor.startswith("val_"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Fields of an experiment's parts: default, help and range stand at the field."""
+"""Fields of an experiment's parts, each declared with its default, help and range."""
 
 import dataclasses
 import math
@@ -16,10 +16,10 @@ class Range:
     """The values that a field may have.
 
     Attributes:
-        least: smallest value, or None.
-        most: largest value, or None.
-        above: bound that every value exceeds, or None.
-        below: bound that no value reaches, or None.
+        least: inclusive lower bound, or None.
+        most: inclusive upper bound, or None.
+        above: exclusive lower bound, or None.
+        below: exclusive upper bound, or None.
         choices: names to choose from; empty for any.
         buckets: whether the value is a sequence of increasing lengths ≥ 1.
     """
@@ -32,7 +32,7 @@ class Range:
     buckets: bool = False
 
     def holds(self, value) -> bool:
-        """Whether a value lies in the range; NaN lies in none, None in every one."""
+        """Whether a value is in the range; NaN never is, None always is."""
         if self.buckets:
             return is_increasing(value)
         if self.choices:
@@ -49,11 +49,11 @@ class Range:
 
     def __str__(self):
         if self.buckets:
-            return "increasing and >= 1"
+            return "to be increasing and >= 1"
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"to be one of {', '.join(self.choices)}"
         if self.least is not None and self.most is not None:
-            return f"{_number(self.least)} to {_number(self.most)}"
+            return f"between {_number(self.least)} and {_number(self.most)}"
         bounds = ((">=", self.least), (">", self.above), ("<=", self.most), ("<", self.below))
         words = [
             "finite" if bound == math.inf else f"{sign} {_number(bound)}"
@@ -64,18 +64,18 @@ class Range:
 
 
 def _number(bound) -> str:
-    """A bound as messages show it: whole numbers with all their digits."""
+    """A bound as messages show it; integers keep all their digits."""
     return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def option(text: str, *, default: Any, settled: bool = False, **limits: Any) -> Any:
-    """A field of a part with its help and range; the command line makes a flag of it.
+    """Declares a field of a part, which is also a command-line flag.
 
     Args:
         text: line of help.
         default: value of the field.
-        settled: whether trained weights and vocabularies settle the value, so that a training
-            that starts from them takes it over.
+        settled: whether trained weights and vocabularies fix the value; training that starts
+            from them (`--from`) inherits it.
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled}
@@ -87,7 +87,7 @@ def part(cls):
     """Class decorator: a frozen dataclass with keyword arguments that checks its fields.
 
     A class with a method `check` has it called after the ranges are checked; it raises ValueError
-    where fields do not fit each other.
+    for incompatible fields.
 
     Example:
         >>> @part
@@ -108,7 +108,7 @@ def part(cls):
 
 
 def check_fields(instance) -> None:
-    """Raises ValueError that names the first field of another type or out of its range."""
+    """Raises ValueError for the first field that has a wrong type or is out of range."""
     kinds = field_types(type(instance))
     for declared in dataclasses.fields(instance):
         name, value = declared.name, getattr(instance, declared.name)
@@ -124,7 +124,7 @@ def check_fields(instance) -> None:
 
 
 def field_types(cls) -> dict[str, Any]:
-    """The types of a dataclass's fields by their names."""
+    """The types of a dataclass's fields by name."""
     return typing.get_type_hints(cls)
 
 
@@ -148,7 +148,7 @@ def type_name(kind) -> str:
 
 
 def is_increasing(lengths: Sequence[int]) -> bool:
-    """Whether bucket lengths are increasing and at least 1, and there are some."""
+    """Whether bucket lengths are non-empty, increasing and at least 1."""
     return bool(lengths) and lengths[0] >= 1 and list(lengths) == sorted(set(lengths))
 
 

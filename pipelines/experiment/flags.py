@@ -9,11 +9,11 @@ from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.fields import Range
 
 PREFIX = "option_"
-"""Before the name of a field in the parsed arguments."""
+"""Prefix of field names in the parsed arguments."""
 
 
 def add_flags(parser: argparse.ArgumentParser, experiment: Experiment) -> None:
-    """Makes a flag of every field of an experiment, in a group for each part."""
+    """Adds a flag for every field of an experiment, one group per part."""
     groups: dict[str, Any] = {}
     for name, field, kind, value in experiment.flags():
         if name not in groups:
@@ -22,14 +22,14 @@ def add_flags(parser: argparse.ArgumentParser, experiment: Experiment) -> None:
         limits = field.metadata["range"]
         options: dict[str, Any] = {
             "dest": f"{PREFIX}{field.name}",
-            "default": argparse.SUPPRESS,  # Only what was given is there.
+            "default": argparse.SUPPRESS,  # Only flags that were given are set.
             "help": f"{field.metadata['help']}{_choices(limits)} (default: {_shown(value)})",
         }
         groups[name].add_argument(f"--{field.name.replace('_', '-')}", **options, **_kind(kind))
 
 
 def given_values(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The values that flags were given, by the names of fields."""
+    """Values of the flags that were given, by field name."""
     return {
         key.removeprefix(PREFIX): tuple(value) if isinstance(value, list) else value
         for key, value in vars(arguments).items()
@@ -38,7 +38,7 @@ def given_values(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _kind(kind) -> dict[str, Any]:
-    """What argparse needs to know of a field's type."""
+    """Keyword arguments of `add_argument` for a field's type."""
     if kind is bool:
         return {"action": argparse.BooleanOptionalAction}
     if isinstance(kind, types.UnionType):  # Such as float | None.

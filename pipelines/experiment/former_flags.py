@@ -1,4 +1,4 @@
-"""Flags of earlier versions, for the message that refuses them."""
+"""Renamed flags, for the error that gives the new names."""
 
 FORMER_FLAGS = {
     "deepest": "max_depth",

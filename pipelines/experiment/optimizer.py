@@ -1,4 +1,4 @@
-"""The optimizer part: rate, schedule, clipping, slow layers, averaging."""
+"""The optimizer part: learning rate, schedule, clipping, slow layers, averaging."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ COSINE, INVERSE_SQUARE_ROOT = SCHEDULES = ("cosine", "inverse_square_root")
 
 @part
 class Adam:
-    """Adam with a warm-up, a schedule and a clip of the global gradient."""
+    """Adam with warm-up, a learning rate schedule and gradient clipping by global norm."""
 
     learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
     warmup_steps: int = option("warm-up steps", default=200, least=0)
@@ -36,7 +36,7 @@ class Adam:
     )
 
     def rates(self, steps: int):
-        """The learning rate's schedule for a training of `steps` steps."""
+        """The learning rate schedule for `steps` training steps."""
         from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
 
         if self.schedule == INVERSE_SQUARE_ROOT:
@@ -44,12 +44,12 @@ class Adam:
         return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
-        """The Keras optimizer for a training of `steps` steps.
+        """The Keras optimizer for `steps` training steps.
 
         Args:
-            steps: of the whole training.
+            steps: total training steps.
             slow_layers: names of layers that learn at `slow_rate`.
-            slow_from: step from which they learn.
+            slow_from: first step at which they train.
         """
         from keras_attn.training.optimizers import ClippedAdam
 

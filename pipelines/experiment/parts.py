@@ -1,8 +1,8 @@
-"""What an experiment asks of its source, its task and its model.
+"""Protocols of an experiment's source, task, model and optimizer.
 
-These are protocols: a part inherits nothing, and has every member named here. Modules that define
-parts import neither Keras nor TensorFlow at their top, so that flags are known and checked at once;
-methods import what they need.
+A part inherits nothing but must have every member named here. Modules that define parts
+import neither Keras nor TensorFlow at their top, so that flags can be listed and checked without
+loading them; methods import what they need.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ class Source(Protocol):
     """Where records come from.
 
     Attributes:
-        unit: what the records are, in the plural.
-        records: what kind of records they are; the task names the same kind.
+        unit: plural noun for the records, such as "pictures".
+        records: kind of records; the task's `spec.records` must match.
     """
 
     unit: ClassVar[str]
     records: ClassVar[str]
 
     def read(self, data: str) -> Records:
-        """Everything that training wants of a data folder, a file or a named data set.
+        """Reads all records for training from a data folder, a file or a named data set.
 
         Raises:
             ValueError: bad data, or too many unusable records.
@@ -43,7 +43,7 @@ class Source(Protocol):
 
 
 class Objective(NamedTuple):
-    """What is compiled.
+    """What `keras.Model.compile` is given, and the model to compile.
 
     Attributes:
         model: Keras model to fit: the built model, or a `TrainingStage` of it.
@@ -57,7 +57,7 @@ class Objective(NamedTuple):
 
 
 class Callbacks(NamedTuple):
-    """What a task adds to `fit`.
+    """Callbacks that a task adds to `fit`.
 
     Attributes:
         scoring: callbacks that add metrics of free-running answers to the logs of an epoch.
@@ -70,12 +70,12 @@ class Callbacks(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a task may know of the experiment around it while it makes features.
+    """Context in which a task encodes records.
 
     Attributes:
         model: the experiment's model part.
         fit: the experiment's `Fit`.
-        cache: folder for what is computed once; the user's cache folder if None.
+        cache: folder for cached features; the user's cache folder if None.
         replicas: devices that share a batch; batch sizes are multiples of it.
         start: built Keras model that training starts from, or None.
     """
@@ -89,16 +89,16 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskSpec:
-    """What a task is, beside what it does.
+    """Static description of a task.
 
     Attributes:
-        records: what kind of records it takes; the source names the same kind.
+        records: kind of records it takes; the source's `records` must match.
         targets: names of the model's outputs that have targets.
         accuracy: name of the accuracy that `fit` measures.
-        monitors: metrics of free-running answers, by any of which, with `val_` before it, the best
-            epoch can be picked, as by the loss and the accuracy.
+        monitors: metrics of free-running answers; prefixed with `val_`, each can select the best
+            epoch, as can the loss and the accuracy.
         batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
-        judged: most answers to a record, best first, that an evaluation looks at.
+        judged: maximum number of answers per record, best first, that an evaluation uses.
     """
 
     records: str
@@ -110,12 +110,12 @@ class TaskSpec:
 
 
 class Request(NamedTuple):
-    """What a service is asked about a record.
+    """A service's request for one record.
 
     Attributes:
-        name: of the record, in messages.
+        name: name of the record in messages.
         inputs: bytes, or an array of bytes, by the name of each input of `serving_default`.
-        size: how long the request is; requests of like size are answered together.
+        size: length of the request; requests of similar size are batched together.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Built(NamedTuple):
     Attributes:
         model: Keras model.
         description: the model in a few words, for the model card.
-        slow_layers: names of the layers that `Adam.slow_rate` slows down.
+        slow_layers: names of the layers whose learning rate `Adam.slow_rate` scales.
     """
 
     model: Any
@@ -138,7 +138,7 @@ class Built(NamedTuple):
 
 
 class Task(Protocol):
-    """What is to be learned: records to features, answers to scores."""
+    """Turns records into features and answers into scores."""
 
     spec: ClassVar[TaskSpec]
 
@@ -146,10 +146,10 @@ class Task(Protocol):
         """The declared shape and type of each input feature of one example."""
 
     def vocabulary_types(self) -> Mapping[str, type[Vocabulary]]:
-        """The classes of the vocabularies by their names."""
+        """The classes of the vocabularies by name."""
 
     def learn(self, records: Sequence[Any]) -> Mapping[str, Vocabulary]:
-        """Vocabularies learned from training records, by their names."""
+        """Vocabularies learned from training records, by name."""
 
     def encode(
         self, records: Records, vocabularies: Mapping[str, Any], setting: Setting
@@ -161,12 +161,12 @@ class Task(Protocol):
         """
 
     def objective(self, model: Any, data: TrainingData, steps: int, seed: int) -> Objective:
-        """What is compiled for a training of `steps` steps."""
+        """Model, loss and metrics to compile for `steps` training steps."""
 
     def callbacks(
         self, model: Any, data: TrainingData, setting: Setting, folder: Path
     ) -> Callbacks:
-        """Callbacks for a model in training, and pictures for the run directory `folder`."""
+        """Callbacks for training; pictures are written into the run directory `folder`."""
 
     def service(
         self,
@@ -180,17 +180,17 @@ class Task(Protocol):
 
         Args:
             model: built Keras model.
-            vocabularies: by their names.
+            vocabularies: vocabularies by name.
             part: the experiment's model part.
-            beam_width: or None for the task's own.
-            n_best: most answers to one request.
+            beam_width: beam width, or None for the task's own.
+            n_best: maximum number of answers per request.
 
         Raises:
-            ValueError: a beam width for a model that does not search.
+            ValueError: a beam width for a model without a search.
         """
 
     def request(self, record: Any) -> Request:
-        """What the service is asked about a record."""
+        """The service's request for a record."""
 
     def evaluation(
         self,
@@ -199,29 +199,29 @@ class Task(Protocol):
         vocabularies: Mapping[str, Any],
         metadata: Mapping[str, Any],
     ) -> Evaluation:
-        """The scores of a service's answers, one dict of arrays a record.
+        """Scores a service's answers, one dict of arrays per record.
 
         Args:
-            records: of one split.
-            answers: in the order of the records.
+            records: records of one split.
+            answers: their answers, in the same order.
             vocabularies: the service's.
             metadata: the service's.
         """
 
     def card(self, service: Any, description: str) -> dict[str, str]:
-        """Words of the model card: "What it does", and perhaps "Service", "Search" and "License".
+        """Sections of the model card: "What it does"; optionally "Service", "Search", "License".
 
         Args:
-            service: of `service`.
-            description: what the model part says of the model.
+            service: what `service` returned.
+            description: the model's `Built.description`.
         """
 
 
 class Model(Protocol):
     """The architecture: sizes, and the Keras model made from them.
 
-    A part may also have `check_features(features)`, which raises ValueError where its sizes do not
-    fit the shapes of the task's features; it is called before anything is read.
+    A part may also have `check_features(features)`, which raises ValueError if its sizes do not
+    match the shapes of the task's features; it is called before any data is read.
 
     Attributes:
         reads: names of the features in a batch that the model reads.
@@ -237,9 +237,9 @@ class Model(Protocol):
         """The model, built.
 
         Args:
-            features: of the task.
-            vocabulary_sizes: size of each vocabulary by its name.
-            seed: of initial weights.
+            features: the task's features.
+            vocabulary_sizes: size of each vocabulary by name.
+            seed: seed of the initial weights.
         """
 
 
@@ -248,13 +248,13 @@ class Optimizer(Protocol):
 
     @property
     def average(self) -> int:
-        """Last epochs whose mean weights are tried at the end; 1: none."""
+        """Number of last epochs whose averaged weights are tried at the end; 1: none."""
 
     def build(self, steps: int, slow_layers: Sequence[str], slow_from: int) -> Any:
-        """The Keras optimizer for a training of `steps` steps.
+        """The Keras optimizer for `steps` training steps.
 
         Args:
-            steps: of the whole training.
-            slow_layers: names of layers that are to learn more slowly.
-            slow_from: step from which they learn; until then they are frozen.
+            steps: total training steps.
+            slow_layers: names of layers with a lower learning rate.
+            slow_from: first step at which they train; until then they are frozen.
         """

@@ -1,4 +1,4 @@
-"""How pictures are fitted and changed, a part inside tasks."""
+"""Picture size and augmentation, a part inside tasks."""
 
 from keras_attn_pipelines.experiment.fields import option, part
 
@@ -7,7 +7,7 @@ MOST_PIXELS_A_SIDE = 4096
 
 @part
 class PictureOptions:
-    """Size of the pictures that a model sees, and random changes in training."""
+    """Size of a model's input pictures, and random augmentation in training."""
 
     image_size: int = option(
         "height and width to which pictures are resized, in pixels",
@@ -32,7 +32,7 @@ class PictureOptions:
 
     @property
     def changes(self) -> bool:
-        """Whether training changes pictures."""
+        """Whether training augments pictures."""
         return self.flip or self.crop < 1
 
     def picture_format(self):
@@ -42,7 +42,7 @@ class PictureOptions:
         return PictureFormat(self.image_size, self.image_size, self.fit)
 
     def augmentation(self, seed: int):
-        """`Augmentation` of training, or None where pictures stay as they are."""
+        """`Augmentation` for training, or None."""
         from keras_attn_pipelines.data.augmentation import Augmentation
 
         return Augmentation(self.flip, self.crop, seed) if self.changes else None

@@ -14,7 +14,7 @@ MODULE_PREFIX = "keras_attn_recipe_"
 def load_recipe_file(path) -> Experiment:
     """The experiment in a user's recipe file, which also registers its layers.
 
-    A file that has not changed is run once.
+    An unchanged file is executed only once.
 
     Raises:
         ValueError: no such file, one that does not run, or one without RECIPE.
@@ -29,7 +29,7 @@ def recipe_of(module: types.ModuleType, name) -> Experiment:
     """The experiment that a recipe's module sets RECIPE to.
 
     Raises:
-        ValueError: RECIPE is missing or something else.
+        ValueError: RECIPE is missing or not an `Experiment`.
     """
     recipe: Any = getattr(module, "RECIPE", None)
     if not isinstance(recipe, Experiment):
@@ -39,13 +39,13 @@ def recipe_of(module: types.ModuleType, name) -> Experiment:
 
 @functools.lru_cache(maxsize=8)
 def _loaded(path, changed):
-    # A name of its own: a file called json.py must not take the place of a module.
+    # The prefix keeps a file called json.py from replacing the module json.
     module = types.ModuleType(f"{MODULE_PREFIX}{path.stem}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except Exception as error:  # A user's mistakes may be of any kind.
+    except Exception as error:  # User code can raise anything.
         raise ValueError(
             f"Expected a recipe file that runs. Received: {path} with "
             f"{type(error).__name__}: {error}"

@@ -1,11 +1,11 @@
-"""How records are split where the data have no split files, a part inside sources."""
+"""How records are split in the absence of split files, a part inside sources."""
 
 from keras_attn_pipelines.experiment.fields import option, part
 
 
 @part
 class SplitShares:
-    """Shares of the records that dev and test get, and that may be unusable."""
+    """Shares of records for dev and test, and the tolerated share of unusable ones."""
 
     tolerance: float = option(
         "largest fraction of unusable records with which training starts", default=0.01, least=0
@@ -18,7 +18,7 @@ class SplitShares:
     )
 
     def check(self):
-        """Raises ValueError unless something is left to train on."""
+        """Raises ValueError unless records are left for training."""
         if self.dev_share + self.test_share >= 1:
             raise ValueError(
                 "Expected dev_share + test_share < 1. "

@@ -1,4 +1,4 @@
-"""Experiments as JSON keeps them: each part's class by name, and the values of its fields."""
+"""Experiments as JSON: each part's class by name, with the values of its fields."""
 
 import dataclasses
 import importlib
@@ -19,21 +19,21 @@ def stored(experiment: Experiment) -> dict[str, Any]:
     """An experiment's parts as a dict that JSON can hold.
 
     Raises:
-        ValueError: a part whose class could not be found again.
+        ValueError: a part whose class cannot be looked up by name.
     """
     return {name: _stored(getattr(experiment, name)) for name in PARTS}
 
 
 def restored(parts: Any, recipe: Experiment | None = None, place: Any = "") -> Experiment:
-    """The experiment that `stored` was asked about.
+    """Inverse of `stored`.
 
     Args:
         parts: what `stored` returned.
         recipe: experiment of the user's recipe file, where parts are defined there.
-        place: where `parts` stand, for messages.
+        place: file that holds `parts`, for messages.
 
     Raises:
-        ValueError: a part that is missing or damaged, or a class that is not known.
+        ValueError: a part that is missing or damaged, or an unknown class.
     """
     if not isinstance(parts, Mapping) or set(parts) != set(PARTS):
         raise ValueError(
@@ -58,7 +58,7 @@ def type_of(part) -> str:
     if root == ROOT and folders[0] == SHARED:
         return f"{SHARED}.{name}"
     raise ValueError(
-        f"Expected parts whose classes stand in the recipe file or in {ROOT}. "
+        f"Expected parts whose classes are defined in the recipe file or in {ROOT}. "
         f"Received: {name} of {module}"
     )
 
@@ -86,11 +86,11 @@ def _restored(content, own, place):
     try:
         return cls(**fields)
     except ValueError as error:
-        raise ValueError(f"{error}, among the parts in {place}") from error
+        raise ValueError(f"{error}, in the parts in {place}") from error
 
 
 def _class(name, own, place):
-    """The class of a part by the name that `type_of` gave it."""
+    """The class of a part by its name from `type_of`."""
     folder, _, cls = name.partition(".") if isinstance(name, str) else ("", "", "")
     if folder == OWN and cls in own:
         return own[cls]
@@ -112,7 +112,7 @@ def _class(name, own, place):
 
 
 def _classes(part) -> dict[str, type]:
-    """The classes of an experiment's parts, those inside parts included, by their names."""
+    """The classes of an experiment's parts, nested ones included, by name."""
     types: dict[str, type] = {}
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
@@ -122,7 +122,7 @@ def _classes(part) -> dict[str, type]:
 
 
 def described(path: Path, content: Mapping[str, Any]) -> Any:
-    """The stored parts in what a run directory or a SavedModel says of itself.
+    """The stored parts in the description of a run directory or a SavedModel.
 
     Raises:
         ValueError: an earlier version's description, without parts.
@@ -130,7 +130,7 @@ def described(path: Path, content: Mapping[str, Any]) -> Any:
     if "parts" not in content:
         raise ValueError(
             f"Expected the parts of an experiment in {path}. Received: "
-            f"{', '.join(list(content)[:5]) or 'nothing'}, as earlier versions wrote it; train or "
+            f"{', '.join(list(content)[:5]) or 'nothing'}, written by an earlier version; train or "
             "export again"
         )
     return content["parts"]

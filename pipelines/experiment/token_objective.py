@@ -17,16 +17,16 @@ def token_objective(
     seed: int,
     outputs: Sequence[str] = (),
 ) -> Objective:
-    """Cross-entropy of the next token, in nats per token, with scheduled sampling if wanted.
+    """Cross-entropy of the next token, in nats per token, optionally with scheduled sampling.
 
     Args:
         model: built Keras model.
         label_smoothing: probability spread over the vocabulary.
-        scheduled_sampling_rate: share of decoder inputs that are the model's own words at the end
-            of training; it grows evenly from 0.
-        steps: of the whole training.
-        seed: of the choice.
-        outputs: names of the outputs with targets, where there are several; their losses add up.
+        scheduled_sampling_rate: share of decoder inputs sampled from the model at the end of
+            training; it grows linearly from 0.
+        steps: total training steps.
+        seed: seed of the sampling.
+        outputs: names of the outputs with targets, if there are several; their losses are summed.
     """
     if scheduled_sampling_rate:
         share = LinearShare(

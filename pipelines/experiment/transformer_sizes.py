@@ -30,7 +30,7 @@ class TransformerSizes:
         check_heads(self.hidden_dim, self.num_heads)
 
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `TransformerConfig`, its vocabularies left out."""
+        """Arguments of `TransformerConfig`, except vocabularies."""
         key_dim = self.hidden_dim // self.num_heads
         return {
             "num_layers": self.num_layers,

@@ -1,4 +1,4 @@
-"""Recipes: one experiment a file, found by name or by path."""
+"""Recipes: one experiment per file, found by name or by path."""
 
 import ast
 import difflib
@@ -16,7 +16,7 @@ def recipe_names() -> list[str]:
 
 
 def recipe_name(name: str) -> str:
-    """The name of a recipe, which may be given with hyphens; a path as it is."""
+    """The name of a recipe, hyphens replaced; a path as it is."""
     return name if name.endswith(".py") else name.replace("-", "_")
 
 

@@ -3,7 +3,7 @@
 Command:
     keras-attn train flickr8k --data flickr8k --out runs/flickr8k
 
-Time: about 45 minutes on two shared CPU cores, features (3 minutes, 840 MB of disk) included.
+Time: about 45 minutes on two shared CPU cores, including features (3 minutes, 840 MB of disk).
 Expected on dev, beam 4: BLEU-4 20.3, CIDEr-D 0.471, METEOR 19.5; with `--context mean` 20.6, 0.483
 and 19.5, `bottleneck` 19.9, 0.473 and 19.2, `hard` 16.3, 0.334 and 17.0.
 """

@@ -3,9 +3,9 @@
 Command:
     keras-attn train flickr8k_transformer --data flickr8k --out runs/transformer
 
-Time: 22 minutes on two shared CPU cores with AVX-512, features (1 minute, 840 MB of disk) apart.
+Time: 22 minutes on two shared CPU cores with AVX-512, plus features (1 minute, 840 MB of disk).
 Expected on dev, beam 4: BLEU-4 21.1, CIDEr-D 0.500, METEOR 19.7; trained with the encoder on
-changed pictures, then self-critically, and averaged (see README): 24.1, 0.590 and 20.8.
+augmented pictures, then self-critically, and averaged (see README): 24.1, 0.590 and 20.8.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit

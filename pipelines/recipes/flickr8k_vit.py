@@ -1,11 +1,11 @@
-"""Only Transformers: a Vision Transformer over patches, and a decoder that reads it.
+"""A captioner of Transformers alone: a Vision Transformer over patches, and a decoder.
 
 Command:
     keras-attn train flickr8k_vit --data flickr8k --out runs/vit --flip --crop 0.6 --patience 8
 
 Time: 31 minutes on two shared CPU cores with AVX-512. Expected on dev, beam 4: BLEU-4 9.6, CIDEr-D
-0.185, METEOR 13.6. With `--pretrained CHECKPOINT` sizes of the Vision Transformer are the
-checkpoint's; from scratch 6,000 pictures are few.
+0.185, METEOR 13.6. With `--pretrained CHECKPOINT` the Vision Transformer has the
+checkpoint's sizes. 6,000 pictures are too few to train one from scratch.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit

@@ -1,13 +1,13 @@
-"""Pictures told apart by a CNN that looks at them through spatial transformers.
+"""Image classifier: a CNN behind one or more spatial transformers.
 
 Command:
     keras-attn train images_stn --data my_classes --out runs/classes
     keras-attn train images_stn --data my_classes --transforms affine thin_plate_spline --out …
 
-Pictures may have any sizes; the transformers see them at `--image-size`, the CNN what they read of
-them, at `--read-size`. `--backbone efficientnet_lite0` begins with weights of ImageNet, which a few
-hundred pictures want; `--transforms none` is the CNN alone. The SavedModel answers bytes with
-labels, scores and what the CNN saw.
+Pictures may have any size; the transformers read them at `--image-size` and pass crops of
+`--read-size` to the CNN. `--backbone efficientnet_lite0` starts from ImageNet weights, recommended
+for a few hundred pictures; `--transforms none` is the CNN alone. The SavedModel maps image bytes to
+labels, scores and the crop that the CNN saw.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions

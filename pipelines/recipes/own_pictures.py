@@ -1,13 +1,13 @@
-"""A trained captioner goes on with a few hundred pictures of one's own.
+"""Fine-tunes a trained captioner on a few hundred pictures of your own.
 
 Command:
     keras-attn train own_pictures --from runs/flickr8k --data my_pictures --out runs/mine
 
-`--from` takes a run directory or an exported SavedModel; sizes and tokenizer are its own.
+`--from` takes a run directory or an exported SavedModel; its sizes and tokenizer are kept.
 
 Time: about two minutes for 200 pictures on two CPU cores.
-Expected of a captioner that never saw a dog, with 200 pictures of dogs, on others: CIDEr-D 0.395,
-BLEU-4 21.9; before 0.146 and 6.0, from scratch 0.317 and 19.1
+Expected of a captioner that never saw a dog, fine-tuned on 200 pictures of dogs and evaluated on
+others: CIDEr-D 0.395, BLEU-4 21.9; before 0.146 and 6.0, from scratch 0.317 and 19.1
 (`python -m benchmarks.warm_start --data flickr8k --out bench`).
 """
 

@@ -1,10 +1,10 @@
-"""A trained Transformer captioner goes on with a few hundred pictures of one's own.
+"""Fine-tunes a trained Transformer captioner on a few hundred pictures of your own.
 
 Command:
     keras-attn train own_pictures_transformer --from MODEL --data my_pictures --out runs/mine
 
-`--from` takes a run directory or a SavedModel, such as saved_models/flickr8k_captioner; sizes and
-tokenizer are its own.
+`--from` takes a run directory or a SavedModel, such as saved_models/flickr8k_captioner; its
+sizes and tokenizer are kept.
 """
 
 from dataclasses import replace

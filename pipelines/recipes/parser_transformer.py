@@ -1,4 +1,4 @@
-"""The Transformer on constituency trees: sentences to their trees in brackets.
+"""Constituency parser: a Transformer from sentences to bracketed trees.
 
 Command, on the CRAFT treebank:
     keras-attn train parser_transformer --data craft-treebank --out runs/parser

@@ -1,4 +1,4 @@
-"""Drawn scenes, trained from scratch: what `make demo` does.
+"""A captioner of drawn scenes, from scratch; `make demo` trains it.
 
 Command:
     python -m pipelines.demo --out demo

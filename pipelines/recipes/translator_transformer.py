@@ -1,4 +1,4 @@
-"""The Transformer on pairs of texts: translation, summaries, paraphrases, answers.
+"""A Transformer for pairs of texts: translation, summaries, paraphrases, answers.
 
 Command, English to German on Multi30k:
     keras-attn train translator_transformer --data multi30k --out runs/en-de \\

@@ -1,4 +1,4 @@
-"""The mean of several trainings of one model as a run of its own."""
+"""Averages the weights of several runs of one model into a new run."""
 
 import shutil
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
 
 
 def average(runs: Sequence[Run], out) -> Run:
-    """Writes a run directory whose model has the mean of the weights of other runs' best epochs.
+    """Writes a run whose weights are the mean of other runs' best epochs.
 
-    Of a training and one that went on from it, as of self-critical training and what it began
-    with, the mean is often better than both (Wortsman et al. 2021, arXiv:2109.01903).
+    The mean of a run and one fine-tuned from it, by self-critical training for example, is often
+    better than either (Wortsman et al. 2021, arXiv:2109.01903).
 
     Args:
-        runs: two or more, of one task and model, with equal shapes and vocabularies. A run may
-            stand there more than once, and counts as often.
+        runs: two or more, of one task and model, with equal shapes and vocabularies. A run
+            listed n times has weight n.
         out: path of the run directory, new or empty.
 
     Returns:
-        `Run`, with the choices of the last.
+        `Run`, with the settings of the last one.
 
     Raises:
-        ValueError: fewer than two runs, runs of different models, or `out` holds something.
+        ValueError: fewer than two runs, runs of different models, or `out` is not empty.
         OSError: `out` cannot be written.
     """
     if len(runs) < 2:
@@ -32,7 +32,7 @@ def average(runs: Sequence[Run], out) -> Run:
     if made.folder.exists() and any(made.folder.iterdir()):
         raise ValueError(f"Expected a new run directory. Received: {made.folder}")
     description, vocabularies, shapes = last.description, last.vocabularies(), _shapes(last)
-    for run in runs:  # Whatever is wrong is told before anything is written.
+    for run in runs:  # All checks come before anything is written.
         if wrong := _differences(run, last, vocabularies, shapes):
             raise ValueError(
                 f"Expected runs of one model. Received: {run.folder} and {last.folder}, which "
@@ -49,7 +49,7 @@ def average(runs: Sequence[Run], out) -> Run:
 
 
 def _differences(run, last, vocabularies, shapes):
-    """In what two runs are not of one model."""
+    """What differs between the models of two runs."""
     experiment, expected = run.experiment(), last.experiment()
     for name in ("task", "model"):
         if type_of(getattr(experiment, name)) != type_of(getattr(expected, name)):

@@ -1,4 +1,4 @@
-"""Evaluation: free-running answers of a run or a SavedModel on a split, in the field's metrics."""
+"""Evaluation: scores the free-running answers of a run or a SavedModel on a split."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,15 +24,15 @@ def evaluate(
     batch: int = 32,
     precision: str = "float32",
 ) -> Evaluation:
-    """Asks the run's service about every record of a split and scores the answers.
+    """Answers every record of a split with the run's service and scores the answers.
 
     Args:
         run: `Run`.
-        data: path of the data folder, or another name that the source knows.
+        data: path of the data folder, or another name that the source accepts.
         split: "train", "dev" or "test", or the name of another split of the data.
         beam_width: int, or None for the task's.
-        batch: int. Records at a time.
-        precision: "float32" or "bfloat16", what the model computes in.
+        batch: int. Batch size.
+        precision: "float32" or "bfloat16", the compute precision.
 
     Returns:
         `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
@@ -58,14 +58,14 @@ def evaluate(
 def evaluate_saved(
     folder, data, split: str = "dev", batch: int = 32, recipe: Experiment | None = None
 ) -> Evaluation:
-    """As `evaluate`, of a SavedModel: its graph answers, with the search it was exported with.
+    """Like `evaluate`, for a SavedModel: its graph answers, with the search it was exported with.
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
         data: as in `evaluate`.
         split: as in `evaluate`.
-        batch: int. Records at a time.
-        recipe: experiment of the user's recipe file, where parts are defined there.
+        batch: int. Batch size.
+        recipe: experiment of the user's recipe file, if it defines any parts.
 
     Returns:
         `Evaluation`.
@@ -92,7 +92,7 @@ def evaluate_saved(
 
 
 class _Answers:
-    """Answers to records, in their order, and what could not be read."""
+    """Answers to records, in order, and the errors of unreadable ones."""
 
     def __init__(
         self, records: Sequence[Any], answers: Sequence[Mapping[str, Any]], errors: list[str]
@@ -101,7 +101,7 @@ class _Answers:
 
     @classmethod
     def of(cls, task, records: Sequence[Any], answer: Callable, split: str, batch: int):
-        """Asks about all records, those of like size together."""
+        """Answers all records; those of similar size share a batch."""
         sizes = [task.request(record).size for record in records]
         order = sorted(range(len(records)), key=sizes.__getitem__)
         answers: dict[int, dict] = {}
@@ -125,7 +125,7 @@ class _Answers:
 
 
 def _stacked(requests: Sequence[Mapping[str, Any]]) -> dict[str, tf.Tensor]:
-    """Requests as one batch; arrays of different sizes are filled up with ''."""
+    """Requests as one batch; shorter arrays are padded with ''."""
     return {key: _batch([request[key] for request in requests]) for key in requests[0]}
 
 

@@ -1,4 +1,4 @@
-"""Exporting a run: the service, and a model card with data, metrics and choices."""
+"""Exports a run: the service, and a model card with data, metrics and settings."""
 
 import json
 import re
@@ -40,10 +40,9 @@ def export(
         evaluations: each `Evaluation` whose table goes on the model card.
         beam_width: int, or None for the task's.
         n_best: int. Texts answered for each request.
-        precision: "float32" or "bfloat16", what the SavedModel computes in.
-        storage: "float32" or "float16", what its weights are stored in; see `export_service`.
-        limits: Markdown for the model card: what the model is for and what it is not, its
-            failures, terms of its data.
+        precision: "float32" or "bfloat16", the compute precision.
+        storage: "float32" or "float16", the precision of stored weights; see `export_service`.
+        limits: Markdown for the model card: intended use, failures, terms of its data.
 
     Returns:
         path of the version.
@@ -60,10 +59,10 @@ def export(
 
 
 def limits_in(path) -> str:
-    """The Markdown of a file that is to go on a model card.
+    """The Markdown of a file for the model card.
 
     Raises:
-        ValueError: no text of UTF-8, none at all, or one with headings of the card's own level.
+        ValueError: not UTF-8, empty, or with headings of the card's own level.
     """
     path = Path(path)
     try:
@@ -109,9 +108,9 @@ def _card(title, experiment, description, metrics, service, storage, limits):
 
 
 def _origin(description):
-    """What training began with, and whose mean the weights are; names of folders alone."""
+    """Initial weights and averaged runs, by folder name."""
     begun = description.get("from")
-    origin = f", begun with the weights of {Path(begun).name}" if begun else ""
+    origin = f", initialized with the weights of {Path(begun).name}" if begun else ""
     if means := description.get("mean_of"):
         origin += f"; mean of the weights of {', '.join(Path(mean).name for mean in means)}"
     return origin

@@ -1,4 +1,4 @@
-"""Which weights a run keeps: those of its best epoch, or the mean of its last ones."""
+"""Which weights a run keeps: the best epoch's, or the mean of the last epochs'."""
 
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel
@@ -19,19 +19,19 @@ def mean_model(experiment, run) -> AverageModel:
 
 
 def try_mean(experiment, run, stage, dev, scoring) -> None:
-    """Scores the mean of the last epochs' weights as one more epoch; if it is the best, keeps it.
+    """Scores the mean of the last epochs' weights like an epoch, and keeps it if it is the best.
 
     Args:
         experiment: `Experiment`.
-        run: `Run` with what `mean_model` collected, which is dropped.
-        stage: what was fitted; its model has the mean's weights afterwards, if there is one.
+        run: `Run` with the weights that `mean_model` collected; they are deleted.
+        stage: the fitted model; it has the mean weights afterwards, if there are any.
         dev: validation data set.
         scoring: callbacks that add metrics of free-running answers.
     """
     mean, best = mean_model(experiment, run), best_model(experiment, run)
     model, monitor, epochs = trained_model(stage), experiment.fit.monitor, experiment.fit.epochs
     weights, count = mean.mean(model), min(experiment.optimizer.average, epochs)
-    if weights is None:  # It was tried, and the run was stopped before it could say so.
+    if weights is None:  # It was tried, but the run was stopped before recording so.
         return
     model.set_weights(weights)
     scores = stage.evaluate(dev, return_dict=True, verbose=0)
@@ -44,7 +44,7 @@ def try_mean(experiment, run, stage, dev, scoring) -> None:
     best.on_epoch_end(epochs, logs)
     print(
         f"mean of the last {count} epochs: {monitor} {logs[monitor]:.4f}; "
-        f"epoch {epoch}: {before:.4f}; the better is kept"
+        f"epoch {epoch}: {before:.4f}; keeping the better"
     )
     mean.clear()
     mean.path.unlink(missing_ok=True)

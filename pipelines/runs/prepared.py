@@ -12,11 +12,11 @@ from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
 
 @dataclass(frozen=True)
 class Prepared:
-    """What `prepare` read.
+    """An experiment's data, read and encoded by `prepare`.
 
     Attributes:
         experiment: `Experiment`.
-        records: what was read.
+        records: `Records`.
         vocabularies: dict of vocabularies by name.
         setting: `Setting` in which the records were encoded.
         data: `TrainingData`.
@@ -30,7 +30,7 @@ class Prepared:
 
     @property
     def vocabulary_sizes(self) -> dict[str, int]:
-        """Size of each vocabulary by its name."""
+        """Size of each vocabulary by name."""
         return {name: vocabulary.vocabulary_size for name, vocabulary in self.vocabularies.items()}
 
     def build(self) -> Built:
@@ -64,8 +64,8 @@ def prepare(
 
     Args:
         experiment: `Experiment`.
-        data: path of the data folder, or another name that the source knows.
-        vocabularies: dict of vocabularies to take instead of learning them.
+        data: path of the data folder, or another name that the source accepts.
+        vocabularies: dict of vocabularies to use instead of learning them.
         cache: path of the feature cache; the user's cache folder if None.
         replicas: devices that share a batch.
         start: built Keras model that training starts from, or None.

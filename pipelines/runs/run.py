@@ -1,4 +1,4 @@
-"""The run directory: everything that training leaves, and how to read it back."""
+"""The run directory: everything training writes, and how to read it back."""
 
 import json
 import zipfile
@@ -29,10 +29,10 @@ class Run:
     transformers), checkpoint.npz (until training ends).
 
     Attributes:
-        folder: path, of a folder or of nothing yet.
+        folder: path of the folder, which need not exist yet.
 
     Raises:
-        ValueError: the path is a file's, or leads through one.
+        ValueError: the path or one of its parents is a file.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class Run:
         """What `describe` wrote.
 
         Raises:
-            ValueError: the folder is no run directory, recipe.json is damaged, or an earlier
+            ValueError: the folder is not a run directory, recipe.json is damaged, or an earlier
                 version wrote it.
         """
         path = self.folder / DESCRIPTION_FILE
@@ -57,12 +57,12 @@ class Run:
         except ValueError as error:
             raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
         if not isinstance(content, dict):
-            raise ValueError(f"Expected an object of JSON in {path}. Received: {content!r:.80}")
+            raise ValueError(f"Expected a JSON object in {path}. Received: {content!r:.80}")
         described(path, content)
         return content
 
     def describe(self, description: Mapping[str, Any]) -> None:
-        """Writes recipe.json in one move."""
+        """Writes recipe.json atomically."""
         with whole_file(made_folder(self.folder) / DESCRIPTION_FILE) as partial:
             partial.write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
@@ -70,7 +70,7 @@ class Run:
         """The experiment that was trained.
 
         Raises:
-            ValueError: a part that is not known, or a recipe file that does not run.
+            ValueError: an unknown part, or a recipe file that does not run.
         """
         path = self.folder / DESCRIPTION_FILE
         return restored(self.description["parts"], self._recipe_file(), path)
@@ -81,7 +81,7 @@ class Run:
         return load_recipe_file(path) if path.is_file() else None
 
     def vocabularies(self) -> dict[str, Any]:
-        """The vocabularies that trained the model, by their names.
+        """The model's vocabularies by name.
 
         Raises:
             ValueError: one is missing or damaged.
@@ -89,7 +89,7 @@ class Run:
         return load_vocabularies(self.folder, self.experiment())
 
     def model(self, precision="float32"):
-        """The model of the best epoch, in a precision of choice whatever it was trained in.
+        """The model of the best epoch, in any precision.
 
         Raises:
             ValueError: no finished epoch, a damaged file, or an unknown precision.
@@ -105,7 +105,7 @@ class Run:
         return model
 
     def service(self, beam_width=None, n_best=1, precision="float32") -> Any:
-        """The model as a service, with the task's own beam unless told otherwise.
+        """The model as a service; `beam_width` overrides the task's own.
 
         Raises:
             ValueError: as `model` and `vocabularies`, or vocabularies of another model.
@@ -122,7 +122,7 @@ class Run:
 
 
 def load_vocabularies(folder: Path, experiment: Experiment) -> dict[str, Any]:
-    """The vocabularies of an experiment's task in a folder, by their names.
+    """The vocabularies of an experiment's task in a folder, by name.
 
     Raises:
         ValueError: one is missing or damaged.

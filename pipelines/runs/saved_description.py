@@ -1,4 +1,4 @@
-"""What a SavedModel that was exported from a run says of itself."""
+"""The metadata of a SavedModel exported from a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from keras_attn_pipelines.saved.saved_model import version_folder
 
 @dataclass(frozen=True)
 class SavedDescription:
-    """What a SavedModel that was exported from a run says of itself.
+    """The metadata of a SavedModel exported from a run.
 
     Attributes:
         version: path of the version.
-        metadata: dict. What `export_service` wrote, the experiment's parts among it.
+        metadata: dict. What `export_service` wrote, the experiment's parts included.
     """
 
     version: Path
@@ -53,15 +53,15 @@ class SavedDescription:
         """The experiment that it was trained with.
 
         Args:
-            recipe: experiment of the user's recipe file, where parts are defined there.
+            recipe: experiment of the user's recipe file, if it defines any parts.
 
         Raises:
-            ValueError: a part that is not known.
+            ValueError: an unknown part.
         """
         return restored(self.metadata["parts"], recipe, self.version)
 
     def vocabularies(self, experiment: Experiment) -> dict[str, Any]:
-        """Its vocabularies by their names.
+        """Its vocabularies by name.
 
         Raises:
             ValueError: one is missing or damaged.

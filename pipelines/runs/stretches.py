@@ -1,4 +1,4 @@
-"""The calls of `fit` that a training consists of."""
+"""Splits training into calls of `fit`."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,9 +10,9 @@ class Stretch(NamedTuple):
     Attributes:
         start: int. Steps done before it.
         epoch: int. Epoch of its first step, from 0.
-        last: int. Epochs done after it, one that it leaves unfinished included.
+        last: int. Epochs done after it, counting one that it leaves unfinished.
         steps: int. Steps in each of its epochs.
-        frozen: bool. Whether the encoder still rests.
+        frozen: bool. Whether the encoder is still frozen.
         ends_epoch: bool. Whether its last step ends an epoch.
     """
 
@@ -25,10 +25,10 @@ class Stretch(NamedTuple):
 
 
 def stretches(start: int, steps: int, epochs: int, thaw: int) -> list[Stretch]:
-    """Splits what is left of a training so that each call of `fit` has epochs of one size.
+    """Splits the remaining training into calls of `fit`, each with epochs of equal length.
 
     Args:
-        start: int ≥ 0. Steps done: an epoch that was begun is finished first.
+        start: int ≥ 0. Steps done; a partial epoch is finished first.
         steps: int > 0. Steps of an epoch.
         epochs: int > 0.
         thaw: int ≥ 0. Step from which the encoder trains.

@@ -1,4 +1,4 @@
-"""Training: an experiment and its data to a run directory."""
+"""Trains an experiment into a run directory."""
 
 import shutil
 from pathlib import Path
@@ -32,14 +32,14 @@ def train(
     verbose: int | str = "auto",
     checkpoint_seconds: float = 60.0,
 ) -> Run:
-    """Trains a model and leaves a run directory; started again, goes on where it was.
+    """Trains a model into a run directory; called again, resumes where it stopped.
 
-    The last checkpoint holds everything that training depends on, so that a run that was stopped
-    anywhere ends with the weights of one that was not (to rounding).
+    The checkpoint holds the whole training state, so a resumed run ends with the weights of an
+    uninterrupted one (up to rounding).
 
     Args:
         experiment: `Experiment`.
-        data: path of the data folder, or another name that the source knows.
+        data: path of the data folder, or another name that the source accepts.
         out: path of the run directory, new or of the same experiment.
         name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
             in the run directory, since the model may need its layers.
@@ -48,17 +48,17 @@ def train(
         cache: path of the feature cache; the user's cache folder if None.
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
         verbose: as in `keras.Model.fit`.
-        checkpoint_seconds: float. Least time between two checkpoints within an epoch.
+        checkpoint_seconds: float. Minimum time between checkpoints within an epoch.
 
     Returns:
         `Run`.
 
     Raises:
         ValueError: bad data, a record that has become unreadable, `out` holds something else, the
-            experiment makes another model than `source` holds, or the loss is no longer finite.
+            model differs from the one in `source`, or the loss is not finite.
     """
     if experiment.needs_start and source is None:
-        raise ValueError(f"Expected weights to begin with (--from) for {name}. Received: none")
+        raise ValueError(f"Expected initial weights (--from) for {name}. Received: none")
     run = Run(out)
     policy = precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
@@ -98,7 +98,7 @@ def train(
             start = fitting.checkpoint(checkpoint_seconds).restore(objective.model)
         if start:
             epoch, step = divmod(start, loaded.steps)
-            print(f"going on at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
+            print(f"resuming at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
         with prepared.records.naming_faults():
             fitting.fit(start, verbose, checkpoint_seconds)
         run.describe({**run.description, "ended": True})
@@ -109,14 +109,14 @@ def train(
 
 
 class _Fitting:
-    """The calls of `fit` that a training consists of."""
+    """The calls of `fit` of one training."""
 
     def __init__(self, prepared: Prepared, run: Run, model, stage):
         self.prepared, self.experiment = prepared, prepared.experiment
         self.run, self.model, self.stage = run, model, stage
 
     def checkpoint(self, seconds) -> Checkpoint:
-        """The callback that keeps what a stopped training goes on from."""
+        """The callback that writes checkpoints to resume from."""
         return Checkpoint(self.run.folder / CHECKPOINT_FILE, seconds)
 
     def fit(self, start, verbose, seconds):
@@ -136,7 +136,7 @@ class _Fitting:
             for stretch in plan:
                 if loaded.unfrozen and not stretch.frozen and current is loaded:
                     current, callbacks = loaded.unfrozen(), None
-                    print(f"the encoder trains from here, step {stretch.start + 1}, on")
+                    print(f"training the encoder too, from step {stretch.start + 1} on")
                 callbacks = callbacks or self._callbacks(current)
                 whole = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
                 self.stage.fit(
@@ -175,7 +175,7 @@ class _Fitting:
 
 
 def _keep_history(path, epochs):
-    """Drops what a stopped run wrote of an epoch that will be finished again."""
+    """Drops the history of epochs that will be run again."""
     if not path.is_file():
         return
     head, *rows = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
@@ -184,7 +184,7 @@ def _keep_history(path, epochs):
 
 
 def _check_folder(run, description):
-    """Refuses a folder that holds other things, or a run of another experiment."""
+    """Raises ValueError for a folder with other files, or a run of another experiment."""
     if not run.folder.exists() or not any(run.folder.iterdir()):
         return
     known = run.description
@@ -204,12 +204,12 @@ def _check_folder(run, description):
 
 
 def _begun(run):
-    """Whether some step of a training was kept."""
+    """Whether a checkpoint or a model has been saved."""
     return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
 
 
 def _check_data(run, unit, counts, vocabularies):
-    """Refuses to go on with other data, before anything is written."""
+    """Raises ValueError if a run would resume with other data, before anything is written."""
     if not _begun(run):
         return
     before, known = run.description.get("records"), run.vocabularies()
@@ -218,15 +218,15 @@ def _check_data(run, unit, counts, vocabularies):
     ]
     if before != counts or other:
         same = before == counts
-        received = f"others, of which another {other[0]} was learned" if same else counts
+        received = f"others, from which another {other[0]} was learned" if same else counts
         raise ValueError(
-            f"Expected the {unit} with which the training in {run.folder} began, {before}. "
+            f"Expected the {unit} that training in {run.folder} started with, {before}. "
             f"Received: {received}"
         )
 
 
 def _difference(before, after):
-    """What differs, by the names of fields where there are some."""
+    """What differs, by field name if there are fields."""
     if not (isinstance(before, dict) and isinstance(after, dict)):
         return f"{before!r} instead of {after!r}"
     changed = {key: (before.get(key), after.get(key)) for key in {**before, **after}}
@@ -240,7 +240,7 @@ def _difference(before, after):
 
 
 def _report(run, unit, prepared: Prepared):
-    """Says what was read, and lists what was left out."""
+    """Prints what was read, and writes skipped.txt."""
     records, loaded, vocabularies = prepared.records, prepared.data, prepared.vocabularies
     for line in records.lines:
         print(line)

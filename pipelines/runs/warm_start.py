@@ -1,4 +1,4 @@
-"""Warm start: a training that begins with the weights and vocabularies of one that ended."""
+"""Warm start: training from the weights and vocabularies of an earlier training."""
 
 import json
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ from keras_attn_pipelines.saved.saved_model import whole_saved_model
 
 @dataclass(frozen=True)
 class WarmStart:
-    """What a training begins with.
+    """The weights and vocabularies that training starts from.
 
     Attributes:
         path: of the run directory or the SavedModel's version.
-        recipe: name of the recipe that it was trained with.
-        experiment: `Experiment` that it was trained with.
+        recipe: name of the recipe they were trained with.
+        experiment: `Experiment` they were trained with.
         vocabularies: dict of vocabularies by name.
         model: built Keras model in float32.
     """
@@ -44,8 +44,7 @@ class WarmStart:
 
         Args:
             path: of either.
-            recipe: experiment of the user's recipe file, where a SavedModel's parts are defined
-                there.
+            recipe: experiment of the user's recipe file, if it defines any parts of a SavedModel.
 
         Raises:
             ValueError: neither is there, or it is damaged.
@@ -63,14 +62,14 @@ class WarmStart:
         return cls(saved.version, name, experiment, vocabularies, model)
 
     def adapted(self, experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
-        """An experiment whose sizes are those of the model.
+        """A copy of an experiment with the sizes of the model.
 
         Args:
             experiment: `Experiment`.
-            values: what is to differ from the experiment's own values, by the names of fields.
+            values: values that replace the experiment's, by field name.
 
         Raises:
-            ValueError: another task or model, or a value that the model has settled otherwise.
+            ValueError: another task or model, or a value that differs from the model's.
         """
         for name in ("task", "model"):
             before, now = (
@@ -91,10 +90,10 @@ class WarmStart:
         return experiment.replaced({**values, **settled})
 
     def start(self, experiment: Experiment, model) -> None:
-        """Gives a new model the weights.
+        """Copies the weights into a new model.
 
         Raises:
-            ValueError: the experiment makes a model of other shapes.
+            ValueError: the new model's weights have other shapes.
         """
         self.adapted(experiment, experiment.values())
         pairs = list(zip(model.weights, self.model.weights))

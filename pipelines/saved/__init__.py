@@ -1,1 +1,1 @@
-"""Asking any SavedModel."""
+"""Inference with any exported SavedModel."""

@@ -1,4 +1,4 @@
-"""`keras-attn predict`: what is asked, and how its answers are printed."""
+"""`keras-attn predict`: collects the inputs and prints the answers."""
 
 import json
 import re
@@ -15,10 +15,10 @@ from keras_attn_pipelines.saved.crop_folder import CropFolder
 
 
 def print_answers(arguments) -> None:
-    """Asks a SavedModel and prints each answer as soon as it is there, in the order asked.
+    """Prints a SavedModel's answer to each input, in order and as soon as it is available.
 
     Raises:
-        ValueError: nothing was asked, or something could not be answered; all the rest was.
+        ValueError: no inputs, or some could not be answered; the others' answers are printed.
     """
     given = _given(arguments)
     saved, failed = predict.saved_model(arguments.folder), []
@@ -26,14 +26,14 @@ def print_answers(arguments) -> None:
     given = [(place, name) for place, argument in given for name in saved.named([argument])]
     reasons = saved.reasons([asked for _, asked in given])
     answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
-    # Lines on a terminal show how far it is; a bar between them would not.
+    # On a terminal the printed lines show the progress; a bar between them would only disturb.
     hidden = sys.stdout.isatty() or not sys.stderr.isatty()
     for (place, asked), reason in tqdm(list(zip(given, reasons)), unit="answer", disable=hidden):
         answer = {ERROR: reason.encode()} if reason else next(answers)
         shown = asked.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
             name = shown if shown.strip() else repr(shown)
-            name = name if IMAGE in saved.scored else f"{name:.80}"  # A path is of use whole.
+            name = name if IMAGE in saved.scored else f"{name:.80}"  # A truncated path is useless.
             failed.append(f"{place or name}: {error}")
         written = {CROP: crops.write(asked, answer)} if crops and not error else {}
         if arguments.json:
@@ -47,7 +47,7 @@ def print_answers(arguments) -> None:
 
 
 def _given(arguments):
-    """(place, what is asked), as the user named it."""
+    """(place, input) of each input, as the user gave it."""
     given = []
     for argument in arguments.inputs:
         given += _lines("-") if argument == "-" else [("", argument)]
@@ -55,12 +55,12 @@ def _given(arguments):
     if not given:
         empty = arguments.file or ("standard input" if arguments.inputs else "")
         received = f"nothing in {empty}" if empty else "nothing"
-        raise ValueError(f"Expected something to ask, or --file FILE. Received: {received}")
+        raise ValueError(f"Expected inputs or --file FILE. Received: {received}")
     return given
 
 
 def _found(saved, answer):
-    """Answers and scores; there may be fewer than were asked for."""
+    """Answers and scores; possibly fewer than requested."""
     answers, scores = (answer[key] for key in saved.answered)
     return [
         (text.decode(), float(score)) for text, score in zip(answers, scores) if score > DEAD / 2
@@ -68,7 +68,7 @@ def _found(saved, answer):
 
 
 def _record(saved, asked, answer):
-    """What was asked, with answers and scores, best first, or with the error."""
+    """The input with its answers and scores, best first, or its error."""
     record = {saved.scored[0]: asked}
     if error := answer[ERROR].decode():
         return {**record, ERROR: error}
@@ -76,7 +76,7 @@ def _record(saved, asked, answer):
 
 
 def _lines(file):
-    """(place, line) of a file or of standard input; bytes that are not UTF-8 stay marked."""
+    """(place, line) of a file or standard input; bytes that are not UTF-8 become surrogates."""
     data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     check_utf8(data, "standard input" if file == "-" else file)
     lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")

@@ -1,4 +1,4 @@
-"""What a spatial transformer read of pictures, as files."""
+"""The crops that a spatial transformer read, as files."""
 
 import itertools
 import os
@@ -13,15 +13,15 @@ from keras_attn_pipelines.saved.pictures import SavedSpatialTransformer
 from keras_attn_pipelines.saved.saved_model import Saved
 
 MOST_BYTES = 200
-"""Of a name, so that numbers and suffixes fit into the 255 that file systems take."""
+"""Maximum length of a name, which leaves room for a number and a suffix in 255 bytes."""
 
 
 @dataclass
 class CropFolder:
-    """A folder with a PNG for each picture that was asked about, named after it.
+    """A folder with a PNG for each input picture, named after it.
 
-    Pictures of one name are told apart by numbers, from 2 on, in the order asked; of a name of more
-    than 200 bytes the first 200 are taken. The folder is made when there is something to write.
+    Equal names are numbered from 2 on, in input order; names are cut to 200 bytes. The folder is
+    created by the first write.
 
     Attributes:
         folder: path.
@@ -33,15 +33,14 @@ class CropFolder:
 
     @classmethod
     def of(cls, saved: Saved, folder) -> "CropFolder":
-        """The folder at a path, for the answers of a SavedModel.
+        """The folder at a path, for the crops of a SavedModel.
 
         Raises:
-            ValueError: a SavedModel that answers without crops, a folder that holds something, or a
-                file in its place.
+            ValueError: a SavedModel without crops, or a folder that is not empty or is a file.
         """
         if not isinstance(saved, SavedSpatialTransformer):
             raise ValueError(
-                "Expected a SavedModel of a spatial transformer, whose answers have crops. "
+                "Expected a SavedModel of a spatial transformer, which returns crops. "
                 f"Received: {saved.folder}"
             )
         path = Path(folder)
@@ -51,7 +50,7 @@ class CropFolder:
         return cls(path)
 
     def write(self, asked: str, answer: dict) -> str:
-        """Writes what was read of the picture at a path; returns the path of the file."""
+        """Writes the crop of the picture at a path; returns the file's path."""
         stem = os.fsencode(Path(asked).stem)[:MOST_BYTES].decode(errors="ignore")
         more = (f"{stem}-{number}.png" for number in itertools.count(2))
         names = itertools.chain([f"{stem}.png"], more)

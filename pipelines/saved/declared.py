@@ -17,10 +17,9 @@ the names of what its axes stand for, string outputs (S,), or (T,) and (S,)."""
 
 
 class SavedDeclared(Saved):
-    """An exported model of one's own that answers one string input.
+    """An exported user-defined model with one string input.
 
-    Its answers are texts with scores, or labels with theirs; `explain` draws what its metadata
-    declare.
+    Its answers are texts or labels with scores; `explain` draws what its metadata declare.
     """
 
     def __init__(self, folder, inputs, outputs):
@@ -48,14 +47,14 @@ class SavedDeclared(Saved):
             yield from self.ask("serving_default", batch=BATCH, **{self.input: asked})
 
     def score_pair(self, first, second):
-        """See `Saved`: there is nothing of the kind."""
+        """See `Saved`: not supported."""
         raise ValueError(f"Expected a SavedModel with a signature 'score'. Received: {self.folder}")
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
-        """See `Saved`: the first of the declared outputs; there are neither heads nor words."""
+        """See `Saved`: draws the first declared output; neither heads nor words."""
         if (heads, word, layer) != (None, None, None):
             raise ValueError(
-                "Expected neither heads nor a word of a model that declares its pictures. "
+                "Expected neither heads nor a word for a model that declares its pictures. "
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         check_kind(out, (".png", ".svg"))
@@ -74,7 +73,7 @@ class SavedDeclared(Saved):
 
 
 def declares_pictures(version) -> bool:
-    """Whether the metadata of a SavedModel declare something to be drawn.
+    """Whether the metadata of a SavedModel declare outputs that can be drawn.
 
     Raises:
         ValueError: metadata that cannot be read.
@@ -102,10 +101,10 @@ def declared_figure(answer: Mapping[str, Any], output: str, axes: Sequence[str])
         axes: names of the strings, see DRAWN.
 
     Raises:
-        ValueError: the answer lacks an output, or shapes do not fit.
+        ValueError: the answer lacks an output, or shapes do not match.
     """
     if missing := [name for name in (output, *axes) if name not in answer]:
-        raise ValueError(f"Expected outputs {', '.join(missing)} of explain. Received: none")
+        raise ValueError(f"Expected explain to return {', '.join(missing)}. Received: none")
     weights = np.atleast_2d(np.asarray(answer[output], "float32"))
     labels = [[piece.decode() for piece in answer[name] if piece] for name in axes]
     *rows, columns = labels if len(labels) == 2 else ([""], *labels)

@@ -1,4 +1,4 @@
-"""Exported models that are asked about pictures: captioners and classifiers."""
+"""Exported models that take pictures: captioners and classifiers."""
 
 import glob
 from pathlib import Path
@@ -28,13 +28,13 @@ from keras_attn_pipelines.saved.saved_model import BATCH, Saved, check_kind, wri
 
 
 class SavedPictureModel(Saved):
-    """Abstract: an exported model that is asked about pictures."""
+    """Abstract: an exported model that takes pictures."""
 
     scored = (IMAGE, CAPTION)
 
     def named(self, inputs):
-        """See `Saved`: paths of pictures; of folders, and of patterns such as `holiday/*.jpg`, what
-        they hold, or themselves where that is nothing."""
+        """See `Saved`: paths of pictures. Folders and patterns such as `holiday/*.jpg` are
+        expanded; those without pictures are kept."""
         return [path for name in inputs for path in (_pictures(name) if name else ()) or [name]]
 
     def reasons(self, inputs):
@@ -56,13 +56,13 @@ class SavedCaptioner(SavedPictureModel):
         return self.ask("score", image=[Path(first).read_bytes()], caption=[second])[0]
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
-        """See `Saved`: path of a picture; with heads or a word, of a Transformer."""
+        """See `Saved`: path of a picture; heads and word need a Transformer."""
         if (heads, word, layer) == (None, None, None):
             return self.explain_file(asked, out).text
         check_kind(out, (".png",))
         if heads not in (None, CROSS) or (heads is None) == (word is None) or (layer and heads):
             raise ValueError(
-                "Expected heads=cross, or a word and perhaps a layer, of a captioner. "
+                "Expected heads=cross, or a word with an optional layer, for a captioner. "
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         picture = Path(asked).read_bytes()
@@ -80,8 +80,8 @@ class SavedCaptioner(SavedPictureModel):
         """Writes the attention picture of a file as PNG.
 
         Raises:
-            ValueError: the file is not a picture that can be read, or `out` no .png.
-            OSError: `out` cannot be written; what was there is untouched.
+            ValueError: the file is not a readable picture, or `out` is not a .png.
+            OSError: `out` cannot be written; an existing file is unchanged.
         """
         check_kind(out, (".png",))
         picture = Path(path).read_bytes()
@@ -99,14 +99,14 @@ class SavedLabels(SavedPictureModel):
     answered = (LABELS, LABEL_SCORES)
 
     def score_pair(self, first, second):
-        """See `Saved`: there is nothing of the kind."""
+        """See `Saved`: not supported."""
         raise ValueError(f"Expected a SavedModel with a signature 'score'. Received: {self.folder}")
 
     def asked_of(self, signature, path):
-        """The picture at a path, and what a signature answers to it.
+        """The picture at a path, and a signature's answer for it.
 
         Raises:
-            ValueError: the file is no picture that can be read.
+            ValueError: the file is not a readable picture.
         """
         picture = Path(path).read_bytes()
         (answer,) = self.ask(signature, image=[picture])
@@ -119,14 +119,13 @@ class SavedClassifier(SavedLabels):
     """An exported classifier."""
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
-        """See `Saved`: path of a picture; its heads are those of the encoder, and it has no words.
+        """See `Saved`: path of a picture; heads are the encoder's, and there are no words.
 
-        The picture stands beside itself lit up where its vector came from, or once for each block
-        and head.
+        Draws the picture beside its attention rollout, or once for each block and head.
         """
         if heads not in (None, "encoder") or (word, layer) != (None, None):
             raise ValueError(
-                "Expected heads=encoder, and no word, of a classifier. "
+                "Expected heads=encoder and no word for a classifier. "
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         check_kind(out, (".png",))
@@ -146,13 +145,13 @@ class SavedSpatialTransformer(SavedLabels):
     """An exported classifier behind spatial transformers."""
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
-        """See `Saved`: path of a picture; there are neither heads nor words.
+        """See `Saved`: path of a picture; neither heads nor words.
 
-        The picture stands beside what was read of it, with the points that were read drawn on it.
+        Draws the picture with its sampling points, beside the crop.
         """
         if (heads, word, layer) != (None, None, None):
             raise ValueError(
-                "Expected neither heads nor a word of a spatial transformer. "
+                "Expected neither heads nor a word for a spatial transformer. "
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         check_kind(out, (".png",))
@@ -169,7 +168,7 @@ def explanation_of(answer: dict, rank: int = 0) -> Explanation:
 
 
 def _pictures(named):
-    """Paths of the pictures in a folder, at any depth, or of those that fit a pattern; in order."""
+    """Sorted paths of the pictures in a folder, at any depth, or of those that match a pattern."""
     path = Path(named)
     if path.is_file() or not (path.is_dir() or glob.has_magic(named)):
         return []
@@ -182,7 +181,7 @@ def _pictures(named):
 
 
 def _no_picture(path):
-    """Why a path cannot be asked about; '' where it can."""
+    """Why a path is not a usable input; '' if it is."""
     if path.is_dir():
         return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"
     return "" if path.is_file() else "no such file"

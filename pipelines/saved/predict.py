@@ -1,4 +1,4 @@
-"""Asking a SavedModel: nothing of the model's code is needed, only TensorFlow's."""
+"""Inference with exported models; needs TensorFlow, but none of the model's code."""
 
 from tensorflow.core.protobuf import saved_model_pb2
 
@@ -79,7 +79,7 @@ def saved_model(folder) -> Saved:
     """The SavedModel in a folder, of whichever kind it is.
 
     Raises:
-        ValueError: no SavedModel there, or one that asks for neither image nor source.
+        ValueError: no SavedModel there, or one that takes neither image nor source.
     """
     version = version_folder(folder)
     inputs, outputs = _names(version)
@@ -91,11 +91,11 @@ def saved_model(folder) -> Saved:
         return SavedClassifier(folder) if LABELS in outputs else SavedCaptioner(folder)
     if SOURCE in inputs:
         return SavedTextModel(folder)
-    raise ValueError(f"Expected a SavedModel that asks for {IMAGE} or {SOURCE}. Received: {folder}")
+    raise ValueError(f"Expected a SavedModel that takes {IMAGE} or {SOURCE}. Received: {folder}")
 
 
 def _pictured(answer):
-    """What an answer of `explain` shows, and its picture: a parser's has tags."""
+    """What an answer of `explain` shows, and its figure; a parser's answer has tags."""
     if TAGS in answer:
         tree = ParsedTree.of(answer)
         return tree, parsed_tree_figure(tree)
@@ -104,8 +104,7 @@ def _pictured(answer):
 
 
 def _names(version):
-    """Names of what `serving_default` of a SavedModel asks for, and of what it answers; read
-    without loading it."""
+    """Names of the inputs and the outputs of `serving_default`, read without loading the model."""
     proto = saved_model_pb2.SavedModel()
     with whole_saved_model(version):
         proto.ParseFromString((version / "saved_model.pb").read_bytes())
@@ -115,5 +114,5 @@ def _names(version):
 
 
 def _encoded(text):
-    """What a user named, as bytes; those that were not UTF-8 as they were."""
+    """A text as bytes, surrogates as the bytes they stand for."""
     return text.encode(errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""An exported model, whatever it answers: nothing of its code is needed, only TensorFlow's."""
+"""An exported model of any kind; needs TensorFlow, but none of the model's code."""
 
 import abc
 import contextlib
@@ -16,13 +16,13 @@ from keras_attn.serving.requests import Requests
 from keras_attn.whole_file import whole_file
 
 BATCH = 32
-"""What is asked at once."""
+"""Batch size."""
 
 
 class Saved(Requests):
-    """Abstract: an exported model, asked by its signatures; see `saved_model`.
+    """Abstract: an exported model, called by its signatures; see `saved_model`.
 
-    `scored` are the names of what `score` is asked about, `answered` of answers and their scores.
+    `scored` names the inputs of `score`; `answered` names the outputs with answers and scores.
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
@@ -40,27 +40,27 @@ class Saved(Requests):
             self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
     def named(self, inputs: Sequence[str]) -> list[str]:
-        """The things that a user names, one by one."""
+        """The inputs that a user named, expanded one by one."""
         return list(inputs)
 
     @abc.abstractmethod
     def reasons(self, inputs: Sequence[str]) -> list[str]:
-        """Why each thing that a user names cannot be asked; '' for those that can."""
+        """Why each input cannot be answered; '' for those that can."""
 
     @abc.abstractmethod
     def answers(self, inputs: Sequence[str]) -> Iterable[dict]:
-        """Answers of `serving_default` for what a user names, as they come."""
+        """Answers of `serving_default` to inputs, as they come."""
 
     @abc.abstractmethod
     def score_pair(self, first: str, second: str) -> dict:
-        """Answer of `score` for two things that a user names; `scored` says what they are."""
+        """Answer of `score` to two inputs; `scored` says what they are."""
 
     @abc.abstractmethod
     def explained(self, asked: str, out, heads=None, word=None, layer=None) -> Any:
         """Writes a picture of where each word of the answer looked.
 
         Args:
-            asked: what a user names.
+            asked: an input.
             out: path of the picture.
             heads: see `EveryHead.figure`; None for one picture of all heads together.
             word: see `EveryHead.word_figure`, or None.
@@ -70,9 +70,8 @@ class Saved(Requests):
             str. The answer.
 
         Raises:
-            ValueError: what is asked cannot be read, `out` is no file of a known kind, or the model
-                has no such picture.
-            OSError: `out` cannot be written; what was there is untouched.
+            ValueError: an unreadable input, an unknown suffix of `out`, or no such figure.
+            OSError: `out` cannot be written; an existing file is unchanged.
         """
 
     def _answer(self, signature, chunk):
@@ -96,7 +95,7 @@ def check_kind(out, kinds: Sequence[str]) -> None:
 
 
 def write_figure(figure, out) -> None:
-    """Writes a matplotlib figure in one move, in the format of the file's suffix."""
+    """Writes a matplotlib figure atomically, in the format of the file's suffix."""
     image = io.BytesIO()
     figure.savefig(image, format=Path(out).suffix[1:].lower(), dpi=110)
     with whole_file(out) as partial:
@@ -105,10 +104,10 @@ def write_figure(figure, out) -> None:
 
 @contextlib.contextmanager
 def whole_saved_model(folder):
-    """Inside, a SavedModel is read from `folder`.
+    """Context in which a SavedModel is read from `folder`.
 
     Raises:
-        ValueError: instead of whatever TensorFlow says of damaged files.
+        ValueError: in place of TensorFlow's errors for damaged files.
     """
     try:
         yield

@@ -143,7 +143,7 @@ def test_explain(model, data, tmp_path, capsys):
             assert image.format == "PNG" and image.width > 300
     for more in (["--heads", "decoder"], ["--word", "red"]):
         assert main([*ask, str(tmp_path / "no.png"), *more]) == 2
-        assert "Expected heads=encoder, and no word, of a classifier" in capsys.readouterr().err
+        assert "Expected heads=encoder and no word for a classifier" in capsys.readouterr().err
     assert main([*ask, str(tmp_path / "no.svg")]) == 2
     assert not list(tmp_path.glob("no.*"))
 

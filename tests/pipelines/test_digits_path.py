@@ -264,12 +264,12 @@ def test_paths_that_lead_to_no_digits(tmp_path):
 @pytest.mark.parametrize(
     "choices, message",
     [
-        ({"chooses_by": "eye"}, "Expected chooses_by one of features, places"),
-        ({"distortion": "bent"}, "Expected distortion one of rotation, "),
-        ({"transforms": ("turn",)}, r"Expected transforms one of translation, .*turn"),
+        ({"chooses_by": "eye"}, "Expected chooses_by to be one of features, places"),
+        ({"distortion": "bent"}, "Expected distortion to be one of rotation, "),
+        ({"transforms": ("turn",)}, r"Expected transforms to be one of translation, .*turn"),
         ({"transforms": ("none", "affine")}, r"or none alone\. Received: transforms=none affine"),
         ({"transforms": ()}, r"Received: transforms=\(\)"),
-        ({"read_size": 1}, "Expected read_size 2 to 4096"),
+        ({"read_size": 1}, "Expected read_size between 2 and 4096"),
         ({"read_size": 23}, "Expected read_size 24 to 256 with 1 in transforms"),
         ({"read_size": 27, "transforms": ("affine",) * 2}, "28 to 256 with 2 in transforms"),
         ({"bound": 0.0}, "Expected bound 1e-06 to 1e\\+06"),

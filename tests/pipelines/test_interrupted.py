@@ -67,7 +67,7 @@ def test_killed_at_steps_of_their_processes(tmp_path, whole, steps):
         assert train(whole / "data", killed, step, 0, weights)[0] == -signal.SIGKILL
         assert (killed / "checkpoint.npz").exists() == (step > 1)
     code, printed = train(whole / "data", killed, 0, 60, weights)
-    assert code == 0 and "going on at epoch" in printed, printed
+    assert code == 0 and "resuming at epoch" in printed, printed
     with np.load(whole / "weights.npz") as expected, np.load(weights) as arrays:
         assert expected.files == arrays.files
         for name in expected.files:
@@ -91,7 +91,7 @@ def test_killed_on_two_devices(tmp_path):
         for step in steps:
             code, printed = train(data, run, step, 0, f"{run}.npz", "mirrored")
             assert code == (-signal.SIGKILL if step else 0), printed
-    assert "going on at epoch" in printed
+    assert "resuming at epoch" in printed
     with np.load(f"{whole}.npz") as arrays, np.load(f"{killed}.npz") as two:
         for name in arrays.files:
             np.testing.assert_allclose(two[name], arrays[name], atol=2e-4)

@@ -220,7 +220,7 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--fit", "stretch"], "fit one of squash, crop. Received: fit='stretch'"),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
         ([*TRAIN, "--image-size", "5000"], "image_size 1 to 4096. Received: image_size=5000"),
-        (["train", "own-pictures", "--data", "x", "--out", "y"], "to begin with (--from) for own"),
+        (["train", "own-pictures", "--data", "x", "--out", "y"], "initial weights (--from) for"),
         ([*TRAIN, "--average", "2", "--monitor", "loss"], "a monitor on dev with average > 1"),
         ([*TRAIN, "--scheduled-sampling-rate", "2"], "scheduled_sampling_rate 0 to 1. Received"),
         ([*TRAIN, "--beam-width", "0"], "beam_width >= 1. Received: beam_width=0"),
@@ -292,7 +292,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
     with monkeypatch.context() as patch:
         patch.setattr("keras_attn.training.AttentionImages.on_epoch_end", press)
         assert main(command) == 130
-    assert "goes on from the last checkpoint" in capsys.readouterr().err
+    assert "to resume from the last checkpoint" in capsys.readouterr().err
     assert main(command) == 0
     assert Run(out).description["ended"]
 
@@ -312,8 +312,8 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     ("name", "content", "message"),
     [
         ("recipe.json", b"{", "Expected JSON in .*recipe.json"),
-        ("recipe.json", b"[]", r"Expected an object of JSON in .*recipe.json"),
-        ("recipe.json", b'{"kind": "captioning", "values": {}}', "as earlier versions wrote it"),
+        ("recipe.json", b"[]", r"Expected a JSON object in .*recipe.json"),
+        ("recipe.json", b'{"kind": "captioning", "values": {}}', "written by an earlier version"),
         ("recipe.json", b'{"parts": {}}', "Expected the parts source, task, model, optimizer, fit"),
         ("model.keras", b"PK\x03", "Expected a Keras model at .*model.keras. Received: a damaged"),
         ("tokenizer/tokenizer.json", b"{}", "Expected a tokenizer in .*KeyError: 'lowercase'"),

@@ -119,12 +119,12 @@ def test_a_pretrained_backbone(fine_tune):
 @pytest.mark.parametrize(
     "choices, message",
     [
-        ({"backbone": "vgg"}, "Expected backbone one of small, efficientnet_lite0"),
-        ({"fit": "pad"}, "Expected fit one of squash, crop"),
-        ({"transforms": ("affine", "warp")}, "Expected transforms one of translation, "),
+        ({"backbone": "vgg"}, "Expected backbone to be one of small, efficientnet_lite0"),
+        ({"fit": "pad"}, "Expected fit to be one of squash, crop"),
+        ({"transforms": ("affine", "warp")}, "Expected transforms to be one of translation, "),
         ({"slow_rate": 0.0}, "Expected slow_rate > 0"),
         ({"transforms": ("none", "affine")}, "Expected transforms without none, or none alone"),
-        ({"image_size": 5000}, "Expected image_size 1 to 4096"),
+        ({"image_size": 5000}, "Expected image_size between 1 and 4096"),
     ],
 )
 def test_bad_choices(choices, message):

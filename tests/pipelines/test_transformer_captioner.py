@@ -42,7 +42,7 @@ FLAGS = [
 ]
 
 
-HEADS = "Expected heads=cross, or a word and perhaps a layer, of a captioner"
+HEADS = "Expected heads=cross, or a word with an optional layer, for a captioner"
 
 
 @pytest.fixture(scope="module")

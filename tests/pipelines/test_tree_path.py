@@ -224,7 +224,7 @@ def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsy
         ("(NN a)\n", [], "Expected trees with constituents. Received: words alone"),
         ("(NP (NN a))\n" + f"{CHAINED}\n" * 2, [], "unusable records. Received: 2 of 4"),
         ("(NP (NN a))\n", ["--max-unary-chain", "0"], "Expected max_unary_chain >= 1"),
-        ("(NP (NN a))\n", ["--max-depth", "201"], "Expected max_depth 1 to 200"),
+        ("(NP (NN a))\n", ["--max-depth", "201"], "Expected max_depth between 1 and 200"),
         ("(NP (NN a))\n", ["--lengths", "5", "7", "18"], "last of source_lengths + 2"),
         (f"{CHAINED}\n", [], "at least one pair that can be trained on in the split 'train'"),
     ],

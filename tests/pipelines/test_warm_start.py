@@ -79,7 +79,7 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     command += ["--batch-size", "5", "--lengths", "13", "60", "--learning-rate", "1e-12"]
     command += ["--unfreeze-step", "2", "--slow-rate", "0.5", "--monitor", "val_loss"]
     assert main(command) == 0
-    assert "the encoder trains from here, step 3, on" in capsys.readouterr().out
+    assert "training the encoder too, from step 3 on" in capsys.readouterr().out
     warm = Run(tmp_path / "warm")
     assert warm.experiment().model.hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
@@ -143,8 +143,8 @@ def changed(part, **values):
         (b"", "Expected JSON in "),
         (b"\xff{}", "Expected JSON in "),
         (b"[" * 9999, "Expected JSON in "),
-        (b"null", "Expected an object of JSON in "),
-        (b'["parts", "model"]', "Expected an object of JSON in "),
+        (b"null", "Expected a JSON object in "),
+        (b'["parts", "model"]', "Expected a JSON object in "),
         ({"parts": None}, "Expected parts of type dict in the metadata of"),
         ({"parts": {}}, NO_PARTS),
         ({"parts": {"task": {}}}, NO_PARTS),
@@ -287,7 +287,7 @@ def test_saved_models_that_hold_too_little(saved, tmp_path):
     (version / "saved_model.pb").write_bytes((saved / "saved_model.pb").read_bytes())
     metadata = json.loads((saved / METADATA_FILE).read_text())
     for missing, message in (
-        ("parts", r"Expected the parts of an experiment in .*as earlier versions wrote it"),
+        ("parts", r"Expected the parts of an experiment in .*written by an earlier version"),
         ("model", "without model in its metadata"),
     ):
         fewer = {key: value for key, value in metadata.items() if key != missing}

@@ -153,7 +153,7 @@ def test_killed_trainings_end_as_others_do(row, prepared, tmp_path):
     assert interrupted(row, data, whole, 0, f"{whole}.npz")[0] == 0
     assert interrupted(row, data, killed, 3, f"{killed}.npz")[0] == -signal.SIGKILL
     code, printed = interrupted(row, data, killed, 0, f"{killed}.npz")
-    assert code == 0 and "going on at epoch" in printed, printed
+    assert code == 0 and "resuming at epoch" in printed, printed
     for expected, weights in zip(
         *(Run(run).model().get_weights() for run in (whole, killed)), strict=True
     ):

@@ -70,7 +70,7 @@ def test_a_killed_training_of_ones_own_task_ends_as_another(topics, lines, tmp_p
     assert interrupted(topics, lines, whole, 0)[0] == 0
     assert interrupted(topics, lines, killed, 13)[0] == -signal.SIGKILL
     code, printed = interrupted(topics, lines, killed, 0)
-    assert code == 0 and "going on at epoch 2, step 4 of 9" in printed, printed
+    assert code == 0 and "resuming at epoch 2, step 4 of 9" in printed, printed
     for expected, weights in zip(*(Run(run).model().get_weights() for run in (whole, killed))):
         np.testing.assert_allclose(weights, expected, atol=2e-5)
 

@@ -82,7 +82,7 @@ TRANSLATION = {"source": seq2seq.TextPairs(), "task": seq2seq.Seq2Seq()}
                 "task": parsing.Parsing(),
                 "model": seq2seq.Transformer(),
             },
-            "Expected a model that answers logits, tag_logits. Received: Transformer for Parsing, "
+            "Expected a model with outputs logits, tag_logits. Received: Transformer for Parsing, "
             "without tag_logits",
         ),
         (
@@ -106,7 +106,7 @@ TRANSLATION = {"source": seq2seq.TextPairs(), "task": seq2seq.Seq2Seq()}
         ),
         (
             {**TRANSLATION, "model": seq2seq.Transformer(), "fit": Fit(monitor="val_f1")},
-            "Expected monitor one of loss, token_accuracy, val_loss, .*Received: monitor='val_f1'",
+            "monitor to be one of loss, token_accuracy, val_loss, .*Received: monitor='val_f1'",
         ),
         (
             {

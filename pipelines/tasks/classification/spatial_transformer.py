@@ -156,7 +156,7 @@ class DigitSpatialTransformer:
         least = LEAST_READ if count == 1 else DIGIT
         if not least <= size <= MOST_READ:
             raise ValueError(
-                f"Expected read_size {least} to {MOST_READ} with {count} in transforms. "
+                f"Expected read_size between {least} and {MOST_READ} with {count} in transforms. "
                 f"Received: read_size={size}"
             )
 

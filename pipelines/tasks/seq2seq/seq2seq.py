@@ -62,7 +62,8 @@ class Seq2Seq:
         lengths = self.source_lengths
         if lengths and not (is_increasing(lengths) and len(lengths) == len(self.lengths)):
             raise ValueError(
-                f"Expected source_lengths increasing and >= 1, as many as lengths={self.lengths}. "
+                f"Expected source_lengths to be increasing and >= 1, as many as "
+                f"lengths={self.lengths}. "
                 f"Received: source_lengths={lengths}"
             )
 
