@@ -1,8 +1,8 @@
-"""Readers, splits, checks and batches: data as plain values."""
+"""Readers, splits, checks and batches, as plain values."""
 
 import lazy_loader
 
-# Parts of experiments import from here, and must not import TensorFlow before they use it.
+# Parts of experiments import from here and must not import TensorFlow early.
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={

@@ -1,13 +1,13 @@
-"""Batches made while earlier ones are used."""
+"""Prefetching without autotuning."""
 
 import tensorflow as tf
 
 
 def ahead(dataset):
-    """Two batches ahead, without autotuning.
+    """Prefetches two batches, without autotuning.
 
-    The thread that autotunes sleeps twice as long each time, a minute at most, and to let go of an
-    iterator can wait until it wakes: a training would end that much later.
+    The autotuning thread sleeps twice as long each time, up to a minute, and deleting an iterator
+    can wait until it wakes, which would delay the end of training by as much.
     """
     options = tf.data.Options()
     options.autotune.enabled = False

@@ -8,12 +8,12 @@ import numpy as np
 from keras_attn_pipelines.data.feature import Feature
 
 WEIGHT = "weight"
-"""Feature that every example has: float32, 1 for an example, 0 where a batch is filled up."""
+"""Feature that every example has: float32, 1 for an example, 0 for padding."""
 
 
 @dataclass(frozen=True)
 class ArrayExamples:
-    """Rows of arrays, in one bucket.
+    """Rows of arrays as examples, all in one bucket.
 
     Attributes:
         arrays: dict of arrays (R, …) by the names of features.
@@ -35,6 +35,6 @@ class ArrayExamples:
         return np.zeros(len(next(iter(self.arrays.values()))), "int32")
 
     def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """See `Examples`; filling rows are the first one's, of weight 0."""
+        """See `Examples`; padding rows repeat the first row with weight 0."""
         inside = np.maximum(rows, 0)
         return {**{name: array[inside] for name, array in self.arrays.items()}, WEIGHT: rows >= 0}

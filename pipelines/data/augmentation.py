@@ -1,4 +1,4 @@
-"""Pictures changed at random in training, as a function of seed and step alone."""
+"""Random augmentation of pictures, a function of seed and step alone."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Mirrored pictures and boxes cut out of them.
+    """Random horizontal flips and crops.
 
     Attributes:
-        flip: bool. Whether one picture in two is mirrored, left and right.
-        crop: float, 0 < crop ≤ 1. Least share of height and width that is seen; the box, of the
-            picture's aspect ratio, is stretched to its size. 1: all is seen.
+        flip: bool. Whether to flip half of the pictures horizontally.
+        crop: float, 0 < crop ≤ 1. Smallest fraction of height and width that a crop keeps; crops
+            have the picture's aspect ratio and are resized to its size. 1: no cropping.
         seed: int.
     """
 
@@ -21,7 +21,7 @@ class Augmentation:
     seed: int
 
     def __call__(self, pictures, step):
-        """uint8 (B, height, width, 3) and an int64 scalar to pictures of the same shape."""
+        """Augments uint8 (B, height, width, 3) of a step, an int64 scalar."""
         seed = tf.stack([tf.constant(self.seed, tf.int64), step])
         count, (height, width) = tf.shape(pictures)[0], pictures.shape[1:3]
         if self.flip:

@@ -20,35 +20,35 @@ class Examples(Protocol):
 
     @property
     def features(self) -> Mapping[str, Feature]:
-        """The declared shape and type of what `take` returns, without the axis of the batch."""
+        """Declared shape and type of what `take` returns, without the batch axis."""
 
     @property
     def buckets(self) -> np.ndarray:
-        """int (R,), which bucket each row is in; the rows of a batch are of one bucket."""
+        """int (R,), the bucket of each row; a batch has rows of one bucket."""
 
     def take(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The named features of some rows of one bucket.
+        """The named features of rows from one bucket.
 
         Args:
-            rows: int (B,), FILLING where the batch is filled up; the first is a row.
+            rows: int (B,), FILLING for padding; the first is never padding.
         """
 
 
 @dataclass(frozen=True)
 class Batches:
-    """Makes batches of examples.
+    """Groups examples into batches.
 
-    A batch is a function of the seed and of its step alone: nothing else is needed to go on from
-    where a training was stopped. A bucket's last batch is filled up, and its filling has weight 0.
-    Tables are read outside the graph, which stays small however many examples there are.
+    A batch depends on the seed and its step alone, so nothing else is needed to resume training. A
+    bucket's last batch is padded to full size, with weight 0. Tables are read outside the
+    graph, which keeps the graph small for any number of examples.
 
     Attributes:
         examples: `Examples`.
-        sizes: rows in a batch, or a dict with their number for each bucket.
-        arrange: function from the named features and the step, an int64 scalar, to what `fit`
-            takes: (inputs, targets, weights).
-        seed: of the shuffling.
-        paths: of each row's picture, which is read as the feature IMAGE; None for none. Then
+        sizes: rows per batch, or a dict with this number for each bucket.
+        arrange: function from named features and the step, an int64 scalar, to the
+            (inputs, targets, weights) of `fit`.
+        seed: shuffling seed.
+        paths: path of each row's picture, which is read as the feature IMAGE, or None. With paths,
             `sizes` is one number.
         picture_format: `PictureFormat` of the pictures.
     """
@@ -66,13 +66,13 @@ class Batches:
         return self._plan(None).steps
 
     def dataset(self) -> tf.data.Dataset:
-        """A data set of what `arrange` returns, each example once, in their order."""
+        """A data set of what `arrange` returns, each example once, in order."""
         steps = tf.data.Dataset.range(self.steps)
         dataset = self._read(steps, self._plan(None))
         return dataset.apply(tf.data.experimental.assert_cardinality(self.steps))
 
     def training(self, start: int = 0) -> tf.data.Dataset:
-        """As `dataset`, from a step on, without end, and shuffled anew in each epoch."""
+        """Like `dataset`, but infinite, from a step on, and reshuffled in each epoch."""
         return self._read(tf.data.Dataset.range(start, tf.int64.max), self._plan(self.seed))
 
     def _plan(self, seed):
@@ -91,7 +91,7 @@ class Batches:
         return ahead(tf.data.Dataset.zip(*parts).map(arranged))
 
     def _paths(self, rows):
-        """Row numbers int32 (B,) to paths, string (B,); '' where the batch is filled up."""
+        """Row numbers int32 (B,) to paths, string (B,); '' for padding."""
 
         def look_up(rows):
             paths = [self.paths[row] if row >= 0 else "" for row in rows]

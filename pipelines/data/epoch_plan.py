@@ -1,24 +1,24 @@
-"""Which rows stand in which batch, as a function of the step."""
+"""Which rows each batch contains, as a function of the step."""
 
 import numpy as np
 import tensorflow as tf
 
 FILLING = -1
-"""In place of a row number: the batch is filled up here."""
+"""In place of a row number: padding."""
 
 
 class EpochPlan:
-    """Batches of rows of one length, in an order that the step determines.
+    """Batches of rows of equal length, as a function of the step.
 
     Step g belongs to epoch g // steps. Each epoch has every row once, in batches of rows of the
-    same length; with a seed, the rows of a length and the batches are shuffled anew in each epoch
-    by a permutation that seed and epoch determine. Nothing is remembered between steps.
+    same length; with a seed, the rows of a length and the batches are reshuffled in each epoch
+    by a permutation that depends on seed and epoch alone. There is no state between steps.
 
     Args:
         lengths: int (R,). Length of each row.
-        size: int, or a dict with one for each length. Rows in a batch; a length's last batch is
-            filled up with FILLING.
-        seed: int, or None for the order of the rows.
+        size: int, or a dict with one for each length. Rows per batch; a length's last batch is
+            padded with FILLING.
+        seed: int, or None for no shuffling.
 
     Attributes:
         steps: int. Batches in an epoch.

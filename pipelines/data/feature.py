@@ -1,10 +1,10 @@
-"""A named numeric feature: what one example holds under a name."""
+"""Declaration of a named numeric feature."""
 
 from typing import NamedTuple
 
 
 class Feature(NamedTuple):
-    """The declared shape and type of a feature of one example.
+    """Declared shape and type of one example's feature.
 
     Attributes:
         shape: sizes of its axes; None where examples differ and are padded to a bucket's length.

@@ -1,4 +1,4 @@
-"""A split that depends on content alone: the same record always on the same side."""
+"""Splits by content hash: equal records are always in the same split."""
 
 import hashlib
 from collections.abc import Sequence
@@ -24,11 +24,10 @@ def split_by_place(
     test_share: float,
     need_dev: bool = True,
 ) -> dict[str, list[T]]:
-    """Splits records into "train", "dev" and "test" by their places.
+    """Splits records into "train", "dev" and "test" by their hash values in [0, 1).
 
-    Places below `dev_share` go to dev, those of the next `test_share` to test. Where `need_dev` and
-    dev would be empty, the record of the lowest place in train, with those of the same place, is
-    dev.
+    Values below `dev_share` go to dev, the next `test_share` to test. With `need_dev`, dev is never
+    empty: it gets the training records with the lowest value.
 
     Raises:
         ValueError: shares below 0 or with a sum of 1 or more.

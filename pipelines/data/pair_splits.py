@@ -1,4 +1,4 @@
-"""Which pairs are for training, for choosing and for testing."""
+"""Splits pairs into train, dev and test."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,30 +12,30 @@ from keras_attn_pipelines.data.training_data import Records
 
 
 class PairSource(Protocol):
-    """A file of pairs that has not been read."""
+    """A file of pairs, not read yet."""
 
     @property
     def path(self) -> Path:
-        """Of the file."""
+        """Path of the file."""
 
     def read(self) -> PairFile:
-        """Its pairs."""
+        """Reads its pairs."""
 
 
 @dataclass(frozen=True)
 class PairSplits:
     """Finds the pairs of a split among the files of a data folder.
 
-    Files are named for their splits: train or training, dev, val, valid or validation, test or
-    the only one that begins so; every other file is a split under its own name. Where there is one
-    file of no such name, it is train. What has no file of its own is taken out of train by the
-    SHA-256 of the source text: the same source is always on the same side.
+    Files are named for their splits: train or training; dev, val, valid or validation; test or
+    the only name with that prefix. Every other file is a split under its own name; a single
+    file is train. Splits without a file are held out from train by the SHA-256 of the source
+    text, so equal sources are always in the same split.
 
     Attributes:
         sources: of `pair_sources` or `tree_sources`.
         tolerance: share of unusable records above which nothing is read.
-        dev_share: share of train that is dev, where dev has no file.
-        test_share: share of train that is test, where neither dev nor test has a file.
+        dev_share: share of train held out for dev if dev has no file.
+        test_share: share of train held out for test if neither dev nor test has a file.
     """
 
     sources: Mapping[str, PairSource]
@@ -44,7 +44,7 @@ class PairSplits:
     test_share: float = 0.1
 
     def training(self) -> Records:
-        """The splits that training wants, "train" and "dev" at least.
+        """The splits for training, at least "train" and "dev".
 
         Raises:
             ValueError: too many unusable records, no train file, or an empty split.
@@ -90,13 +90,13 @@ class PairSplits:
         if not split[name]:
             files = ", ".join(str(source.path) for source in self.sources.values())
             raise ValueError(
-                f"Expected a file for the split {name!r}, or pairs of train set apart for it. "
+                f"Expected a file for the split {name!r}, or pairs held out from train. "
                 f"Received: none in {files}"
             )
         return split[name]
 
     def _divided(self, whole):
-        """Train, and what is taken out of it because it has no file."""
+        """Train, and the splits held out from it."""
         dev = 0.0 if self._stem("dev") else self.dev_share
         test = 0.0 if self._tests() or self._stem("dev") else self.test_share
         places = [place_of_text(pair.source) for pair in whole.pairs]

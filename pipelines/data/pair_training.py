@@ -1,4 +1,4 @@
-"""Pairs of a source and a target to training data."""
+"""Training data from pairs of a source and a target."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +21,12 @@ class PairFormat:
         encode: function from pairs to a dict of `RaggedTable`s, SOURCE and TARGET among them, each
             sequence with END_ID last.
         lengths: dict of the bucket lengths of each table.
-        units: what the ids of sources and of targets are, in messages.
+        units: plural nouns for the ids of sources and of targets, in messages.
         arrange: see `Batches`.
-        batch_size: rows in a batch, where `batch_tokens` is 0.
-        batch_tokens: tokens of one side in a batch.
+        batch_size: rows per batch if `batch_tokens` is 0.
+        batch_tokens: tokens per side in a batch, or 0.
         replicas: devices that share a batch.
-        seed: of the shuffling.
+        seed: shuffling seed.
     """
 
     encode: Callable[[Sequence[Any]], Mapping[str, RaggedTable]]
@@ -86,12 +86,12 @@ class PairSplit:
 
 
 def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str]) -> TrainingData:
-    """Training data of pairs that can all be trained on.
+    """Training data from usable pairs.
 
     Args:
         records: pairs by split.
         form: `PairFormat`.
-        lines: lines of the report that come first.
+        lines: first lines of the report.
 
     Returns:
         `TrainingData`; its `extra` is a dict of the `PairSplit`s of "train" and "dev".
@@ -101,7 +101,7 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
     longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
     for name, split in splits.items():
         reasons = (
-            (pair, f"pair of {form.length_text(source, target)}, too long for a batch")
+            (pair, f"pair of {form.length_text(source, target)}, too long for any batch")
             for pair, source, target in split.long
         )
         skipped += skipped_pairs(records.files.get(name), reasons)
@@ -122,18 +122,18 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
 
 
 def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Records, list[Skipped]]:
-    """The records without those that cannot be trained on.
+    """Separates usable and unusable records.
 
     Args:
         records: pairs by split.
-        unusable: function from a pair to why it cannot be trained on; '' where it can.
+        unusable: function from a pair to the reason it cannot be used for training, or ''.
 
     Returns:
-        records: those that can be trained on.
-        refused: the others.
+        records: the usable ones.
+        refused: the unusable ones.
 
     Raises:
-        ValueError: too many of them, or nothing left to train on.
+        ValueError: too many unusable ones, or nothing left for training.
     """
     kept, refused = {}, []
     for name, pairs in records.splits.items():
@@ -144,7 +144,7 @@ def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Reco
     for name in ("train", "dev"):
         if not kept[name]:
             raise ValueError(
-                f"Expected at least one pair that can be trained on in the split {name!r}. "
+                f"Expected at least one usable pair in the split {name!r}. "
                 f"Received: none{listing(refused)}"
             )
     check_share(refused, sum(map(len, records.splits.values())), records.tolerance)
@@ -152,7 +152,7 @@ def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Reco
 
 
 def skipped_pairs(file: Path | None, reasons: Iterable[tuple[Any, str]]) -> list[Skipped]:
-    """Pairs with why they are left out, as `Skipped`."""
+    """Left-out pairs as `Skipped`."""
     return [
         Skipped(file or Path("-"), pair.line, f"{reason}: {pair.source!r:.80}")
         for pair, reason in reasons
@@ -160,7 +160,7 @@ def skipped_pairs(file: Path | None, reasons: Iterable[tuple[Any, str]]) -> list
 
 
 def _shapes(split: PairSplit, form: PairFormat) -> str:
-    """The shapes of the batches, and how much of them is padding."""
+    """Reports the batch shapes and the share of padding."""
     lengths = zip(form.lengths[SOURCE], form.lengths[TARGET])
     shapes = ", ".join(
         f"{size}×({source}, {target})"

@@ -1,4 +1,4 @@
-"""Pairs of texts as they are read."""
+"""Pairs of texts as read from files."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 
 MOST_WORDS = 50_000
 MOST_CHARACTERS = 10 * MOST_WORDS
-"""The same bound where there are no spaces."""
+"""Bound for texts without spaces."""
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
-"""Control characters, NUL among them, become a space."""
+"""Control characters, including NUL, become a space."""
 
 
 P = TypeVar("P")
@@ -25,7 +25,7 @@ class TextPair:
     Attributes:
         source: text.
         target: text.
-        line: where the pair stands in its file, from 1.
+        line: line of the pair in its file, from 1.
     """
 
     source: str
@@ -38,10 +38,10 @@ class PairFile(Generic[P]):
     """What was read from a file of pairs, or from two parallel ones.
 
     Attributes:
-        path: of the file.
-        form: what kind it is, in words.
+        path: path of the file.
+        form: description of the format.
         pairs: list of pairs, such as `TextPair`, in order, duplicates kept.
-        records: how many there were, with the unusable ones.
+        records: number of records, unusable ones included.
         skipped: list of `Skipped`, the unusable ones.
     """
 
@@ -57,10 +57,11 @@ class PairFile(Generic[P]):
 
 
 def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[TextPair]:
-    """Sorts records into pairs and what cannot be used.
+    """Separates usable pairs and unusable records.
 
     Control characters become a space, runs of white space one space. A text that is then empty, or
-    has more than MOST_WORDS words or MOST_CHARACTERS characters, is of no use.
+    has more than MOST_WORDS words or MOST_CHARACTERS characters, is
+    unusable.
 
     Raises:
         ValueError: no usable record.
@@ -84,7 +85,7 @@ def _clean(text):
 
 
 def _reason(word, text):
-    """Why a text cannot be used; empty where it can."""
+    """Why a text is unusable, or ''."""
     if not text:
         return f"empty {word}"
     words = text.count(" ") + 1

@@ -6,10 +6,10 @@ from keras_attn.images.picture_format import PictureFormat
 
 
 def picture_batches(paths: tf.data.Dataset, picture_format: PictureFormat, size: int):
-    """Paths to pictures.
+    """Reads pictures from batches of paths.
 
     Args:
-        paths: data set of string (B,), '' where a batch is filled up.
+        paths: data set of string (B,), '' for padding.
         picture_format: `PictureFormat`.
         size: B.
 

@@ -1,8 +1,7 @@
-"""Pictures examined before training: unusable ones are found by the decoder that training uses.
+"""Checks pictures before training, with the decoder that training uses.
 
-Each file is read and decoded once, and its digest is taken on the way: 7,000 of Flickr8k's size
-take seconds, and no header tells whether the rest of a file is sound. What was found is kept by
-path, size and time of change.
+Each file is read, hashed and decoded once, since a header does not tell whether the rest is intact;
+7,000 files of Flickr8k's size take seconds. Results are cached by path, size and modification time.
 """
 
 import hashlib
@@ -22,20 +21,20 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn_pipelines.data.user_cache import user_cache
 
 MOST_BYTES = 2**28
-"""Largest file that is read."""
+"""Size of the largest file that is read, in bytes."""
 BATCH = 128
 BATCH_BYTES = 2**26
 FORMAT = PictureFormat(8, 8)
 RULES = (3, MOST_PIXELS, MOST_BYTES, tf.__version__)
-"""What an examination depends on beside the file; raise the number when decoding changes."""
+"""Version of the check; increase it when decoding changes."""
 
 
 class Examined(NamedTuple):
-    """What is known of a picture's file.
+    """Result of checking a picture file.
 
     Attributes:
-        reason: why it cannot be used; empty where it can.
-        digest: SHA-256 of its bytes in hexadecimal; empty where they cannot be read.
+        reason: why it is unusable, or ''.
+        digest: SHA-256 of its bytes in hexadecimal, or '' if they cannot be read.
     """
 
     reason: str
@@ -43,12 +42,12 @@ class Examined(NamedTuple):
 
 
 def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Examined]:
-    """Reads and decodes pictures, those that have not changed since the last time excepted.
+    """Reads and decodes pictures, except those unchanged since the last check.
 
     Args:
-        paths: of pictures.
-        folder: path of their data folder, by which the results are kept.
-        cache: folder of the results; in the user's cache if None.
+        paths: paths of pictures.
+        folder: path of their data folder, the key of the cached results.
+        cache: cache folder; in the user's cache if None.
     """
     cache = user_cache() / "pictures" if cache is None else Path(cache)
     digest = hashlib.sha256(repr((str(Path(folder).resolve()), RULES)).encode()).hexdigest()
@@ -69,14 +68,14 @@ def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Ex
 
 @contextmanager
 def naming_pictures(paths: Iterable[Path], folder):
-    """Where reading pictures fails after all, says which of them have become unusable.
+    """Context in which an error in reading pictures names those that have become unusable.
 
     Args:
-        paths: of the pictures that are read inside.
+        paths: paths of the pictures read in the context.
         folder: path of their data folder.
 
     Raises:
-        ValueError: instead of TensorFlow's error, where pictures are found that explain it.
+        ValueError: in place of TensorFlow's error, if it is due to such pictures.
     """
     try:
         yield
@@ -86,13 +85,14 @@ def naming_pictures(paths: Iterable[Path], folder):
         if not bad:
             raise
         raise ValueError(
-            f"Expected pictures as they were checked. Received: {', '.join(bad[:5])}"
+            "Expected pictures unchanged since they were checked. "
+            f"Received: {', '.join(bad[:5])}"
             + (f" and {len(bad) - 5} more" if len(bad) > 5 else "")
         ) from error
 
 
 def _mark(path):
-    """Size and time of change, or None where there is no such file any more."""
+    """Size and modification time, or None if the file is gone."""
     try:
         status = path.stat()
     except OSError:
@@ -114,7 +114,7 @@ def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:
 
 
 def _chunks(paths) -> Iterator[dict[Path, tuple[bytes, str]]]:
-    """The files' bytes, as many at a time as BATCH and BATCH_BYTES allow."""
+    """The files' bytes, in chunks bounded by BATCH and BATCH_BYTES."""
     chunk: dict[Path, tuple[bytes, str]] = {}
     size = 0
     for path in paths:
@@ -147,7 +147,7 @@ def _load(store):
 
 
 def _save(store, verdicts):
-    """Keeps the verdicts, where the cache can be written."""
+    """Saves the results if the cache is writable."""
     try:
         store.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=store.parent, suffix=".partial")

@@ -1,5 +1,4 @@
-"""What a data folder holds once it is read: pictures with captions or labels, and what was left
-out."""
+"""The contents of a data folder: pictures with captions or labels, and the skipped records."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,8 +12,8 @@ class CaptionedPicture:
     """One picture and all its captions.
 
     Attributes:
-        name: what the caption file and split files call it.
-        path: of the file.
+        name: its name in the caption file and in split files.
+        path: path of the file.
         captions: of the picture.
         digest: SHA-256 of the file's bytes in hexadecimal.
     """
@@ -30,11 +29,11 @@ class LabeledPicture:
     """One picture and its class.
 
     Attributes:
-        name: what the file of labels and split files call it, or its path in the data folder.
-        path: of the file.
-        label: of its class.
+        name: its name in the labels file and in split files, or its path in the data folder.
+        path: path of the file.
+        label: label of its class.
         digest: SHA-256 of the file's bytes in hexadecimal.
-        split: of the folder it is in; empty where folders are no splits.
+        split: split of its folder, or '' if folders are not splits.
     """
 
     name: str
@@ -49,14 +48,14 @@ Picture = TypeVar("Picture", CaptionedPicture, LabeledPicture)
 
 @dataclass
 class PictureFolder(Generic[Picture]):
-    """What was read from a folder.
+    """The records of a folder.
 
     Attributes:
         pictures: list of `CaptionedPicture` or `LabeledPicture`.
-        records: how many records (captions or labels) there were, with the unusable ones.
+        records: number of records (captions or labels), unusable ones included.
         skipped: list of `Skipped`, the unusable ones.
-        source: the file of captions or labels, or the folder where there is none.
-        form: what kind of file it is, in words.
+        source: the caption or labels file, or the folder if there is none.
+        form: description of the format.
     """
 
     pictures: list[Picture]
@@ -67,7 +66,7 @@ class PictureFolder(Generic[Picture]):
 
     @property
     def unusable(self) -> dict[str, str]:
-        """Why there is nothing of a picture, by its name; the first reason there was."""
+        """Why each skipped picture is missing, by name; the first reason if there are several."""
         kept = {picture.name for picture in self.pictures}
         named = (skip for skip in reversed(self.skipped) if skip.name and skip.name not in kept)
         return {skip.name: skip.reason for skip in named}

@@ -17,17 +17,17 @@ SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt
 
 
 Split = Callable[[Path, PictureFolder], dict[str, list]]
-"""A function from the path of the data and what was read to lists of pictures by split."""
+"""Function from the data path and a `PictureFolder` to lists of pictures by split."""
 
 
 def picture_records(data, folder: PictureFolder, split: Split, unit: str) -> Records:
-    """The records of a folder of pictures, for training.
+    """The `Records` of a folder of pictures, for training.
 
     Args:
         data: path of the data.
-        folder: what was read.
+        folder: `PictureFolder`.
         split: `Split`.
-        unit: what the pictures have: captions or labels.
+        unit: "captions" or "labels".
     """
     splits = split(data, folder)
     paths = [picture.path for pictures in splits.values() for picture in pictures]
@@ -56,10 +56,9 @@ def split_pictures(
 ) -> dict[str, list[Picture]]:
     """Splits pictures into "train", "dev" and "test".
 
-    Where the folder has split files (`train.txt` or `train_images.txt` and so on, one picture name
-    a line), they decide; a picture in none of them is left out. Otherwise each picture goes where
-    the SHA-256 of its bytes sends it: the same picture always to the same side, two files with
-    the same bytes never to different sides.
+    By split files if the folder has any (`train.txt`, `train_images.txt` and so on, one picture
+    name per line); pictures in none of them are left out. Otherwise by the SHA-256 of each
+    picture's bytes, so equal files are always in the same split.
 
     Args:
         data: path, as for `read_captions`.
@@ -68,10 +67,10 @@ def split_pictures(
         test_share: share of pictures, 0 to 1.
 
     Returns:
-        dict of the three lists; one without a split file is empty.
+        dict of the three lists; a split without a split file is empty.
 
     Raises:
-        ValueError: a split file names pictures that are not there, two split files share a
+        ValueError: a split file names a missing picture, two split files share a
             picture, or "train" or "dev" comes out empty.
     """
     listed = _listed_splits(data_folder(data))
@@ -86,10 +85,10 @@ def split_pictures(
 def split_labeled(
     data, folder: PictureFolder[LabeledPicture], dev_share: float = 0.1, test_share: float = 0.1
 ) -> dict[str, list[LabeledPicture]]:
-    """Splits labeled pictures by their folders, or else as `split_pictures` does.
+    """Splits labeled pictures by folder if folders are splits, otherwise like `split_pictures`.
 
-    Where folders are splits and none is dev's, dev is taken out of train by the pictures' bytes,
-    and so is test.
+    If folders are splits but none is dev, dev and test are held out from train by the pictures'
+    bytes.
 
     Args:
         data: path, as for `read_labels`.
@@ -121,13 +120,13 @@ def listed_pictures(
     """The pictures that a split file names, in its order.
 
     Args:
-        path: of the file, one picture name a line.
+        path: path of the file, one picture name per line.
         pictures: of `read_captions` or `read_labels`.
-        unusable: why other pictures were skipped, by their names. They are left out, and the
-            lines that name them are printed with the reason.
+        unusable: why other pictures were skipped, by name. They are left out, and printed with
+            line and reason.
 
     Raises:
-        ValueError: no such file, or a name that is no picture's, with its line.
+        ValueError: no such file, or an unknown picture name, with its line.
     """
     path = Path(path)
     if not path.is_file():
@@ -146,7 +145,7 @@ def listed_pictures(
                 f"Expected names of pictures in the data. Received: {name!r} at {path}:{line}"
             )
     if left_out:
-        print(f"pictures that {path} names and that are left out:{listing(left_out, most=5)}")
+        print(f"pictures in {path} that are left out:{listing(left_out, most=5)}")
     return chosen
 
 
@@ -155,7 +154,7 @@ def _but_train(split):
 
 
 def _check_split(folder, split, pictures):
-    """Refuses a split without pictures to train on, or to choose the best epoch by."""
+    """Raises ValueError for an empty train or dev split."""
     for name in ("train", "dev"):
         if not split.get(name):
             raise ValueError(

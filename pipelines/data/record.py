@@ -1,4 +1,4 @@
-"""What every reader yields: a record of two things, with its place; and names of columns."""
+"""Records of two fields, which every reader yields, and the names of their columns."""
 
 import codecs
 import gzip
@@ -51,12 +51,12 @@ TARGET_COLUMNS = (
 
 
 class Known(NamedTuple):
-    """Two things that belong together in a record.
+    """The kinds of fields that a record has.
 
     Attributes:
-        first: usual column names of the first.
-        second: usual column names of the second.
-        words: what messages call the two.
+        first: common column names of the first.
+        second: common column names of the second.
+        words: names of the two in messages.
     """
 
     first: tuple[str, ...]
@@ -71,13 +71,13 @@ PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"))
 
 @dataclass(frozen=True)
 class Record:
-    """Two things that belong together, as they stand in a file.
+    """A record of two fields, as in a file.
 
     Attributes:
-        line: where, from 1; 0 where no line is known.
+        line: its line from 1, or 0 if unknown.
         first: name of the picture, or source text.
         second: caption or label, or target text.
-        reason: why it cannot be used; empty where nothing speaks against it yet.
+        reason: why it is unusable, or ''.
     """
 
     line: int
@@ -88,9 +88,9 @@ class Record:
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns or keys hold the two things of a record; "auto" knows several names.
+    """Columns or keys of the two fields of a record; "auto" tries the common names.
 
-    Where a file has more than one of the known names, the first of them in `known` counts.
+    If a file has several of the known names, the first in `known` is used.
     """
 
     first: str = AUTO
@@ -98,30 +98,30 @@ class Columns:
     known: Known = CAPTIONS
 
     def first_of(self, columns: Sequence[str]) -> str | None:
-        """The column with the first thing, or None."""
+        """The column of the first field, or None."""
         return _chosen(self.first, self.known.first, columns)
 
     def second_of(self, columns: Sequence[str]) -> str | None:
-        """The column with the second thing, or None."""
+        """The column of the second field, or None."""
         return _chosen(self.second, self.known.second, columns)
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
-        """What is looked for and not there, in words."""
+        """Description of the missing columns."""
         columns_found = self.first_of(columns), self.second_of(columns)
         return [words for words, value in zip(self.wanted(), columns_found) if value is None]
 
     def wanted(self) -> tuple[str, str]:
-        """What is looked for, in words."""
+        """Description of the expected columns."""
         first, second = self.known.first, self.known.second
         return _wanted(self.first, first), _wanted(self.second, second)
 
 
 def bytes_of(path: Path, most: int = -1) -> bytes:
-    """A file's bytes, or the first few; gzip is known by its first bytes, and unpacked.
+    """A file's bytes, or the first `most`; gzip is recognized by its magic number and unpacked.
 
     Raises:
-        ValueError: gzip that is damaged or cut off; UTF-16 or UTF-32 by its first bytes. Without a
-            byte order mark, that is known by zeros, one in four bytes or more.
+        ValueError: damaged or truncated gzip; UTF-16 or UTF-32, recognized by a byte order mark or,
+            without one, by zeros in a quarter of the bytes or more.
     """
     try:
         with path.open("rb") as plain:
@@ -136,7 +136,7 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
 
 
 def check_utf8(data: bytes, path) -> None:
-    """Raises ValueError where bytes look like UTF-16 or UTF-32, not like text in UTF-8."""
+    """Raises ValueError if bytes look like UTF-16 or UTF-32."""
     start = data[:SNIFFED]
     marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked or (start and 4 * start.count(0) >= len(start)):
@@ -144,13 +144,13 @@ def check_utf8(data: bytes, path) -> None:
 
 
 def suffix_of(path: Path) -> str:
-    """A file's suffix in lower case, that before .gz where there is one."""
+    """A file's suffix in lower case; of a .gz file, the one before .gz."""
     plain = path.with_suffix("") if path.suffix.lower() == GZIP else path
     return plain.suffix.lower()
 
 
 def text_of(data: bytes) -> str:
-    """Text without its byte order mark; bytes that are not UTF-8 stay marked, see `is_text`."""
+    """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
     return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
 
 

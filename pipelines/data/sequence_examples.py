@@ -1,4 +1,4 @@
-"""Examples of several sequences each, in buckets of like length."""
+"""Examples of several sequences each, in buckets of similar length."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.tables import RaggedTable
 
 ENCODED = 2**16
-"""Texts that are encoded at a time."""
+"""Texts encoded at a time."""
 
 
 @dataclass(frozen=True)
 class SequenceExamples:
-    """Sequences by name, one of each for every example.
+    """Named sequences, one of each per example.
 
-    Bucket i takes examples whose sequences have up to `lengths[name][i]` ids and that fit into no
-    bucket before it.
+    An example goes into the first bucket i in which every sequence has at most `lengths[name][i]`
+    ids.
 
     Attributes:
-        tables: dict of `RaggedTable`s, one row an example.
-        lengths: dict of increasing lengths, one a bucket, for each table.
+        tables: dict of `RaggedTable`s, one row per example.
+        lengths: dict of increasing lengths, one per bucket, for each table.
         buckets: int32 (R,), the bucket of each example.
     """
 
@@ -33,11 +33,11 @@ class SequenceExamples:
 
     @classmethod
     def of(cls, tables: Mapping[str, RaggedTable], lengths: Mapping[str, Sequence[int]]):
-        """Sorts examples into buckets; those that fit into none are left out.
+        """Assigns examples to buckets; those that fit into none are left out.
 
         Returns:
             examples: `SequenceExamples`.
-            kept: int64 (R,), which of the given examples they are.
+            kept: int64 (R,), indices of the given examples.
         """
         needed = [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
         buckets = np.maximum.reduce(needed)
@@ -61,10 +61,10 @@ class SequenceExamples:
         }
 
     def sizes(self, batch_size: int, batch_tokens: int, replicas: int = 1) -> dict[int, int]:
-        """Rows in a batch of each bucket, multiples of `replicas`, and at least one each.
+        """Rows per batch of each bucket, multiples of `replicas`, at least one per replica.
 
         Args:
-            batch_size: rows, where `batch_tokens` is 0.
+            batch_size: rows, if `batch_tokens` is 0.
             batch_tokens: tokens of the longest sequence in a batch, padding included.
             replicas: devices that share a batch.
         """
@@ -73,7 +73,7 @@ class SequenceExamples:
         return {bucket: max(1, rows // replicas) * replicas for bucket, rows in enumerate(wanted)}
 
     def padding(self, sizes: Mapping[int, int], names: Sequence[str]) -> float:
-        """Share of the cells of an epoch's batches that hold padding, in some of the tables."""
+        """Share of padding in the batches of an epoch, over some of the tables."""
         real = sum(int(self.tables[name].lengths.sum()) for name in names)
         counts = np.bincount(self.buckets, minlength=len(sizes)).tolist()
         cells = sum(
@@ -85,7 +85,7 @@ class SequenceExamples:
 
 
 def teacher_forced(targets):
-    """Targets to the decoder inputs that go with them.
+    """Decoder inputs for targets.
 
     Args:
         targets: int32 (..., T), END_ID last, then PAD_ID.
@@ -98,7 +98,7 @@ def teacher_forced(targets):
 
 
 def real(targets):
-    """Weights float32 of targets: 0 for PAD_ID, 1 for all others."""
+    """float32 weights of targets: 0 for PAD_ID, 1 otherwise."""
     return tf.cast(targets != PAD_ID, tf.float32)
 
 
@@ -108,7 +108,7 @@ def ends(rows: int) -> tf.Tensor:
 
 
 def in_parts(encode: Callable, texts: Sequence[str]) -> tf.RaggedTensor:
-    """What `encode` makes of texts, asked for ENCODED at a time."""
+    """Applies `encode` to texts, ENCODED at a time."""
     starts = range(0, max(len(texts), 1), ENCODED)
     parts = [encode(tf.constant(texts[start : start + ENCODED], tf.string)) for start in starts]
     return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)

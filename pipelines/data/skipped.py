@@ -1,4 +1,4 @@
-"""Records that could not be used: where they stand and why, and how many are too many."""
+"""Unusable records with place and reason, and the limit on their share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Skipped:
-    """A record that could not be used: where it stands and why.
+    """An unusable record, with place and reason.
 
     Attributes:
-        file: that holds it.
-        line: from 1; 0 where no line is known.
-        reason: why it could not be used.
-        name: of its picture, empty where it is not known or there is none.
+        file: its file.
+        line: its line from 1, or 0 if unknown.
+        reason: why it is unusable.
+        name: name of its picture, or '' if there is none or it is unknown.
     """
 
     file: Path
@@ -36,7 +36,7 @@ def check_share(skipped: Sequence[Skipped], records: int, tolerance: float) -> N
 
 
 def listing(skipped: Sequence[Skipped], most: int = 20) -> str:
-    """The first few skipped records, one a line, and how many more there are."""
+    """The first few skipped records, one per line, and the number of the rest."""
     lines = "".join(f"\n  {skip}" for skip in skipped[:most])
     more = len(skipped) - most
     return lines + (f"\n  … and {more} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""Names by which files and folders are known for splits."""
+"""Names of split files and folders."""
 
 SPLIT_NAMES = {
     "train": ("train", "training"),

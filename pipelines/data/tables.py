@@ -1,4 +1,4 @@
-"""Sequences of different lengths in one array, read by row numbers."""
+"""Sequences of different lengths in one array, read by row number."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from keras_attn.contracts import PAD_ID
 
 @dataclass(frozen=True)
 class RaggedTable:
-    """Sequences of ids, one after the other.
+    """Concatenated sequences of ids.
 
     Attributes:
         values: int32 (total, …).
-        starts: int64 (R + 1,), where each sequence starts, and the end of the last.
+        starts: int64 (R + 1,), start of each sequence, then the end of the last.
     """
 
     values: np.ndarray
@@ -44,14 +44,14 @@ class RaggedTable:
         return np.diff(self.starts)
 
     def kept(self, rows: np.ndarray) -> "RaggedTable":
-        """A table of the sequences of some rows, in their order."""
+        """A table of some rows, in the given order."""
         lengths = self.lengths[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype("int64")
         places = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], lengths)
         return RaggedTable(self.values[places], starts)
 
     def take(self, rows: np.ndarray, length: int) -> np.ndarray:
-        """Sequences of row numbers, padded or cut to a length.
+        """The sequences of some rows, padded or truncated to a length.
 
         Args:
             rows: int (B,); negative for a row of PAD_ID.

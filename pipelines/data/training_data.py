@@ -1,4 +1,4 @@
-"""What is read, and what `fit` is given: plain values."""
+"""The records of a data folder, and the data for `fit`."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,11 @@ class Records:
     """The records of a data folder, by split.
 
     Attributes:
-        splits: dict of sequences of records, "train" and "dev" at least.
+        splits: dict of sequences of records, at least "train" and "dev".
         skipped: unusable records.
-        lines: lines that say what was read.
-        files: the file that each split is from, where records know their line in it.
-        naming_faults: makes a context in which an error in reading a record's file names the file.
+        lines: lines of the report on what was read.
+        files: the file of each split, if records know their line.
+        naming_faults: makes a context in which an error in reading a record's file names that file.
         tolerance: share of unusable records above which training does not start.
     """
 
@@ -35,21 +35,20 @@ class Records:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Everything that `fit` wants of a data folder.
+    """Everything that `fit` needs from a data folder.
 
     Attributes:
-        splits: dict of the usable records of each split, "train" and "dev" at least.
-        training: function from a step to the training data set from that step on, shuffled anew in
-            each epoch and without end; a batch is a function of the seed and of its step alone.
+        splits: dict of the usable records of each split, at least "train" and "dev".
+        training: function from a step to the training data set from that step on, infinite and
+            reshuffled in each epoch; a batch depends on the seed and its step alone.
         dev: validation data set.
         steps: batches in one epoch of `training`: the `steps_per_epoch` of `fit`.
-        skipped: records that cannot be trained on, beside those that could not be read.
-        lines: lines that say what was made of the records.
-        unfreeze_step: step from which all of the model trains; until then these data stand in for
-            its frozen part. 0: nothing is frozen.
-        unfrozen: function that makes the data for a model all of which trains; None where these
-            are.
-        extra: what the task itself wants to find again, such as features that were computed.
+        skipped: records that cannot be used for training, besides those that could not be read.
+        lines: lines of the report on the encoded records.
+        unfreeze_step: step from which the whole model trains; until then these data replace the
+            output of its frozen part. 0: nothing is frozen.
+        unfrozen: function that makes the data for training the whole model; None if these do.
+        extra: values that the task needs later, such as computed features.
     """
 
     splits: Mapping[str, Sequence[Any]]

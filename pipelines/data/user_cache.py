@@ -1,4 +1,4 @@
-"""Where things are kept between runs: the user's cache folder."""
+"""The user's cache folder."""
 
 import os
 from pathlib import Path

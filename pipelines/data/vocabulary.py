@@ -1,21 +1,21 @@
-"""What everything that gives ids to things has: a tokenizer, a table of symbols or of labels."""
+"""Protocol of vocabularies: tokenizers, tables of symbols and of labels."""
 
 from typing import Any, ClassVar, Protocol
 
 
 class Vocabulary(Protocol):
-    """Ids from 0 on for pieces of text, symbols or labels.
+    """Ids from 0 for pieces of text, symbols or labels.
 
     Attributes:
-        unit: what it holds, in the plural.
-        vocabulary_size: int. How many ids there are.
+        unit: plural noun for its entries.
+        vocabulary_size: int. Number of ids.
     """
 
     unit: ClassVar[str]
     vocabulary_size: int
 
     def equals(self, other) -> bool:
-        """Whether the other has the same ids."""
+        """Whether the other vocabulary has the same ids."""
 
     def save(self, folder) -> None:
         """Writes it into a folder."""
@@ -25,5 +25,5 @@ class Vocabulary(Protocol):
         """Reads what `save` wrote.
 
         Raises:
-            ValueError: nothing of the kind there, or damaged.
+            ValueError: missing or damaged files.
         """

@@ -1,1 +1,1 @@
-"""Tasks, one folder each: its sources, features, models, scores and services."""
+"""Tasks, one folder each: sources, features, models, scores and services."""

@@ -112,7 +112,7 @@ def test_export_has_a_card_and_metadata(run, model):
     card = (model / "README.md").read_text()
     assert "Labels: black, blue, green, purple, red, yellow." in card
     assert "| accuracy | top-5 accuracy |" in card and "--beam-width" not in card
-    assert "The most probable of 6 labels, 2 for each picture. Precision: float32." in card
+    assert "The 2 most probable of 6 labels. Precision: float32." in card
 
 
 def test_predict(model, data, tmp_path, capsys):
@@ -213,7 +213,7 @@ def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
         (["--image-size", "30"], "Expected image_size that patch_size=8 divides. Received: image"),
         (["--num-heads", "5"], "Expected hidden_dim that num_heads divides"),
         (["--crop", "0"], "Expected crop > 0 and <= 1. Received: crop=0"),
-        (["--monitor", "val_token_accuracy"], "monitor one of loss, accuracy, val_loss, val_acc"),
+        (["--monitor", "val_token_accuracy"], "monitor to be one of loss, accuracy, val_loss"),
         (["--patch-size", "0"], "Expected patch_size >= 1. Received: patch_size=0"),
         ([], "Expected labeled pictures at x. Received: no such file or folder"),
     ],

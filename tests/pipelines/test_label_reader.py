@@ -33,7 +33,7 @@ def test_a_folder_for_each_class(tmp_path):
     }
     assert read.form == CLASS_FOLDERS and read.source == tmp_path and read.records == 5
     reasons = {value.name: value.reason for value in read.skipped}
-    assert reasons["e.png"] == "in no folder of a class"
+    assert reasons["e.png"] == "not in a class folder"
     assert "is unusable: " in reasons["small  dog/f.jpg"]
     with pytest.raises(ValueError, match=r"at most 1.0% unusable records. Received: 2 of 5"):
         read.check(0.01)
@@ -98,7 +98,7 @@ def test_columns_of_other_names_and_split_files(tmp_path):
     (tmp_path / "dev.txt").write_text("c.png\n")
     with pytest.raises(
         ValueError,
-        match=r"(?s)Expected a file of labels .* folder for each class.*column one of label",
+        match=r"(?s)Expected a labels file .* folder for each class.*column one of label",
     ):
         read_labels(tmp_path)
     read = read_labels(tmp_path, label_column="kind")
@@ -114,11 +114,11 @@ def test_several_files_none_and_nothing(tmp_path):
         read_labels(tmp_path)
     for name in ("b.csv", "c.csv"):
         (tmp_path / name).write_text("image,label\nx.png,dog\n")
-    with pytest.raises(ValueError, match=r"Expected one file of labels .*Received: b.csv, c.csv"):
+    with pytest.raises(ValueError, match=r"Expected one labels file .*Received: b.csv, c.csv"):
         read_labels(tmp_path)
     with pytest.raises(ValueError, match=r"(?s)Expected usable records .*no picture at"):
         read_labels(tmp_path, labels_file="b.csv")
-    with pytest.raises(ValueError, match=r"Expected a file of labels at .*d.csv"):
+    with pytest.raises(ValueError, match=r"Expected a labels file at .*d.csv"):
         read_labels(tmp_path, labels_file="d.csv")
 
 

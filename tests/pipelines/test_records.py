@@ -38,7 +38,7 @@ def test_bad_rows_are_listed_with_line_and_reason(tmp_path):
         (3, "empty caption"),
         (4, "no picture named"),
         (5, f"no picture at {folder / 'images' / 'x.png'}"),
-        (6, "the path '../../etc/passwd' leads out of the folder"),
+        (6, "the path '../../etc/passwd' is outside the folder"),
         (7, "empty caption"),
     ]
     captions.check(0.9)

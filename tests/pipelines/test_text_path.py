@@ -98,7 +98,7 @@ def test_train_leaves_a_run_directory(run):
     assert list((run.folder / "tensorboard" / "attention").glob("events*"))
     (skipped,) = (run.folder / "skipped.txt").read_text().splitlines()
     assert (
-        "train.en:62: pair of 31 pieces and 2 pieces, ends included, too long for a batch"
+        "train.en:62: pair of 31 pieces and 2 pieces, ends included, too long for any batch"
         in skipped
     )
 
@@ -343,8 +343,8 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
             "Expected hidden_dim that num_heads divides. Received: hidden_dim=14",
         ),
         (["--source-lengths", "7", "13"], "Expected source_lengths to be increasing and >= 1"),
-        (["--vocabulary", "none"], "vocabulary one of shared, separate. Received: vocabulary="),
-        (["--monitor", "val_cider_d"], "monitor one of loss, token_accuracy, val_loss"),
+        (["--vocabulary", "none"], "one of shared, separate. Received: vocabulary="),
+        (["--monitor", "val_cider_d"], "monitor to be one of loss, token_accuracy, val_loss"),
         (["--batch-tokens", "-1"], "batch_tokens >= 0. Received: batch_tokens=-1"),
         (["--vocabulary-size", "100"], "Expected vocabulary_size > 260"),
         (

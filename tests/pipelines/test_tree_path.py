@@ -92,7 +92,7 @@ def test_train_leaves_a_run_directory(run, data):
         f"{train}:54: a tree with no words but traces",
         f"{train}:55: a chain of 4 constituents (expected at most 3): 'cell grows'",
     ]
-    long = "pair of 18 words and 20 symbols, ends included, too long for a batch: 'cell cell"
+    long = "pair of 18 words and 20 symbols, ends included, too long for any batch: 'cell cell"
     assert [
         value.startswith(f"{file}:{line}: {long}")
         for value, file, line in zip(skipped[2:], (train, train, dev), (56, 57, 18), strict=True)
@@ -226,7 +226,7 @@ def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsy
         ("(NP (NN a))\n", ["--max-unary-chain", "0"], "Expected max_unary_chain >= 1"),
         ("(NP (NN a))\n", ["--max-depth", "201"], "Expected max_depth between 1 and 200"),
         ("(NP (NN a))\n", ["--lengths", "5", "7", "18"], "last of source_lengths + 2"),
-        (f"{CHAINED}\n", [], "at least one pair that can be trained on in the split 'train'"),
+        (f"{CHAINED}\n", [], "at least one usable pair in the split 'train'"),
     ],
 )
 def test_bad_data_and_choices(tmp_path, capsys, train, choices, message):
@@ -266,7 +266,7 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
     with (folder / "dev.mrg").open("a") as dev:
         dev.write("(XP (ZZ a) (NN b))\n")
     lines = encoded(RECIPE.replaced(TINY), folder)[2].lines
-    (line,) = (line for line in lines if "1 pairs of dev hold what train does not" in line)
+    (line,) = (line for line in lines if "1 dev pairs have labels or tags that train lacks" in line)
     assert line.endswith("labels or tags that are not known: XP, ZZ")
     with (folder / "train.mrg").open("a") as train:
         train.write("(XP (ZZ a) (NN b))\n")

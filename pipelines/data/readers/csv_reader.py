@@ -1,4 +1,4 @@
-"""CSV and TSV with a header row; one row a record."""
+"""CSV and TSV with a header row; one record per row."""
 
 import csv
 import io
@@ -9,11 +9,11 @@ from keras_attn_pipelines.data.record import Columns, Record, bytes_of, is_text,
 
 TAB = "\t"
 NEVER_CLOSED = "unexpected end of data"
-"""What csv says where a quoted value runs to the end of the file."""
+"""Error message of `csv` for a quoted value that runs to the end of the file."""
 
 
 def header_of(text: str, delimiter: str) -> list[str]:
-    """The column names in the first line; none where that is no CSV."""
+    """The column names in the first line; empty if it is not CSV."""
     first = next(iter(io.StringIO(text, newline="")), "")
     if _is_plain(first, delimiter):
         return _fields(first)
@@ -26,14 +26,13 @@ def header_of(text: str, delimiter: str) -> list[str]:
 def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Record]:
     """Yields the records of a CSV (or TSV, by the delimiter).
 
-    A row is named by the line where it starts. Values of a CSV may be quoted, and then hold
-    delimiters and line ends; after a row that cannot be understood reading goes on at the next
-    line. In a TSV, unless its header is quoted, each line is a row and a quotation mark stands for
-    itself.
+    A row's line is the one where it starts. CSV values may be quoted, and then contain delimiters
+    and line ends; after a malformed row, reading continues at the next line. In a TSV without a
+    quoted header, each line is a row and quotation marks are literal.
 
     Raises:
-        ValueError: a column is missing or there twice, or a quote is open at the end, which may
-            hold many rows.
+        ValueError: a missing or duplicate column, or a quote that is never closed, which may span
+            many rows.
     """
     text = text_of(bytes_of(path))
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
@@ -61,7 +60,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
 
 
 def _is_plain(header, delimiter):
-    """Whether a file with such a first line is a TSV without quotes."""
+    """Whether a file with this header is a TSV without quotes."""
     return delimiter == TAB and not header.startswith('"')
 
 
@@ -71,7 +70,7 @@ def _fields(line):
 
 
 def _lines(lines):
-    """As `_rows`, of a TSV."""
+    """Like `_rows`, for a TSV."""
     for number, line in enumerate(lines, 1):
         if line.strip("\r\n"):
             yield number, _fields(line), ""

@@ -1,4 +1,4 @@
-"""From a data folder, a caption file or the name of a data set to captioned pictures."""
+"""Reads captioned pictures from a data folder, a caption file or a named data set."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,29 +23,29 @@ def read_captions(
     image_folder: str = "images",
     cache=None,
 ) -> PictureFolder[CaptionedPicture]:
-    """Reads captioned pictures, in whichever of these forms they come.
+    """Reads captioned pictures in any of these formats.
 
     CSV or TSV with a header; JSON lines, metadata.csv and metadata.jsonl of image folders
     included; a JSON list of records; COCO captions; Flickr8k tokens; photo.txt beside photo.jpg,
-    one caption a line. UTF-8, with or without byte order mark, any line ends. All pictures are
-    decoded once to find those that cannot be; see `examine_pictures`.
+    one
+    caption per line. UTF-8, with or without byte order mark, any line ends. All pictures are
+    decoded once to find the unreadable ones; see `examine_pictures`.
 
     Args:
         folder: path of a data folder or of a caption file in it, or "tfds:NAME[/CONFIG]".
-        captions_file: name inside the folder; "auto" takes the one caption file there is.
-        image_column: column or key with the picture's name; "auto" knows the usual ones.
+        captions_file: name inside the folder; "auto" takes the only caption file.
+        image_column: column or key of the picture's name; "auto" tries the common names.
         caption_column: column or key with the caption, or a list of captions.
         image_folder: folder of the pictures, relative to `folder`. Names are looked up there if
             it exists, then in `folder`.
-        cache: folder of the verdicts on pictures; in the user's cache if None.
+        cache: folder of cached picture checks; in the user's cache if None.
 
     Returns:
-        `PictureFolder`; pictures in the order of the file, records that cannot be used in
-        `skipped`.
+        `PictureFolder`; pictures in file order, unusable records in `skipped`.
 
     Raises:
         ValueError: no caption file or several, a missing column, or nothing usable.
-        ImportError: tensorflow-datasets is wanted and not there.
+        ImportError: tensorflow-datasets is needed but not installed.
     """
     data = folder
     folder = data_folder(data)
@@ -69,14 +69,14 @@ def read_captions(
 
 
 def data_folder(data) -> Path:
-    """The folder that holds the data: itself, that of a caption file, or that of a data set."""
+    """The data folder: `data` itself, or the folder of a caption file or of a named data set."""
     if is_tfds(data):
         return materialized(str(data))
     return Path(data).parent if Path(data).is_file() else Path(data)
 
 
 def _caption_file(folder, images, columns):
-    """The one caption file there is, its form and reader; None where sidecar files are."""
+    """The only caption file, its format and reader; None for sidecar files."""
     files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
     known = [file for file in files if file.suffix.lower() in SUFFIXES]
     paths = (file for file in known if file.suffix.lower() not in TEXTS or not _beside(file))
@@ -98,7 +98,7 @@ def _caption_file(folder, images, columns):
 
 
 def _beside(path) -> Path | None:
-    """The picture that a text file stands beside."""
+    """The picture beside a text file."""
     suffixes = (*PICTURE_SUFFIXES, *(suffix.upper() for suffix in PICTURE_SUFFIXES))
     pictures = (path.with_suffix(suffix) for suffix in suffixes)
     return next((file for file in pictures if file.is_file()), None)
@@ -119,7 +119,7 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
 
 
 def _collect(folder, images, records, source, form, cache) -> PictureFolder[CaptionedPicture]:
-    """Puts captions and pictures together, and apart what cannot be used."""
+    """Joins captions and pictures, and collects unusable records."""
     rows = located(records, folder, images, "empty caption", cache)
     captions: dict[str, list[str]] = defaultdict(list)
     files = {}

@@ -1,4 +1,4 @@
-"""Which form a file of records has, by its name and content."""
+"""Detects the format of a file of records by its name and content."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator
@@ -27,10 +27,10 @@ Found = tuple[Path, str, Reader]
 
 
 def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
-    """The name of a file's form, and what reads it.
+    """The name of a file's format, and its reader.
 
     Raises:
-        ValueError: it is no caption file.
+        ValueError: not a file of records.
     """
     suffix = suffix_of(path)
     if suffix in DELIMITERS:
@@ -45,9 +45,9 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
 
 
 def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], list[str]]:
-    """Which files hold records, each with its form and reader; and why others do not.
+    """The files of records, each with its format and reader, and why other files are not.
 
-    Plain text may be anything: where it is no file of records, that needs no reason.
+    Plain text can be anything, so it needs no reason.
     """
     files: list[Found] = []
     refused: list[str] = []
@@ -61,12 +61,12 @@ def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], 
             files.append((path, form, read))
         else:
             words = " and a ".join(word.split()[0] for word in columns.known.words)
-            refused.append(f"no line of {path} holds a {words}")
+            refused.append(f"no line of {path} has a {words}")
     return files, refused
 
 
 def shows_records(path: Path, columns: Columns) -> bool:
-    """Whether some line near the start of a JSON lines file is a record; others need no look."""
+    """Whether a JSON lines file has a record near its start; True for other formats."""
     if suffix_of(path) not in LINES:
         return True
     members = (members_of(value, columns) for value in _objects(path))

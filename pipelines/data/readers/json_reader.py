@@ -1,4 +1,4 @@
-"""JSONL, and JSON of two kinds: a list of records, or COCO captions."""
+"""JSON lines, and JSON: a list of records or COCO captions."""
 
 import json
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from keras_attn_pipelines.data.record import Columns, Record, bytes_of, is_text,
 
 
 def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
-    """Yields the records of a file with a JSON object a line; a blank line is none."""
+    """Yields the records of a file with one JSON object per line; skips blank lines."""
     for line, data in enumerate(bytes_of(path).split(b"\n"), 1):
         text = text_of(data).strip() if line == 1 else data.decode("utf-8", "surrogateescape")
         if not text.strip():
@@ -26,7 +26,7 @@ def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
 
 
 def members_of(value: dict, columns: Columns) -> dict:
-    """The object with both things of a record: itself, or what it has under "translation"."""
+    """The object with both fields of a record: itself, or its value of "translation"."""
     inner = value.get("translation")
     return inner if isinstance(inner, dict) and columns.missing_of(list(value)) else value
 
@@ -50,7 +50,7 @@ def is_coco(value: Any) -> bool:
 
 
 def read_json(value: Any, columns: Columns) -> Iterator[Record]:
-    """Yields the records of a loaded JSON value; they are named by their place, not by a line."""
+    """Yields the records of a loaded JSON value, identified by index instead of line."""
     if is_coco(value):
         yield from _coco(value, columns)
         return
@@ -59,7 +59,7 @@ def read_json(value: Any, columns: Columns) -> Iterator[Record]:
 
 
 def _records(value, line, columns, place):
-    """The records in one JSON object: the second thing may be a list."""
+    """The records in one JSON object; the second field may be a list."""
     if not isinstance(value, dict):
         yield Record(line, reason=f"{place}expected an object, received {value!r:.40}")
         return
@@ -79,7 +79,7 @@ def _keys(value):
 
 
 def _coco(value, columns):
-    """Annotations in their order, then the images that none of them describes."""
+    """Annotations in order, then the images without annotations."""
     images = [image for image in value["images"] if isinstance(image, dict)]
     names = {_key(image.get("id")): image.get("file_name") for image in images}
     described = set()
@@ -102,7 +102,7 @@ def _coco(value, columns):
 
 
 def _key(value):
-    """Something that can be looked up, whatever JSON holds."""
+    """A hashable key for any JSON value."""
     return json.dumps(value)
 
 
@@ -110,7 +110,7 @@ def _checked(line, first, text, reason, place, word):
     if not reason and text is None:
         reason = f"{place}no {word}"
     elif not reason and not isinstance(text, str):
-        reason = f"{place}the {word} is no text: {text!r:.40}"
+        reason = f"{place}the {word} is not a string: {text!r:.40}"
     elif not reason and not (is_text(first) and is_text(text)):
         reason = f"{place}not UTF-8"
     return Record(line, reason=reason) if reason else Record(line, first, text)

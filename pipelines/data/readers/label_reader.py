@@ -1,4 +1,4 @@
-"""From a data folder or a file of labels to pictures with their classes."""
+"""Reads labeled pictures from a data folder or a labels file."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -23,28 +23,28 @@ def read_labels(
     image_folder: str = "images",
     cache=None,
 ) -> PictureFolder[LabeledPicture]:
-    """Reads labeled pictures, in whichever of these forms they come.
+    """Reads labeled pictures in any of these formats.
 
     CSV or TSV with a header, or JSON lines; or a folder for each class, at the top (`cat/a.jpg`)
-    or in one for each split (`train/cat/a.jpg`), where there is one for train. What begins with a
-    dot is left alone. All pictures are decoded once to find those that cannot be; see
-    `examine_pictures`.
+    or
+    in split folders (`train/cat/a.jpg`), if there is one for train. Names that begin with a dot are
+    ignored. All pictures are decoded once to find the unreadable ones; see `examine_pictures`.
 
     Args:
-        data: path of a data folder or of a file of labels in it.
-        labels_file: name inside the folder; "auto" takes the one file of labels there is.
-        image_column: column or key with the picture's name; "auto" knows the usual ones.
-        label_column: column or key with the label; "auto" knows the usual ones.
-        image_folder: folder of the pictures that a file names, relative to the data folder. Names
+        data: path of a data folder or of a labels file in it.
+        labels_file: name inside the folder; "auto" takes the only labels file.
+        image_column: column or key of the picture's name; "auto" tries the common names.
+        label_column: column or key of the label; "auto" tries the common names.
+        image_folder: folder of the pictures in a labels file, relative to the data folder. Names
             are looked up there if it exists, then in the data folder.
-        cache: folder of the verdicts on pictures; in the user's cache if None.
+        cache: folder of cached picture checks; in the user's cache if None.
 
     Returns:
-        `PictureFolder`; pictures in the order of the file or of their paths, records that cannot be
-        used in `skipped`.
+        `PictureFolder`; pictures in the order of the file or of their paths, unusable records in
+        `skipped`.
 
     Raises:
-        ValueError: neither, several files of labels, a missing column, or nothing usable.
+        ValueError: neither, several labels files, a missing column, or nothing usable.
     """
     folder = labels_folder(data)
     if Path(data).is_file():
@@ -54,7 +54,7 @@ def read_labels(
     if labels_file != AUTO:
         source = folder / labels_file
         if not source.is_file():
-            raise ValueError(f"Expected a file of labels at {source}. Received: no such file")
+            raise ValueError(f"Expected a labels file at {source}. Received: no such file")
         form, read = form_of(source, columns)
     elif not folder.is_dir():
         raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
@@ -67,24 +67,24 @@ def read_labels(
 
 
 def labels_folder(data) -> Path:
-    """The folder that holds the data: itself, or that of a file of labels."""
+    """The data folder: `data` itself, or the folder of a labels file."""
     return Path(data).parent if Path(data).is_file() else Path(data)
 
 
 def _labels_file(folder, columns):
-    """The one file of labels there is, its form and reader; None where classes have folders."""
+    """The only labels file, its format and reader; None for class folders."""
     suffixes = (*DELIMITERS, *LINES)
     paths = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in suffixes]
     files, refused = record_files(paths, columns)
     if len(files) > 1:
         names = ", ".join(path.name for path, _, _ in files)
         raise ValueError(
-            f"Expected one file of labels in {folder}; labels_file names one. Received: {names}"
+            f"Expected one labels file in {folder}; labels_file names one. Received: {names}"
         )
     if not files and not any(len(parts) > 1 for _, parts in _pictures(folder)):
         reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
         raise ValueError(
-            f"Expected a file of labels (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
+            f"Expected a labels file (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
             f"Received:{reasons}"
         )
     return files[0] if files else None
@@ -106,7 +106,7 @@ def _class_folders(folder, cache):
     records = (
         (path, Record(0, "/".join(parts), parts[depth]))
         if len(parts) > depth + 1
-        else (path, Record(0, "/".join(parts), reason="in no folder of a class"))
+        else (path, Record(0, "/".join(parts), reason="not in a class folder"))
         for path, parts in pictures
     )
     read = _collect(records, folder, folder, folder, CLASS_FOLDERS, cache)
@@ -117,7 +117,7 @@ def _class_folders(folder, cache):
 
 
 def _split(parts):
-    """The split for which the first folder of a path is named; its name where that is none."""
+    """The split named by the first folder of a path; the folder's name if it names none."""
     return next(
         (split for split, names in SPLIT_NAMES.items() if parts[0].lower() in names), parts[0]
     )
@@ -131,7 +131,7 @@ def _collect(
     form: str,
     cache,
 ) -> PictureFolder[LabeledPicture]:
-    """Puts labels and pictures together, and apart what cannot be used."""
+    """Joins labels and pictures, and collects unusable records."""
     rows = located(records, folder, images, "empty label", cache)
     pictures: dict[str, LabeledPicture] = {}
     skipped: list[Skipped] = []

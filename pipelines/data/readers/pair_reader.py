@@ -1,4 +1,4 @@
-"""From a data folder, a file or the name of a data set to pairs of texts."""
+"""Reads pairs of texts from a data folder, a file or a named data set."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,8 +29,8 @@ class PairSource(NamedTuple):
     """A file of pairs, or two parallel ones.
 
     Attributes:
-        path: of the file, or of the one with the sources.
-        form: what kind it is, in words.
+        path: path of the file, or of the one with the sources.
+        form: description of the format.
         records: function that yields its records.
     """
 
@@ -39,7 +39,7 @@ class PairSource(NamedTuple):
     records: Callable[[], Iterator[Record]]
 
     def read(self) -> PairFile:
-        """Its pairs.
+        """Reads its pairs.
 
         Raises:
             ValueError: as the readers do, or nothing usable.
@@ -50,24 +50,24 @@ class PairSource(NamedTuple):
 def pair_sources(
     data, source_column: str = AUTO, target_column: str = AUTO
 ) -> dict[str, PairSource]:
-    """Finds pairs of texts, in whichever of these forms they come.
+    """Finds pairs of texts in any of these formats.
 
-    Parallel text files, `train.en` and `train.de`, one text a line; CSV or TSV with a header; JSON
+    Parallel text files, `train.en` and `train.de`, one text per line;
+    CSV or TSV with a header; JSON
     lines, also with both texts under "translation", or with a list of targets. Each plain or .gz,
     UTF-8, with or without byte order mark.
 
     Args:
         data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".
         source_column: suffix, column or key of the source; "auto" knows usual columns.
-        target_column: the same of the target.
+        target_column: likewise for the target.
 
     Returns:
         dict from the stem of a file's name ("train") to its `PairSource`.
 
     Raises:
-        ValueError: nothing found, the languages of parallel files are not named, or one column
-            for both.
-        ImportError: tensorflow-datasets is wanted and not there.
+        ValueError: nothing found, parallel files without named languages, or one column for both.
+        ImportError: tensorflow-datasets is needed but not installed.
     """
     if source_column == target_column != AUTO:
         raise ValueError(
@@ -90,7 +90,7 @@ def pair_sources(
 
 
 def _one_file(path, columns):
-    """The file alone; of parallel ones, with its partner."""
+    """The source in one file, or in a parallel file and its partner."""
     if suffix_of(path) in TABLES:
         form, read = form_of(path, columns)
         return {stem_of(path): PairSource(path, form, read)}
@@ -111,7 +111,7 @@ def _parallel(source, target):
 
 
 def _tables(folder, columns):
-    """`PairSource`s of the tables in a folder, and why others are none."""
+    """`PairSource`s of the tables in a folder, and why other files are not tables."""
     tables, refused = {}, []
     for path in sorted(folder.iterdir(), reverse=True):
         if suffix_of(path) not in TABLES or not path.is_file():

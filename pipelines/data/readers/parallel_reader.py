@@ -1,4 +1,4 @@
-"""Two text files side by side: line n of one belongs to line n of the other."""
+"""Parallel text files: line n of one belongs to line n of the other."""
 
 import re
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from keras_attn_pipelines.data.record import (
 )
 
 LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][a-z0-9]+)?")
-"""What the suffix of a language looks like, in lower case: .en, .pt_br, .zh-hans."""
+"""Pattern of a language suffix, in lower case: .en, .pt_br, .zh-hans."""
 
 
 def read_parallel(source: Path, target: Path) -> Iterator[Record]:
-    """Yields a record for each pair of lines. Only a line feed, with or without a carriage return
-    before it, ends a line, so that U+2028 and its like do not shift one side.
+    """Yields a record for each pair of lines. Lines end with LF or CRLF only, so U+2028 and the
+    like do not shift one side.
 
     Raises:
         ValueError: one file has more lines than the other; a .gz file is damaged.
@@ -30,7 +30,7 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
         longer = (source, target)[counts[1] > counts[0]]
         first = min(counts)
         raise ValueError(
-            f"Expected as many lines in {target} as in {source}. Received: {counts[0]} lines in "
+            f"Expected equal numbers of lines in {target} and {source}. Received: {counts[0]} in "
             f"{source.name} and {counts[1]} in {target.name}; the first without a partner is "
             f"{longer}:{first + 1}: {max(lines, key=len)[first]!r:.80}"
         )
@@ -41,10 +41,10 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
 
 
 def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
-    """Pairs of files stem.source and stem.target, plain or .gz, by their stems; in order."""
+    """Pairs of files stem.source and stem.target, plain or .gz, by stem, sorted."""
     source, target = (suffix.lower().removeprefix(".") for suffix in (source, target))
     stems: dict[str, dict[str, Path]] = {}
-    for path in sorted(folder.iterdir(), reverse=True):  # The plain one counts, where both are.
+    for path in sorted(folder.iterdir(), reverse=True):  # The plain file wins if both exist.
         suffix = suffix_of(path).removeprefix(".")
         if suffix in (source, target) and path.is_file():
             stems.setdefault(stem_of(path), {})[suffix] = path
@@ -53,7 +53,7 @@ def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Pa
 
 
 def languages(folder: Path) -> list[str]:
-    """Suffixes like languages' of files in a folder that differ in nothing else of their names."""
+    """Language suffixes of the files in a folder whose names differ in nothing else."""
     stems: dict[str, set[str]] = {}
     for path in folder.iterdir():
         if path.is_file() and LANGUAGE.fullmatch(suffix_of(path)):

@@ -1,4 +1,4 @@
-"""Records that name pictures, with the paths of these, and why some cannot be used."""
+"""Resolves the pictures that records name, and collects reasons for unusable ones."""
 
 import functools
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from keras_attn_pipelines.data.skipped import Skipped
 
 
 class Located(NamedTuple):
-    """A record and its picture.
+    """A record with the path of its picture.
 
     Attributes:
-        file: that holds the record.
+        file: file of the record.
         record: `Record`.
-        path: of the picture.
-        reason: why it cannot be used; empty where it can.
-        digest: of the picture's bytes, see `Examined`.
+        path: path of the picture.
+        reason: why it is unusable, or ''.
+        digest: digest of the picture's bytes, see `Examined`.
     """
 
     file: Path
@@ -29,25 +29,25 @@ class Located(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the record calls its picture."""
+        """The picture's name in the record."""
         return self.record.first.strip()
 
     def skipped(self, reason: str = "") -> Skipped:
-        """It as a record that cannot be used, for its own reason or another."""
+        """The unusable record as `Skipped`, for its own reason or another."""
         return Skipped(self.file, self.record.line, reason or self.reason, self.name)
 
 
 def located(
     records: Iterable[tuple[Path, Record]], folder: Path, images: Path, empty: str, cache=None
 ) -> list[Located]:
-    """Finds the pictures of records and examines them all, see `examine_pictures`.
+    """Finds and examines the pictures of records, see `examine_pictures`.
 
     Args:
-        records: (file, record) of each.
-        folder: of the data. Pictures stand in `images` or here, and never outside.
+        records: pairs (file, record).
+        folder: data folder. Pictures must be in `images` or in this folder.
         images: folder of the pictures.
-        empty: reason of a record whose second thing is blank.
-        cache: folder of what is known of pictures; in the user's cache if None.
+        empty: reason for a record whose second field is blank.
+        cache: folder of cached picture checks; in the user's cache if None.
     """
     roots = folder.resolve(), images.resolve()
     locate = functools.cache(functools.partial(_path_of, folder, images, roots))
@@ -61,13 +61,13 @@ def located(
 
 
 def _examined(row, examined):
-    """A record with what is known of its picture."""
+    """A record with the result of checking its picture."""
     reason = examined.reason and f"the picture {row.path} is unusable: {examined.reason}"
     return row._replace(reason=reason, digest=examined.digest)
 
 
 def _path_of(folder, images, roots, name):
-    """The path of a picture by its name, and the reason why it cannot be used."""
+    """The path of a picture by its name, and the reason it is unusable."""
     path = images / name
     if not name:
         return path, "no picture named"
@@ -75,7 +75,7 @@ def _path_of(folder, images, roots, name):
         path = next((candidate for candidate in (path, folder / name) if candidate.is_file()), path)
         resolved = path.resolve()
         if not any(resolved.is_relative_to(root) for root in roots):
-            return path, f"the path {name!r} leads out of the folder"
+            return path, f"the path {name!r} is outside the folder"
         return path, "" if path.is_file() else f"no picture at {path}"
     except (OSError, RuntimeError, ValueError) as error:
         return path, f"no picture at {name!r:.80}: {error}"

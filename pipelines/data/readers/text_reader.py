@@ -28,7 +28,7 @@ def read_tokens(path: Path) -> Iterator[Record]:
 
 
 def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
-    """Pictures in a folder and below, each with the text file beside it, or None."""
+    """Pictures in a folder, at any depth, each with the text file beside it or None."""
     pictures = [file for file in folder.rglob("*") if file.suffix.lower() in PICTURE_SUFFIXES]
     beside = (
         (picture, picture.with_suffix(".txt")) for picture in sorted(pictures) if picture.is_file()
@@ -37,7 +37,7 @@ def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
 
 
 def read_sidecar(path: Path, name: str) -> Iterator[Record]:
-    """Yields the captions of one picture, one a line; blank lines are none."""
+    """Yields the captions of one picture, one per line; skips blank lines."""
     empty = True
     for line, text in _lines(path):
         empty = False

@@ -1,4 +1,4 @@
-"""Data sets of tensorflow-datasets, laid out once as an ordinary data folder."""
+"""Data sets of tensorflow-datasets, written once as an ordinary data folder."""
 
 import json
 import re
@@ -27,8 +27,8 @@ def is_tfds(data) -> bool:
 def materialized(name: str, cache=None) -> Path:
     """The data folder of a data set; on first use it is prepared and written.
 
-    images/ (encoded as the data set holds them), captions.jsonl, and train.txt, dev.txt, test.txt
-    where the data set has a training and a validation split; other splits under their own names.
+    images/ (encoded as in the data set), captions.jsonl, and train.txt, dev.txt, test.txt if the
+    data set has a training and a validation split; other splits keep their names.
 
     Args:
         name: "tfds:NAME" or "tfds:NAME/CONFIG".
@@ -57,7 +57,7 @@ def materialized_texts(name: str, cache=None) -> Path:
 
 
 def _laid_out(name, write, cache):
-    """The folder of a data set, which appears in one move."""
+    """The folder of a data set, created atomically."""
     wanted = name.removeprefix(PREFIX)
     folder = cache / re.sub(r"[^\w.-]+", "-", wanted)
     if not folder.is_dir():
@@ -138,7 +138,7 @@ def _features(features, wanted):
 
 
 def _texts(value) -> Iterator[str]:
-    """The captions in a feature: text, several, or several with more beside them."""
+    """The captions in a feature: a text, several, or several with other fields."""
     if isinstance(value, dict):
         key = next((key for key in CAPTION_COLUMNS if key in value), None)
         yield from _texts(value[key]) if key else ()

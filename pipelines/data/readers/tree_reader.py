@@ -1,4 +1,4 @@
-"""Files of trees in brackets, as the Penn Treebank and its kin have them."""
+"""Files of bracketed trees in the style of the Penn Treebank."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ class TreePair:
     """A sentence and its tree.
 
     Attributes:
-        source: the words with a space between them.
+        source: the words, separated by spaces.
         target: the tree.
-        line: where the tree starts in its file, from 1.
+        line: first line of the tree in its file, from 1.
     """
 
     source: str
@@ -33,7 +33,7 @@ class TreePair:
 
 
 class TreeSource(NamedTuple):
-    """A file of trees, and the rules by which it is read."""
+    """A file of trees, and the rules applied to them."""
 
     path: Path
     rules: Sequence[Rule] = RULES
@@ -54,7 +54,7 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
         dict from the stem of a file's name ("train") to its `TreeSource`.
 
     Raises:
-        ValueError: nothing found, or two files of the same stem.
+        ValueError: nothing found, or two files with the same stem.
     """
     folder = Path(data)
     if folder.is_file():
@@ -82,19 +82,19 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
 def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
     """Reads a file of trees in brackets.
 
-    UTF-8, with or without byte order mark; gzip is known by its first bytes, whatever the name.
+    UTF-8, with or without byte order mark; gzip is recognized by its magic number.
 
     Args:
-        path: of the file.
-        rules: what is taken out of each tree; see `keras_attn.text.tree_rules`.
+        path: path of the file.
+        rules: what to remove from each tree; see `keras_attn.text.tree_rules`.
 
     Returns:
-        `PairFile` of `TreePair`s; trees without words are skipped, and those that have words and a
-        constituent without children, such as a word that has no tag.
+        `PairFile` of `TreePair`s; trees without words, and trees with a childless constituent, such
+        as a word without a tag, are skipped.
 
     Raises:
-        ValueError: no such file, damaged gzip, not UTF-8, brackets that are no trees (see
-            `parse_trees`), or no tree with words; with the file, and the line where there is one.
+        ValueError: no such file, damaged gzip, not UTF-8, brackets that do not form trees (see
+            `parse_trees`), or no tree with words; with the file and, if known, the line.
     """
     path = Path(path)
     pairs, skipped = [], []
@@ -109,7 +109,7 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
         elif tree is not None and words:
             pairs.append(TreePair(" ".join(leaf.word for leaf in words), tree, line))
         else:
-            reason = "a tree with no words but traces" if leaves(node) else "a tree without words"
+            reason = "a tree with traces only" if leaves(node) else "a tree without words"
             skipped.append(Skipped(path, line, reason))
     if not pairs:
         reasons = listing(skipped) or " no tree"

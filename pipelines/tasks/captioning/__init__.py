@@ -1,4 +1,4 @@
-"""Captioning: pictures to a model that describes them."""
+"""Image captioning."""
 
 from keras_attn_pipelines.tasks.captioning.captioned_pictures import CaptionedPictures
 from keras_attn_pipelines.tasks.captioning.captioning import Captioning

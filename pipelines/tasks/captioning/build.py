@@ -8,15 +8,15 @@ from keras_attn_pipelines.experiment.parts import Built
 def built_captioner(
     part, features, decoder: Callable, penalty: float, seed: int, kind: str
 ) -> Built:
-    """A built `Captioner`, whose encoder is slow.
+    """A built `Captioner`, whose encoder is a slow layer.
 
     Args:
         part: model part with `encoder` and `tuning`.
         features: of the task.
         decoder: function that makes the decoder, called after the seed is set.
         penalty: λ of the `Captioner`.
-        seed: of initial weights.
-        kind: what kind of captioner it is, for the model card.
+        seed: seed of the initial weights.
+        kind: kind of captioner, for the model card.
     """
     import keras
 

@@ -1,4 +1,4 @@
-"""Callbacks of the captioning task: metrics of greedy captions, and where their words look."""
+"""Callbacks of the captioning task: metrics and attention pictures of greedy captions."""
 
 import numpy as np
 import tensorflow as tf
@@ -17,7 +17,7 @@ BATCH = 16
 
 
 def caption_scoring(task, model, data) -> GenerationMetrics:
-    """The callback that scores greedy captions of dev."""
+    """The callback that scores greedy captions on dev."""
     dev, encoded = data.splits["dev"], data.extra.encoded
     stepper = model if encoded is None else model.decoder
     pictures = contexts(dev, task.pictures.picture_format(), BATCH, encoded)
@@ -26,7 +26,7 @@ def caption_scoring(task, model, data) -> GenerationMetrics:
 
 
 def caption_pictures(task, model, data, folder) -> AttentionImages:
-    """The callback that draws where the words of a few dev captions look."""
+    """The callback that draws the attention of a few dev captions."""
     service = CaptionService(
         model, data.extra.tokenizer, Greedy(), task.lengths[-1], task.pictures.fit
     )

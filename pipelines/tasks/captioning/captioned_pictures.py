@@ -1,4 +1,4 @@
-"""Captioned pictures, in whichever form they come."""
+"""The source of captioned pictures."""
 
 import functools
 from typing import ClassVar

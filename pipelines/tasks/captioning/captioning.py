@@ -1,4 +1,4 @@
-"""The captioning task: pictures and captions to features, answers to coco-caption's metrics."""
+"""The captioning task, scored by coco-caption's metrics."""
 
 from datetime import date
 from typing import ClassVar
@@ -16,7 +16,7 @@ MOST_PIECES = 2**24
 
 @part
 class Captioning:
-    """A sentence for a picture."""
+    """Image captioning."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="captioned pictures",
@@ -63,7 +63,7 @@ class Captioning:
     search: BeamSearch = BeamSearch()
 
     def check(self):
-        """Raises ValueError unless self-critical training has samples to compare."""
+        """Raises ValueError if self-critical training has no samples to compare."""
         if self.self_critical and (self.self_critical < 2 or self.scheduled_sampling_rate):
             raise ValueError(
                 "Expected self_critical >= 2 or 0, and scheduled_sampling_rate=0 with it. "
@@ -158,6 +158,6 @@ class Captioning:
             "caption to score (log-probability in nats), token_scores, error."
             f"{heads} Pictures are fitted to {pictures.height}×{pictures.width} by {pictures.fit}.",
             "Search": search_text(service),
-            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on, and of the pretrained encoder where there is one.",
+            "License": "Code: Apache-2.0. The weights are subject to the terms of their "
+            "training data and of the pretrained encoder, if any.",
         }

@@ -6,7 +6,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 
 
 class Encoder(Protocol):
-    """A picture encoder with its sizes."""
+    """A picture encoder and its sizes."""
 
     def build(self, image_size: int) -> Any:
         """A Keras layer, uint8 (B, image_size, image_size, 3) to (B, rows, columns, D)."""
@@ -14,7 +14,7 @@ class Encoder(Protocol):
 
 @part
 class EncoderTuning:
-    """Whether, and from when, the encoder is trained too."""
+    """Whether, and from which step, the encoder is trained too."""
 
     fine_tune: bool = option("train the encoder too, without caching its features", default=False)
     unfreeze_step: int = option(
@@ -24,7 +24,7 @@ class EncoderTuning:
     )
 
     def check(self):
-        """Raises ValueError for a step at which nothing would happen."""
+        """Raises ValueError for an `unfreeze_step` without `fine_tune`."""
         if self.unfreeze_step and not self.fine_tune:
             raise ValueError(
                 "Expected fine_tune with unfreeze_step. Received: "
@@ -34,7 +34,7 @@ class EncoderTuning:
 
 @part
 class EfficientNetLite0:
-    """EfficientNet-Lite0 with weights of ImageNet."""
+    """EfficientNet-Lite0 with ImageNet weights."""
 
     def build(self, image_size):
         """See `Encoder`."""

@@ -1,4 +1,4 @@
-"""Captions in coco-caption's metrics."""
+"""Scores captions by coco-caption's metrics."""
 
 from keras_attn.contracts import SCORE, TEXT
 from keras_attn.evaluation.caption_metrics import TOKENIZER_NAME, caption_metrics
@@ -17,7 +17,7 @@ LABELS = {
 
 
 def evaluate_captions(records, answers, tokenizer, metadata) -> Evaluation:
-    """The scores of the best caption of each answer: see `Task.evaluation`."""
+    """Scores the best caption of each answer: see `Task.evaluation`."""
     captions = [answer[TEXT][0].decode() for answer in answers]
     references = [record.captions for record in records]
     print(f"scoring {len(captions)} captions …")

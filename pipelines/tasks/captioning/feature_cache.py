@@ -1,4 +1,4 @@
-"""Features of a frozen encoder, computed once and kept on disk."""
+"""Features of a frozen encoder, computed once and cached on disk."""
 
 import contextlib
 import hashlib
@@ -26,24 +26,24 @@ def cached_features(
     folder,
     batch: int = 32,
 ):
-    """Features of all pictures, read from the cache or computed and put there.
+    """Features of all pictures, read from the cache or computed and cached.
 
-    The name in the cache is a digest of the pictures' bytes, the encoder's config and weights and
-    the picture format, so that nothing stale is ever read.
+    The cache key is a digest of the pictures' bytes, the encoder's config and weights and the
+    picture format, so stale features are never read.
 
     Args:
         records: the pictures.
         encoder: frozen layer, uint8 (B, height, width, 3) to (B, grid height, grid width, D).
         picture_format: `PictureFormat`.
         folder: path of the cache.
-        batch: int. Pictures at a time.
+        batch: int. Batch size.
 
     Returns:
         float16 memory map (len(records), S, D).
 
     Raises:
         ValueError: a picture cannot be read, or a feature does not fit into float16.
-        OSError: the features cannot be written; nothing of them is left.
+        OSError: the features cannot be written; a partial file is removed.
     """
     folder = Path(folder)
     path = folder / f"{_digest(records, encoder, picture_format)}.npy"
@@ -54,7 +54,7 @@ def cached_features(
 
 
 def _compute(records, encoder, picture_format, path, batch):
-    """Writes the features in one go; a memory map would be ended by a full disk without a word."""
+    """Writes the features sequentially; with a memory map a full disk would kill the process."""
     grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
     shape = (len(records), grid[1] * grid[2], grid[3])
     with _writing(path, shape):
@@ -74,7 +74,7 @@ def _compute(records, encoder, picture_format, path, batch):
 
 @contextlib.contextmanager
 def _writing(path, shape):
-    """Says what was to be written where that fails."""
+    """Context in which a failed write raises an error with path and size."""
     try:
         yield
     except OSError as error:
@@ -85,7 +85,7 @@ def _writing(path, shape):
 
 
 def _encoded(records, encoder, picture_format, batch):
-    """Features of a batch of pictures after the other, float (pictures, S, D)."""
+    """Yields the features of each batch of pictures, float (pictures, S, D)."""
     pictures = tf.TensorSpec((batch, picture_format.height, picture_format.width, 3), tf.uint8)
     encode = tf.function(lambda images: encoder(images, training=False), autograph=False)
     encode = encode.get_concrete_function(pictures)
@@ -104,7 +104,7 @@ def _encoded(records, encoder, picture_format, batch):
 
 
 def _pictures(chunk, picture_format, batch):
-    """uint8 (batch, height, width, 3), filled up with zeros so that one graph serves all chunks."""
+    """uint8 (batch, height, width, 3), padded with zeros so that one graph serves all chunks."""
     data = [record.path.read_bytes() for record in chunk]
     pictures, _, reasons = picture_format.decode_batch(tf.constant(data))
     bad = [f"{record.path}: {why.decode()}" for record, why in zip(chunk, reasons.numpy()) if why]

@@ -24,15 +24,15 @@ from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
 
 @dataclass(frozen=True)
 class CaptionExamples:
-    """Rows of a picture with a few of its captions; one with more captions stands in several rows.
+    """Rows of a picture with a few of its captions; a picture with more captions has several rows.
 
     Attributes:
         pictures: int32 (R,), the picture of each row.
-        captions: `RaggedTable` of R · C captions, C a row, empty where a picture has fewer.
+        captions: `RaggedTable` of R · C captions, C per row, padded with empty ones.
         per_picture: C.
-        lengths: bucket lengths T, in pieces with the end.
+        lengths: bucket lengths T, in pieces including the end.
         buckets: int32 (R,).
-        cut: how many captions were cut to the longest bucket.
+        cut: number of captions truncated to the longest bucket.
         encoded: float (pictures, S, D), features of a frozen encoder; None where pictures are read.
     """
 
@@ -52,7 +52,7 @@ class CaptionExamples:
         per_picture: int,
         lengths: tuple[int, ...],
     ) -> "CaptionExamples":
-        """Encodes captions and fills rows with them; those longer than all buckets are cut."""
+        """Encodes captions into rows; captions longer than all buckets are truncated."""
         texts = [caption for record in records for caption in record.captions]
         encoded = [[*ids, END_ID] for ids in tokenizer.encode(texts).to_list()]
         remaining = (ids[: lengths[-1]] for ids in encoded)
@@ -93,7 +93,7 @@ class CaptionExamples:
 
 @dataclass(frozen=True)
 class CaptionFeatures:
-    """What the task finds again while it trains.
+    """What the task needs again during training.
 
     Attributes:
         tokenizer: `Tokenizer`.
@@ -115,8 +115,8 @@ def caption_batches(examples: CaptionExamples, records, picture_format, size, au
         records: the pictures.
         picture_format: `PictureFormat`.
         size: B.
-        augmentation: `Augmentation`, or None. Features of a frozen encoder are not changed.
-        seed: of the shuffling.
+        augmentation: `Augmentation`, or None. Features of a frozen encoder are not augmented.
+        seed: shuffling seed.
     """
     reads_pictures = examples.encoded is None
     key = IMAGE if reads_pictures else FEATURES
@@ -153,7 +153,7 @@ def encode(task, records, tokenizer, setting) -> TrainingData:
     frozen = _training_data(task, splits, tokenizer, setting, examples)
     lines = list(frozen.lines)
     if task.pictures.changes and examples["train"].encoded is not None:
-        lines.append("until the encoder trains, pictures are seen as they are, by the cache")
+        lines.append("until the encoder trains, cached features of unaugmented pictures are used")
     unfrozen = (lambda: whole) if tuning.fine_tune else None
     step = tuning.unfreeze_step
     return replace(frozen, lines=lines, unfreeze_step=step, unfrozen=unfrozen)
@@ -182,12 +182,12 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
 
 
 def _encoded(task, splits, setting):
-    """Cached features of the pictures that a frozen encoder reads as they are, by split.
+    """Cached features of the pictures that a frozen encoder reads without augmentation, by split.
 
-    Where training changes pictures and the encoder never trains, only dev's are cached.
+    With augmentation and an encoder that never trains, only dev is cached.
     """
     size, tuning = task.pictures.image_size, setting.model.tuning
-    keras.utils.set_random_seed(setting.fit.seed)  # One without pretrained weights is the model's.
+    keras.utils.set_random_seed(setting.fit.seed)  # An encoder from scratch is the model's own.
     encoder = setting.model.encoder.build(size) if setting.start is None else setting.start.encoder
     if not encoder.built:
         encoder.build((None, size, size, 3))
@@ -208,9 +208,9 @@ def contexts(
     size: int,
     encoded: np.ndarray | None = None,
 ) -> tf.data.Dataset:
-    """A data set of what a stepper starts from: pictures or features, each record once.
+    """A data set of contexts for `Stepper.start`: pictures or features, each record once.
 
-    Batches are (size, ...), in the order of the records; the last one is filled up with zeros.
+    Batches are (size, ...), in record order; the last one is padded with zeros.
     """
     count = -(-len(records) // size) * size
     if encoded is None:

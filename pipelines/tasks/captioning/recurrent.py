@@ -1,4 +1,4 @@
-"""Show, Attend and Tell: a recurrent decoder that attends to a picture's grid."""
+"""Show, Attend and Tell: a recurrent decoder with attention over the feature grid."""
 
 from typing import ClassVar
 
@@ -65,13 +65,13 @@ class ShowAttendTell:
         return built_captioner(self, features, decoder, penalty, seed, "Show, Attend and Tell")
 
     def _cell(self):
-        """The recurrent cell; None for the decoder's own."""
+        """The recurrent cell; None for the decoder's default."""
         from keras_attn.layers import ContextGRUCell
 
         return ContextGRUCell(self.hidden_dim, name="cell") if self.cell == GRU else None
 
     def _attention(self, seed):
-        """What the decoder reads of the picture at each step."""
+        """What the decoder reads from the picture at each step."""
         from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
         from keras_attn.models.hard_attention import HardAttention
         from keras_attn.models.soft_attention import SoftAttention

@@ -1,4 +1,4 @@
-"""A Transformer over a picture's grid."""
+"""A Transformer over a picture's feature grid."""
 
 from typing import ClassVar
 

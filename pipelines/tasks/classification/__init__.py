@@ -1,4 +1,4 @@
-"""Classification: pictures to a model that tells their class."""
+"""Image classification."""
 
 from keras_attn_pipelines.tasks.classification.classification import Classification
 from keras_attn_pipelines.tasks.classification.digit_file import DigitFile

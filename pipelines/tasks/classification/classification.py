@@ -1,4 +1,4 @@
-"""The classification task: labeled pictures to features, answers to accuracy."""
+"""The classification task, scored by accuracy."""
 
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from keras_attn_pipelines.tasks.classification.names import IMAGE, LABELS, LOGIT
 
 @part
 class Classification:
-    """A label for a picture."""
+    """Image classification."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="labeled pictures", targets=(LOGITS,), accuracy="accuracy", judged=TOP
@@ -52,7 +52,7 @@ class Classification:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: `fit` measures all there is to measure."""
+        """See `Task`: none; `fit` already computes all metrics."""
         part, picture_format = setting.model, self.pictures.picture_format()
         service = part.serve(model, data.extra.labels, picture_format, 1)
         return Callbacks(pictures=part.show(model, service, data.extra.shown(), folder))

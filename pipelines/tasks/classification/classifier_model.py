@@ -1,4 +1,4 @@
-"""What the classification tasks ask of a model part beside what every model part has."""
+"""The protocol of model parts of the classification tasks."""
 
 from pathlib import Path
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ from keras_attn_pipelines.experiment.parts import Model
 
 
 class ClassifierModel(Model, Protocol):
-    """A model part that knows what its classifier can show."""
+    """A model part that makes the service and the plots of its classifier."""
 
     def serve(self, model: Any, labels: Any, picture_format: Any, n_best: int) -> Any:
         """The classifier as a service.
@@ -20,7 +20,7 @@ class ClassifierModel(Model, Protocol):
         """
 
     def show(self, model: Any, service: Any, pictures: Any, folder: Path) -> list[Any]:
-        """Callbacks that draw what the model does with a few pictures.
+        """Callbacks that visualize the model on a few pictures.
 
         Args:
             model: built Keras model in training.

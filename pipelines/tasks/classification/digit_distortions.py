@@ -1,10 +1,10 @@
-"""Digits turned, moved, stretched, bent and hidden in clutter, in the graph and anew each time.
+"""Random distortions of digits, computed in the graph.
 
 Each takes pictures float32 (B, 28, 28, 1) in 0..1 and a seed, int (2,), and returns pictures of
-`size` pixels a side: a function of the two alone. Lengths are pixels of the digits' pictures.
+`size` × `size` pixels, which depend on these two alone. Lengths are pixels of the digits' pictures.
 
-Source: Jaderberg et al. 2015, arXiv:1506.02025, 4.1 and A.3; ranges that are not in the paper are
-named where they are.
+Source: Jaderberg et al. 2015, arXiv:1506.02025, 4.1 and A.3; docstrings say which ranges are not
+in the paper.
 """
 
 import math
@@ -24,7 +24,7 @@ def checked(digits):
     """Pictures of digits as a tensor.
 
     Raises:
-        ValueError: of another shape.
+        ValueError: wrong shape.
     """
     digits = tf.convert_to_tensor(digits)
     if digits.shape.rank != 4 or digits.shape[1:] != (DIGIT, DIGIT, 1):
@@ -35,22 +35,22 @@ def checked(digits):
 
 
 def drawn(seed, place, shape, low, high):
-    """Uniform numbers; `place` tells the draws of one seed apart."""
+    """Uniform random numbers; `place` distinguishes the draws from one seed."""
     return tf.random.stateless_uniform(shape, tf.random.fold_in(seed, place), low, high)
 
 
 def normal(seed, place, shape, deviation):
-    """Normal numbers around 0."""
+    """Normal random numbers with mean 0."""
     return deviation * tf.random.stateless_normal(shape, tf.random.fold_in(seed, place))
 
 
 @dataclass(frozen=True)
 class Turned:
-    """Turned by any angle, scaled, and put anywhere that it fits (R and RTS of the paper).
+    """Random rotation, scale and translation within the picture (R and RTS of the paper).
 
     Args:
         size: int ≥ 28. Of the pictures made.
-        degrees: float ≥ 0. Largest angle, either way.
+        degrees: float ≥ 0. Largest rotation in either direction.
         scales: (least, greatest), the greatest at most size / 28 for a digit to fit.
     """
 
@@ -74,12 +74,12 @@ class Turned:
 
 @dataclass(frozen=True)
 class Projected:
-    """Scaled, and each of the four corners moved (P of the paper).
+    """Random scale and displacement of the four corners (P of the paper).
 
     Args:
         size: int ≥ 28.
-        deviation: float ≥ 0. Of the corners, in pixels. The paper has 5, which folds a good many
-            digits until nobody can read them.
+        deviation: float ≥ 0. Of the corners, in pixels. The paper has 5, which folds
+            many digits beyond recognition.
         scales: (least, greatest).
     """
 
@@ -99,15 +99,15 @@ class Projected:
 
 
 def homography(points, images):
-    """θ of the projective maps that take four points each to their images.
+    """θ of the projective maps of four points each to their images.
 
     Args:
         points: float32 (B, 4, 2).
         images: float32 (B, 4, 2).
 
     Returns:
-        float32 (B, 8), as `projective_grid` takes it; no numbers where there is no such map, for
-        three of the points, or of the images, are in a line.
+        float32 (B, 8), as `projective_grid` takes it; NaN or infinite where three points or
+        images are collinear, since there is no such map.
     """
     x, y = points[..., 0], points[..., 1]
     one, none = tf.ones_like(x), tf.zeros_like(x)
@@ -122,7 +122,7 @@ def homography(points, images):
 
 @dataclass(frozen=True)
 class Bent:
-    """Bent by a thin-plate spline over 4 × 4 points (E of the paper).
+    """Random thin-plate spline over 4 × 4 control points (E of the paper).
 
     Args:
         size: int ≥ 28.
@@ -142,7 +142,8 @@ class Bent:
 
 @dataclass(frozen=True)
 class Cluttered:
-    """Put anywhere, with pieces of other digits of the batch beside it (cluttered translation).
+    """Random translation, with pieces of other digits of the batch as clutter (cluttered
+    translation).
 
     Args:
         size: int ≥ 28.
@@ -178,7 +179,7 @@ class Cluttered:
 
 
 def whole(seed, place, shape, count):
-    """Whole numbers from 0 to count − 1, int32."""
+    """Random integers from 0 to count − 1, int32."""
     seed = tf.random.fold_in(seed, place)
     return tf.random.stateless_uniform(shape, seed, 0, count, tf.int32)
 

@@ -25,15 +25,15 @@ from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_w
 from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
 
 FIXED_SEED = 1506_02025
-"""Of the distortions of dev and test, which are the same in every training."""
+"""Seed of the distortions of dev and test, which are always the same."""
 FIXED_BATCH = 500
-"""Digits of dev or test that are distorted together; clutter is made of pieces of the others."""
+"""Digits of dev or test that are distorted together, as clutter takes pieces of other digits."""
 SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Distorted:
-    """Digits distorted by name.
+    """Applies a distortion by name.
 
     Attributes:
         distortion: one of DISTORTED_SIZES.
@@ -73,8 +73,8 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
     known = {*splits["train"].labels, *splits["dev"].labels}
     if strange := sorted(label for label in known if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected labels of {in_words(labels.names)} in train and dev, the last of the "
-            f"training digits. Received: {in_words(strange)}"
+            f"Expected labels {in_words(labels.names)} in train and dev, the last "
+            f"of the training digits. Received: {in_words(strange)}"
         )
     distort, size = Distorted(distortion), (DISTORTED_SIZES[distortion],) * 2
 

@@ -1,4 +1,4 @@
-"""Handwritten digits as Keras keeps MNIST."""
+"""Handwritten digits in Keras' format of MNIST."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 
 @part
 class DigitFile:
-    """An .npz file of digits, or MNIST by the name keras:mnist."""
+    """An .npz file of digits, or `keras:mnist` for MNIST."""
 
     unit: ClassVar[str] = "digits"
     records: ClassVar[str] = "digits"

@@ -19,7 +19,7 @@ KEYS = ("x_train", "y_train", "x_test", "y_test")
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Digits of a split as they were written.
+    """The undistorted digits of a split.
 
     Attributes:
         split: name of the split.
@@ -45,7 +45,7 @@ class Digit:
 
     Attributes:
         digits: the split's `Digits`.
-        place: its place among them.
+        place: its index among them.
     """
 
     digits: Digits
@@ -53,7 +53,7 @@ class Digit:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return f"{self.digits.split}/{self.place}"
 
     @property
@@ -63,14 +63,14 @@ class Digit:
 
 
 def read_digits(data, dev_share: float) -> dict[str, Digits]:
-    """Reads digits as Keras keeps MNIST.
+    """Reads digits in Keras' format of MNIST.
 
     Args:
         data: path of an .npz file with x_train and x_test, uint8 (N, 28, 28), and y_train and
             y_test, integers (N,); of a folder with one .npz file; or "keras:mnist", which is
             downloaded once, into Keras' cache.
-        dev_share: share of the training digits, which should be in no order, the last of them,
-            that is dev.
+        dev_share: share of the training digits held out for dev, taken from their end; they should
+            be shuffled.
 
     Returns:
         dict of "train", "dev" and "test".
@@ -108,10 +108,10 @@ def _path(data):
     if str(data) == DOWNLOADED:
         try:
             return Path(keras.utils.get_file("mnist.npz", ORIGIN, file_hash=SHA256))
-        except Exception as error:  # Keras raises no narrower one.
+        except Exception as error:  # Keras raises nothing narrower.
             raise OSError(
-                f"Expected to download {ORIGIN} for {DOWNLOADED}; a path of mnist.npz needs no "
-                f"download. Received: {error}"
+                f"Expected to download {ORIGIN} for {DOWNLOADED} (the path of mnist.npz "
+                f"needs no download). Received: {error}"
             ) from error
     path = Path(data)
     files = sorted(path.glob("*.npz")) if path.is_dir() else [path]

@@ -1,4 +1,4 @@
-"""The task of telling digits apart that are distorted anew in each epoch."""
+"""Classification of digits with random distortions in each epoch."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from keras_attn_pipelines.tasks.classification.names import (
 
 @part
 class DistortedDigits:
-    """A label for a digit that is turned, moved, stretched, bent or hidden in clutter."""
+    """Classification of distorted digits."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="digits", targets=(LOGITS,), accuracy="accuracy", judged=TOP
@@ -59,7 +59,7 @@ class DistortedDigits:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: `fit` measures all there is to measure."""
+        """See `Task`: none; `fit` already computes all metrics."""
         service = setting.model.serve(model, data.extra.labels, self._picture_format(), 1)
         return Callbacks(pictures=setting.model.show(model, service, data.extra.shown(), folder))
 
@@ -71,7 +71,7 @@ class DistortedDigits:
         return part.serve(model, vocabularies[LABELS], self._picture_format(), n_best)
 
     def request(self, record):
-        """See `Task`: of dev and test always the same distortions."""
+        """See `Task`; digits of dev and test always have the same distortions."""
         from keras_attn_pipelines.tasks.classification.digit_features import encoded_digit
 
         return Request(record.name, {IMAGE: encoded_digit(self.distortion, record)})

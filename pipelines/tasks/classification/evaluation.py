@@ -1,4 +1,4 @@
-"""Accuracy of labels, and which labels are taken for which."""
+"""Accuracy of labels, and the most frequent mistakes."""
 
 from collections import Counter
 
@@ -7,18 +7,18 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.tasks.classification.names import TOP
 
 SHOWN = 10
-"""Mistakes in the table."""
+"""Mistakes listed in the table."""
 NAMES = {"accuracy": "accuracy", "top_5": f"top-{TOP} accuracy"}
 
 
 def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
-    """The scores of a classifier's answers: see `Task.evaluation`.
+    """Scores a classifier's answers: see `Task.evaluation`.
 
     Args:
         records: labeled pictures.
         answers: dicts of arrays, of a classifier's service.
         labels: its `LabelTable`.
-        unit: what the records are, in the plural.
+        unit: plural noun for the records.
     """
     truth = [record.label for record in records]
     answered = [[label.decode() for label in answer[LABELS]] for answer in answers]
@@ -54,7 +54,7 @@ def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
 
 
 def _note(unknown, mistakes, unit):
-    """How many labels are not known, and a table of the most frequent mistakes."""
+    """Number of unknown labels, and a table of the most frequent mistakes."""
     note = f"; {unknown} with labels that the model does not know" if unknown else ""
     if not mistakes:
         return note

@@ -13,14 +13,13 @@ from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_w
 
 LABEL = "label"
 SHOWN = 8
-"""Pictures of dev that are drawn."""
+"""Number of dev pictures that are drawn."""
 
 
 def labeled_batches(records, labels: LabelTable, picture_format, size, augmentation, seed):
     """`Batches` of labeled pictures.
 
-    Inputs: uint8 (B, height, width, 3). Targets: int32 (B,). Weights: float32 (B,), 0 where a batch
-    is filled up.
+    Inputs: uint8 (B, height, width, 3). Targets: int32 (B,). Weights: float32 (B,), 0 for padding.
 
     Args:
         records: the pictures.
@@ -28,7 +27,7 @@ def labeled_batches(records, labels: LabelTable, picture_format, size, augmentat
         picture_format: `PictureFormat`.
         size: B.
         augmentation: `Augmentation`, or None.
-        seed: of the shuffling.
+        seed: shuffling seed.
     """
 
     def arrange(features, step):
@@ -73,16 +72,15 @@ def encode(task, records, labels: LabelTable, setting) -> TrainingData:
 
 
 def _known(splits, labels):
-    """The splits without dev's pictures of other labels, and these as `Skipped`.
+    """The splits without dev pictures of unknown labels, and these pictures as `Skipped`.
 
     Raises:
-        ValueError: a label of train that is not known, or no picture of dev with one that is.
+        ValueError: an unknown label in train, or no picture of dev with a known label.
     """
     train = {picture.label for picture in splits["train"]}
     if strange := sorted(label for label in train if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected train to have labels of {in_words(labels.names)} alone. "
-            f"Received: {in_words(strange)}"
+            f"Expected only labels {in_words(labels.names)} in train. Received: {in_words(strange)}"
         )
     known = [picture for picture in splits["dev"] if labels.id_of(picture.label) is not None]
     unknown = [picture for picture in splits["dev"] if labels.id_of(picture.label) is None]

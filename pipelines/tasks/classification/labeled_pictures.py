@@ -1,4 +1,4 @@
-"""Labeled pictures, in whichever form they come."""
+"""The source of labeled pictures."""
 
 import functools
 from typing import ClassVar
@@ -11,7 +11,7 @@ AUTO = "auto"
 
 @part
 class LabeledPictures:
-    """A file of labels, or a folder for each class."""
+    """A labels file, or a folder per class."""
 
     unit: ClassVar[str] = "pictures"
     records: ClassVar[str] = "labeled pictures"

@@ -1,4 +1,4 @@
-"""What the classification tasks share: labels, objective, model card."""
+"""Labels, objective and model card of the classification tasks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn_pipelines.experiment.parts import Objective
 
 SHOWN = 20
-"""Labels that are named."""
+"""Labels listed in messages."""
 
 
 @dataclass(frozen=True)
 class LabelFeatures:
-    """What a classification task finds again while it trains.
+    """What a classification task needs again during training.
 
     Attributes:
         labels: `LabelTable`.
@@ -45,16 +45,16 @@ def label_objective(model, label_smoothing: float) -> Objective:
 
 
 def check_no_beam(beam_width: int | None) -> None:
-    """Raises ValueError for any beam width: a classifier does not search."""
+    """Raises ValueError for a beam width, since a classifier has no search."""
     if beam_width is not None:
         raise ValueError(
-            "Expected no beam width for a classifier, which does not search. "
+            "Expected no beam width for a classifier, which has no search. "
             f"Received: beam_width={beam_width}"
         )
 
 
 def in_words(labels: Sequence[str]) -> str:
-    """The first few labels, and how many more there are."""
+    """The first few labels, and the number of the rest."""
     more = len(labels) - SHOWN
     return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
@@ -63,15 +63,14 @@ def label_card(service, description: str) -> dict[str, str]:
     """See `Task.card`."""
     pictures, labels = service.picture_format, service.labels
     return {
-        "What it does": f"Tells which of its labels a picture has: {description}, "
+        "What it does": f"Classifies pictures: {description}, "
         f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
         f"Labels: {in_words(labels.names)}.",
         "Service": f"{_signatures(service)} Pictures are fitted to "
         f"{pictures.height}×{pictures.width} by {pictures.fit}.",
-        "Search": f"The most probable of {labels.vocabulary_size} labels, {service.n_best} for "
-        "each picture.",
-        "License": "Code: Apache-2.0. The weights carry the terms of the data they were trained "
-        "on, and of the pretrained model that they began with where there is one.",
+        "Search": f"The {service.n_best} most probable of {labels.vocabulary_size} labels.",
+        "License": "Code: Apache-2.0. The weights are subject to the terms of their "
+        "training data and of the pretrained model, if any.",
     }
 
 

@@ -1,10 +1,10 @@
-"""Names and sizes that the modules of the classification tasks share."""
+"""Names and sizes shared by the classification tasks."""
 
 IMAGE, LOGITS = "image", "logits"
 LABELS = "labels"
 """Name of the vocabulary."""
 TOP = 5
-"""So many labels, the most probable, are looked at in an evaluation."""
+"""k of the top-k accuracy in an evaluation."""
 DISTORTED_SIZES = {
     "rotation": 28,
     "rotation_scale_translation": 42,
@@ -12,4 +12,4 @@ DISTORTED_SIZES = {
     "elastic": 28,
     "cluttered": 60,
 }
-"""Pixels a side of the digits of each distortion."""
+"""Side of the pictures of each distortion, in pixels."""

@@ -1,4 +1,4 @@
-"""Which patches a classifier's vectors are made of, drawn after each epoch."""
+"""Attention rollout of a classifier, drawn after each epoch."""
 
 import numpy as np
 import tensorflow as tf
@@ -14,7 +14,7 @@ SIZE = (640, 320)
 
 
 def rollout_pictures(service, pictures, folder) -> AttentionImages:
-    """The callback that draws the rollout of the first few pictures beside them."""
+    """The callback that draws the first few pictures beside their rollout."""
     explain = tf.function(service.explain, autograph=False)
     shown = pictures[:PICTURED]
     encoded = tf.stack([tf.io.encode_png(picture) for picture in shown])

@@ -1,4 +1,4 @@
-"""A CNN that looks at pictures through spatial transformers."""
+"""A CNN behind spatial transformers."""
 
 from collections.abc import Callable
 from typing import ClassVar
@@ -18,11 +18,11 @@ TRANSFORMS = (
 SMALL, LITE0 = "small", "efficientnet_lite0"
 FEATURES, PLACES = "features", "places"
 LOOK = 32
-"""Pixels a side that a transformer chooses by, about."""
+"""Approximate side of a localization network's input, in pixels."""
 DIGIT = 28
-"""Pixels a side of a digit that nothing has distorted."""
+"""Side of an undistorted digit, in pixels."""
 LEAST_READ, MOST_READ = 24, 256
-"""Pixels a side that the CNN of digits takes."""
+"""Largest side of the digit CNN's input, in pixels."""
 
 
 @part
@@ -51,7 +51,7 @@ class SpatialTransforms:
     )
 
     def check(self):
-        """Raises ValueError for a transformer beside none."""
+        """Raises ValueError for "none" together with other transforms."""
         if NONE in self.transforms and len(self.transforms) > 1:
             raise ValueError(
                 f"Expected transforms without none, or none alone. "
@@ -60,7 +60,7 @@ class SpatialTransforms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The transformers' transforms; empty for none."""
+        """The names of the transforms; empty for "none"."""
         return () if self.transforms == (NONE,) else self.transforms
 
 
@@ -83,7 +83,7 @@ class SpatialTransformer:
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 
     def check_features(self, features):
-        """See `Model`: pictures are large enough to be read at places."""
+        """See `Model`: a picture needs at least 2 × 2 pixels."""
         if features["image"].shape[0] < 2:
             raise ValueError(
                 f"Expected image_size >= 2. Received: image_size={features['image'].shape[0]}"
@@ -110,7 +110,7 @@ class SpatialTransformer:
         return keras.Sequential([keras.layers.Rescaling(255.0), backbone, pool], name="encoder")
 
     def localization(self, size):
-        """What a transformer chooses by, for pictures of `size` pixels a side."""
+        """A transformer's localization network for pictures of `size` × `size` pixels."""
         import keras
 
         coarser = max(size // LOOK, 1)
@@ -129,7 +129,7 @@ class SpatialTransformer:
         return _served(model, labels, picture_format, n_best)
 
     def show(self, model, service, pictures, folder):
-        """See `ClassifierModel`: how the transformers learn to read, as a film."""
+        """See `ClassifierModel`: a film of what the transformers read."""
         return _film(model, pictures, folder)
 
 
@@ -143,7 +143,7 @@ class DigitSpatialTransformer:
     spatial: SpatialTransforms = SpatialTransforms(transforms=("thin_plate_spline",))
     filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
     chooses_by: str = option(
-        f"what the localization network reads; {PLACES} of features suit clutter",
+        f"input of the localization network; {PLACES} of features suit clutter",
         default=FEATURES,
         settled=True,
         choices=(FEATURES, PLACES),
@@ -179,7 +179,7 @@ class DigitSpatialTransformer:
         )
 
     def localization(self, size):
-        """What a transformer chooses by, for pictures of `size` pixels a side."""
+        """A transformer's localization network for pictures of `size` × `size` pixels."""
         import keras
 
         from keras_attn.layers.spatial_softmax import SpatialSoftmax
@@ -211,12 +211,12 @@ class DigitSpatialTransformer:
         return _served(model, labels, picture_format, n_best)
 
     def show(self, model, service, pictures, folder):
-        """See `ClassifierModel`: how the transformers learn to read, as a film."""
+        """See `ClassifierModel`: a film of what the transformers read."""
         return _film(model, pictures, folder)
 
 
 def _built(part, features, vocabulary_sizes, seed, grayscale):
-    """A built `SpatialTransformerClassifier` of a part's networks."""
+    """A built `SpatialTransformerClassifier` with a part's networks."""
     import keras
 
     from keras_attn.layers.spatial_transformer import SpatialTransformer
@@ -254,7 +254,7 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
 
 
 def _transform(name) -> Callable:
-    """The library's class of a transform by its name."""
+    """The class of a transform by its name."""
     from keras_attn.layers import transforms
 
     classes = (

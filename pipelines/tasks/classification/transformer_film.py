@@ -1,4 +1,4 @@
-"""How spatial transformers learn to read, a frame an epoch."""
+"""A film of what spatial transformers read, one frame per epoch."""
 
 import contextlib
 from pathlib import Path
@@ -20,9 +20,9 @@ MOST_FRAMES = 60
 
 
 class TransformerFilm(keras.callbacks.Callback):
-    """Keeps a picture of each epoch, `film/0000.png` before the first, and their film `film.gif`.
+    """Writes a picture per epoch, from `film/0000.png` before the first, and their film `film.gif`.
 
-    Of more than 60 epochs the film has 60, evenly chosen; what is damaged or of another size is
+    The film has at most 60 frames, evenly spaced; pictures that are damaged or of another size are
     left out.
 
     Args:
@@ -45,7 +45,7 @@ class TransformerFilm(keras.callbacks.Callback):
         return self.folder / "film" / f"{epoch:04d}.png"
 
     def _read(self, epoch, shape):
-        """The picture of an earlier epoch; None where there is none of this shape."""
+        """The picture of an earlier epoch; None if missing or of another shape."""
         with contextlib.suppress(OSError), Image.open(self._frame(epoch)) as image:
             frame = np.asarray(image)
             return frame if frame.shape == shape else None

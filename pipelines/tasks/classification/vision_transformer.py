@@ -1,4 +1,4 @@
-"""A Vision Transformer that tells the class of a picture."""
+"""A Vision Transformer as an image classifier."""
 
 from typing import ClassVar
 
@@ -33,7 +33,7 @@ class VisionTransformer:
             check_heads(self.hidden_dim, self.num_heads)
 
     def check_features(self, features):
-        """See `Model`: patches fill a picture."""
+        """See `Model`: patches must tile a picture."""
         if not self.pretrained:
             _check_patches(features["image"].shape[0], self.patch_size)
 
@@ -88,7 +88,7 @@ def _description(config) -> str:
 
 
 def _check_patches(image_size, patch_size):
-    """Raises ValueError unless patches fill a picture."""
+    """Raises ValueError unless patches must tile a picture."""
     if image_size % patch_size:
         raise ValueError(
             f"Expected image_size that patch_size={patch_size} divides. "

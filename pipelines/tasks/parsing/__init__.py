@@ -1,4 +1,4 @@
-"""Constituency parsing: sentences to their trees."""
+"""Constituency parsing."""
 
 from keras_attn_pipelines.tasks.parsing.parser import Parser
 from keras_attn_pipelines.tasks.parsing.parsing import Parsing

@@ -1,4 +1,4 @@
-"""What a training of a parser shows after each epoch: scores of its trees, pictures of some."""
+"""Callbacks of the parsing task: scores of greedy trees, pictures of some."""
 
 import keras
 import numpy as np
@@ -17,21 +17,22 @@ from keras_attn_pipelines.tasks.parsing.evaluation import with_true_tags
 
 PICTURED = 3
 MOST_WORDS = 20
-"""In pictures."""
+"""Most words of a sentence in pictures."""
 SIZE = (900, 900)
 
 
 class TreeScores(keras.callbacks.Callback):
-    """Scores greedy trees of some sentences after each epoch; adds `val_…` to the logs.
+    """Scores greedy trees of some sentences after each epoch as `val_…` in the logs.
 
-    The parsed brackets are compared under the true tags, so that every sentence counts: EVALB
-    leaves out those where a wrong tag makes a word of a comma. val_tagging is of the parser's own.
+    Brackets are compared with the gold tags inserted, so that every sentence counts: EVALB skips
+    sentences in which a wrong tag turns punctuation into a word. val_tagging scores the parser's
+    own tags.
 
     Args:
         service: `ParserService` that decodes greedily.
-        pairs: the sentences with their trees, such as the service can read.
-        keys: which of the scores of `BracketReport` are added.
-        batch: int. Sentences at a time, those of like length together.
+        pairs: sentences with their trees, readable by the service.
+        keys: scores of `BracketReport` to add.
+        batch: int. Batch size; sentences of similar length share a batch.
     """
 
     def __init__(self, service: ParserService, pairs, keys, batch=64):

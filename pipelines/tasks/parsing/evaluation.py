@@ -1,4 +1,4 @@
-"""Parsed trees of a split in labeled brackets, by EVALB's rules."""
+"""Scores parsed trees by labeled brackets, with EVALB's rules."""
 
 from keras_attn.contracts import SCORE, TEXT
 from keras_attn.evaluation.brackets import compare_brackets
@@ -26,7 +26,7 @@ NOTE = (
 
 
 def evaluate_trees(records, answers, metadata) -> Evaluation:
-    """The scores of the best tree of each answer: see `Task.evaluation`."""
+    """Scores the best tree of each answer: see `Task.evaluation`."""
     texts = [answer[TEXT][0].decode() for answer in answers]
     parsed = [parse_tree(text) if text else None for text in texts]
     true = [record.target for record in records]
@@ -62,14 +62,14 @@ def evaluate_trees(records, answers, metadata) -> Evaluation:
 
 
 def with_true_tags(parsed, record):
-    """A parsed tree with the tags of the record's; as it is where it is None or has other words."""
+    """A parsed tree with the record's tags; unchanged if it is None or has other words."""
     tags = [leaf.tag for leaf in leaves(record.target)]
     fits = parsed is not None and len(leaves(parsed)) == len(tags)
     return retagged(parsed, tags) if fits else parsed
 
 
 def _right_branching(records):
-    """F1 of the baseline, in percent; 0 where no tree has a constituent of several words in it."""
+    """F1 of the baseline in percent; 0 if no tree has a constituent of several words."""
     trees = [record.target for record in records]
     try:
         parser = RightBranching.learn(trees)

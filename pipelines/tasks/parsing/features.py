@@ -26,12 +26,12 @@ from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.tasks.parsing.names import SYMBOLS, TAGS, WORDS
 
 TAG = "tag"
-"""Table of the tags, one a word, and PAD_ID for the end."""
+"""Table of the tags, one per word, and PAD_ID for the end."""
 
 
 @dataclass(frozen=True)
 class TreeFeatures:
-    """What the task finds again while it trains.
+    """What the task needs again during training.
 
     Attributes:
         splits: dict of the `PairSplit`s of "train" and "dev".
@@ -67,7 +67,7 @@ def encode(task, records, vocabularies, setting):
     if strange := unknown["train"]:
         place = skipped_pairs(records.files.get("train"), strange[:1])[0]
         raise ValueError(
-            "Expected pairs of train for which the vocabularies suffice. Received: "
+            "Expected training pairs covered by the vocabularies. Received: "
             f"{len(strange)}, such as {place}"
         )
     form = PairFormat(
@@ -88,15 +88,15 @@ def encode(task, records, vocabularies, setting):
     lines = list(data.lines)
     if strange := unknown["dev"]:
         lines.append(
-            f"{len(strange)} pairs of dev hold what train does not, which is never answered, such "
-            f"as {strange[0][1]}"
+            f"{len(strange)} dev pairs have labels or tags that train lacks, which are never "
+            f"predicted, such as {strange[0][1]}"
         )
     extra = TreeFeatures(data.extra, dict(vocabularies))
     return replace(data, skipped=[*refused, *data.skipped], lines=lines, extra=extra)
 
 
 def _tables(task, vocabularies):
-    """A function from pairs to tables of pieces of words, symbols and tags."""
+    """A function from pairs to tables of word pieces, symbols and tags."""
 
     def pieces(sentences):
         return word_pieces(split_words(sentences), vocabularies[WORDS], task.word_pieces)
@@ -121,7 +121,7 @@ def _arrange(features, step):
 
 
 def unusable(task, pair) -> str:
-    """Why a pair cannot be trained on: the search would never write its tree; '' where it can."""
+    """Why a pair is unusable: the search could never produce its tree; '' if it is usable."""
     chain, levels = max(chain_counts([pair.target]), default=0), depth(pair.target)
     if chain > task.max_unary_chain:
         return f"a chain of {chain} constituents (expected at most {task.max_unary_chain})"
@@ -137,12 +137,12 @@ def unusable(task, pair) -> str:
 
 
 def _unknown(pair, vocabularies) -> str:
-    """The labels and tags of a pair that no table has; '' where all are known."""
+    """A pair's labels and tags that are not in the vocabularies; '' if all are."""
     row = linearize(pair.target)
     known = set(vocabularies[SYMBOLS].names)
     strange = {symbol[1:] for symbol in set(row.symbols) - known}
     strange |= set(row.tags) - set(vocabularies[TAGS].names)
-    return f"labels or tags that are not known: {', '.join(sorted(strange))}" if strange else ""
+    return f"unknown labels or tags: {', '.join(sorted(strange))}" if strange else ""
 
 
 def _lines(task, vocabularies):

@@ -1,4 +1,4 @@
-"""Names that the modules of the parsing task share."""
+"""Names shared by the parsing task."""
 
 SOURCE, TOKENS, LOGITS, TAG_LOGITS = "source", "tokens", "logits", "tag_logits"
 SYMBOLS, WORDS, TAGS = "tokenizer", "source_tokenizer", "tags"

@@ -1,4 +1,4 @@
-"""A Transformer that writes trees and tags words."""
+"""The Transformer parser."""
 
 from typing import ClassVar
 
@@ -40,7 +40,7 @@ class Parser:
             tied=DECODER,
             **self.sizes.arguments(),
         )
-        word = SPECIAL_SYMBOLS  # The first symbol in its table.
+        word = SPECIAL_SYMBOLS  # WORD is the first symbol in its table.
         model = Parser(config, vocabulary_sizes[TAGS], counted_token=word, name="parser")
         model.build()
         layers, width = self.sizes.num_layers, self.sizes.hidden_dim

@@ -1,4 +1,4 @@
-"""The parsing task: sentences and trees to features, answers to EVALB's scores."""
+"""The parsing task, scored by EVALB's rules."""
 
 from datetime import date
 from typing import ClassVar
@@ -19,12 +19,12 @@ from keras_attn_pipelines.tasks.parsing.names import (
 
 MOST_PIECES = 2**24
 DEEPEST = 200
-"""Levels of the deepest tree that is read."""
+"""Largest depth of a tree that is read."""
 
 
 @part
 class Parsing:
-    """A constituency tree for a sentence."""
+    """Constituency parsing."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="trees",
@@ -70,16 +70,16 @@ class Parsing:
     search: BeamSearch = BeamSearch(length_alpha=0.0)
 
     def check(self):
-        """Raises ValueError unless buckets come in pairs and leave room for trees."""
+        """Raises ValueError unless the buckets match and leave room for trees."""
         if len(self.source_lengths) != len(self.lengths):
             raise ValueError(
-                f"Expected as many source_lengths as lengths={self.lengths}. "
+                f"Expected one source_length for each of lengths={self.lengths}. "
                 f"Received: source_lengths={self.source_lengths}"
             )
         if self.lengths[-1] < self.source_lengths[-1] + 2:
             raise ValueError(
-                "Expected the last of lengths >= the last of source_lengths + 2, which is room for "
-                f"a tree over as many words. Received: lengths={self.lengths}, "
+                "Expected the last of lengths >= the last of source_lengths + 2, "
+                "so that the longest sentence has a tree. Received: lengths={self.lengths}, "
                 f"source_lengths={self.source_lengths}"
             )
 
@@ -114,7 +114,7 @@ class Parsing:
         return token_objective(model, self.label_smoothing, sampled, steps, seed, self.spec.targets)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: scores of `scored` trees, evenly out of those of dev that fit."""
+        """See `Task`: scores of `scored` trees, evenly spaced among those of dev that fit."""
         from keras_attn.decoding import Greedy
         from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores, tree_pictures
 
@@ -156,8 +156,8 @@ class Parsing:
             f"words and {LENGTH_EXTRA} more, with at most {service.max_unary_chain} constituents "
             f"around the same words and {service.max_depth} inside each other.",
             "Search": search_text(service),
-            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on.",
+            "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
+            "data.",
         }
 
     def _service(self, model, vocabularies, strategy):

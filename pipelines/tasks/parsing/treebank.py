@@ -1,4 +1,4 @@
-"""Files of trees in brackets."""
+"""The source of bracketed trees."""
 
 from dataclasses import astuple
 from typing import ClassVar
@@ -9,7 +9,7 @@ from keras_attn_pipelines.experiment.split_shares import SplitShares
 
 @part
 class Treebank:
-    """Trees in brackets, as the Penn Treebank and its kin have them."""
+    """Bracketed trees in the style of the Penn Treebank."""
 
     unit: ClassVar[str] = "pairs"
     records: ClassVar[str] = "trees"

@@ -1,4 +1,4 @@
-"""Sequence to sequence: pairs of texts to a model that writes one for the other."""
+"""Sequence-to-sequence text generation."""
 
 from keras_attn_pipelines.tasks.seq2seq.seq2seq import Seq2Seq
 from keras_attn_pipelines.tasks.seq2seq.text_pairs import TextPairs

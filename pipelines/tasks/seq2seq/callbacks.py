@@ -1,4 +1,4 @@
-"""Callbacks of the sequence-to-sequence task: metrics of greedy answers, and their alignments."""
+"""Callbacks of the sequence-to-sequence task: metrics and alignment pictures of greedy answers."""
 
 import numpy as np
 import tensorflow as tf
@@ -18,9 +18,9 @@ SIZE = (600, 600)
 
 
 def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
-    """The callback that scores greedy answers to dev's sources, those of like length together.
+    """The callback that scores greedy answers on dev, in batches of similar length.
 
-    A source that is too long for the model counts as one that is only its end.
+    A source that is too long for the model is replaced by an empty one.
     """
     pairs = sorted(data.splits["dev"], key=lambda pair: len(pair.source))
     tokenizer = data.extra.vocabularies[TARGET_TOKENIZER]
@@ -38,7 +38,7 @@ def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
 
 
 def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
-    """The callback that draws the alignments of the answers to the first few pairs' sources."""
+    """The callback that draws the alignments of the first few answers."""
     sources = [pair.source for pair in pairs[:PICTURED]]
     explain = tf.function(service.explain, autograph=False)
 
@@ -52,6 +52,6 @@ def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
 
 
 def _context(pairs, tokenizer, longest, batch):
-    """Source tokens int32 (batch, S) of a few pairs; rows of their own end after the last."""
+    """Source tokens int32 (batch, S) of a few pairs, padded with rows of END_ID."""
     texts = [pair.source for pair in pairs] + [""] * (batch - len(pairs))
     return {SOURCE: read_sources(tf.constant(texts), tokenizer, longest)[0]}

@@ -1,4 +1,4 @@
-"""Generated texts in sacreBLEU's metrics."""
+"""Scores generated texts by sacreBLEU's metrics."""
 
 from keras_attn.contracts import SCORE, TEXT
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
@@ -13,7 +13,7 @@ LABELS = {
 
 
 def evaluate_texts(records, answers, metadata) -> Evaluation:
-    """The scores of the best text of each answer: see `Task.evaluation`."""
+    """Scores the best text of each answer: see `Task.evaluation`."""
     texts = [answer[TEXT][0].decode() for answer in answers]
     scores = text_metrics(texts, [pair.target for pair in records])
     cells = {LABELS[key]: f"{scores[key]:.1f}" for key in LABELS if key != "exact"}

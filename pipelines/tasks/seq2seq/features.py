@@ -14,7 +14,7 @@ from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TO
 
 @dataclass(frozen=True)
 class TextFeatures:
-    """What the task finds again while it trains.
+    """What the task needs again during training.
 
     Attributes:
         splits: dict of the `PairSplit`s of "train" and "dev".

@@ -1,4 +1,4 @@
-"""The sequence-to-sequence task: texts to tokens, answers to sacreBLEU's metrics."""
+"""The sequence-to-sequence task, scored by sacreBLEU's metrics."""
 
 from datetime import date
 from typing import ClassVar
@@ -21,7 +21,7 @@ MOST_PIECES = 2**24
 
 @part
 class Seq2Seq:
-    """A text for a text: translation, summaries, paraphrases, answers."""
+    """Text to text: translation, summaries, paraphrases, answers."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="pairs of texts",
@@ -99,7 +99,7 @@ class Seq2Seq:
         return encode(self, records, vocabularies, setting)
 
     def objective(self, model, data, steps, seed):
-        """See `Task`: cross-entropy of the next piece, with scheduled sampling if wanted."""
+        """See `Task`: cross-entropy of the next piece, optionally with scheduled sampling."""
         from keras_attn_pipelines.experiment.token_objective import token_objective
 
         sampled = self.scheduled_sampling_rate
@@ -135,7 +135,7 @@ class Seq2Seq:
         from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR
 
         return {
-            "What it does": f"Writes a text for a text: {description}, "
+            "What it does": f"Generates text from text: {description}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
             "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
             "`explain`: also source_pieces, tokens, pieces, token_scores, weights (the last "
@@ -144,13 +144,13 @@ class Seq2Seq:
             f"of every layer and head. A source has at most {service.max_source} pieces, an "
             f"answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
             "Search": search_text(service),
-            "License": "Code: Apache-2.0. The weights carry the terms of the data they were "
-            "trained on.",
+            "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
+            "data.",
         }
 
     @property
     def longest_source(self) -> int:
-        """Most pieces of a source, its end included."""
+        """Maximum number of pieces of a source, end included."""
         return (self.source_lengths or self.lengths)[-1]
 
     def _service(self, model, vocabularies, strategy):

@@ -1,4 +1,4 @@
-"""Pairs of texts, in whichever form they come."""
+"""The source of pairs of texts."""
 
 from dataclasses import astuple
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""The Transformer that reads one sequence and writes another."""
+"""The sequence-to-sequence Transformer."""
 
 from typing import ClassVar
 
