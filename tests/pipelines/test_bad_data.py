@@ -195,7 +195,7 @@ def test_a_picture_that_changes_during_training_is_named(tmp_path):
         assert len(list(dataset)) == 2
     paths[1].write_bytes(paths[1].read_bytes()[:-30])
     with (
-        pytest.raises(ValueError, match=r"since they were checked. Received: .*b\.png:.*truncated"),
+        pytest.raises(ValueError, match=r"since they were checked. Received: .*b\.png: .*truncated"),
         naming_pictures(paths, tmp_path),
     ):
         list(dataset)

@@ -103,7 +103,7 @@ def test_several_targets_are_several_pairs_and_duplicates_stay(tmp_path):
 def test_files_of_different_length(tmp_path):
     with pytest.raises(
         ValueError,
-        match=r"Received: 3 lines in train.en and 2 in train.de; the "
+        match=r"Received: 3 in train.en and 2 in train.de; the "
         r"first without a partner is .*train\.en:3: 'c'",
     ):
         parallel(tmp_path, "a\nb\nc\n", "x\ny\n")

@@ -89,7 +89,7 @@ def test_train_leaves_a_run_directory(run, data):
     train, dev = data / "train.mrg", data / "dev.mrg"
     skipped = (run.folder / "skipped.txt").read_text().splitlines()
     assert skipped[:2] == [
-        f"{train}:54: a tree with no words but traces",
+        f"{train}:54: a tree with traces only",
         f"{train}:55: a chain of 4 constituents (expected at most 3): 'cell grows'",
     ]
     long = "pair of 18 words and 20 symbols, ends included, too long for any batch: 'cell cell"
@@ -267,13 +267,13 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
         dev.write("(XP (ZZ a) (NN b))\n")
     lines = encoded(RECIPE.replaced(TINY), folder)[2].lines
     (line,) = (line for line in lines if "1 dev pairs have labels or tags that train lacks" in line)
-    assert line.endswith("labels or tags that are not known: XP, ZZ")
+    assert line.endswith("unknown labels or tags: XP, ZZ")
     with (folder / "train.mrg").open("a") as train:
         train.write("(XP (ZZ a) (NN b))\n")
     assert main(command(folder, tmp_path / "out", "--from", str(run.folder))) == 2
     message = capsys.readouterr().err
     assert "vocabularies suffice. Received: 1, such as " in message
-    assert "train.mrg:54: labels or tags that are not known: XP, ZZ" in message
+    assert "train.mrg:54: unknown labels or tags: XP, ZZ" in message
     assert not (tmp_path / "out").exists()
 
 

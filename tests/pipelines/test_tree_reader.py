@@ -59,7 +59,7 @@ def test_trees_without_words_are_listed(tmp_path):
     trees = read_trees(path)
     assert texts(trees) == ["(NN a)", "(NN b)"] and places(trees) == [1, 6]
     assert [str(value) for value in trees.skipped] == [
-        f"{path}:2: a tree with no words but traces",
+        f"{path}:2: a tree with traces only",
         f"{path}:3: a tree without words",
         f"{path}:5: a tree without words",
     ]
