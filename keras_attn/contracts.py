@@ -1,4 +1,4 @@
-"""What the parts of keras-attn agree on: shape letters, batch keys, answer keys, the stepper.
+"""Contracts between the parts of keras-attn: shape letters, batch keys, answer keys, the stepper.
 
 Shape letters used in every docstring: B batch (pictures or sentence pairs), C captions of one
 picture, K hypotheses of one example, T query or output length, S key or source length (grid
@@ -12,9 +12,9 @@ UNKNOWN_ID = 1
 START_ID = 2
 END_ID = 3
 START_PIECE, END_PIECE = "<s>", "</s>"
-"""How START_ID and END_ID are shown."""
+"""Pieces of START_ID and END_ID."""
 WORD_MARK = "▁"
-"""What stands before the first piece of a word, as SentencePiece has it."""
+"""Marker before the first piece of a word, as in SentencePiece."""
 
 IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
@@ -39,7 +39,7 @@ TAG_LOGITS = "tag_logits"
 """Output key of a parser: float32 (B, S, tags), a row for each word. Key of its targets: int32
 (B, S), PAD_ID where there is no word."""
 LOCATIONS = "locations"
-"""Output key of a model that samples where it looks, in training: int32 (B, C, T), −1 for none."""
+"""Output key of a model that samples locations in training: int32 (B, C, T), −1 for none."""
 
 TEXT = "text"
 """Answer key: string (B, n), best first; of the signature `attention`: string (B,), the best."""
@@ -59,7 +59,7 @@ and y from −1 to 1."""
 PICTURE = "picture"
 """Answer key beside GRID: uint8 (B, height, width, 3), RGB, what the first transformer saw."""
 ERROR = "error"
-"""Answer key: string (B,), empty where the request was understood."""
+"""Answer key: string (B,), the error of a bad item, else empty."""
 ANSWER_TOKENS = "tokens"
 """Answer key: int32 (B, n, T), PAD_ID after the end."""
 ANSWER_WEIGHTS = "weights"
@@ -89,12 +89,12 @@ the signature `score`: float32 (B, T)."""
 
 
 class StepResult(NamedTuple):
-    """What one decoding step answers.
+    """Result of one decoding step.
 
     Attributes:
         logits: float32 (N, V).
         state: the stepper's own structure; every leaf leads with N.
-        weights: float32 (N, S), or None where the stepper was not asked for weights.
+        weights: float32 (N, S), or None if weights were not requested.
     """
 
     logits: Any
@@ -103,11 +103,11 @@ class StepResult(NamedTuple):
 
 
 class Stepper(Protocol):
-    """What a decoder offers so that every decoding strategy can drive it.
+    """Interface of decoders for all decoding strategies.
 
     `memory` is per example, leads with B and is never reordered. `state` is per hypothesis: every
-    leaf leads with N = B·K, and the K hypotheses of one example are neighbors. What a stepper does
-    not want to write itself is in `keras_attn.ops.hypotheses`.
+    leaf leads with N = B·K, and the K hypotheses of one example are neighbors. Default
+    implementations are in `keras_attn.ops.hypotheses`.
     """
 
     def start(self, context: Any, length: Any) -> tuple[Any, Any]:
@@ -135,9 +135,8 @@ class Stepper(Protocol):
 class DecoderInput(Protocol):
     """A layer that adds something to the embedded tokens of a `TransformerDecoder`.
 
-    What a task alone needs enters the decoder so: the next word of a sentence that is parsed, for
-    one (`NextSource`). Called with tokens int32 (N, T) and the encoder's output (B, S, E), it
-    returns (N, T, D).
+    For task-specific decoder inputs, such as the next word of a sentence to parse (`NextSource`).
+    Called with tokens int32 (N, T) and the encoder's output (B, S, E), it returns (N, T, D).
     """
 
     def start(self, value: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""What all attention layers share: Keras' call, its masks, and what they refuse."""
+"""Base of all attention layers: Keras' call, masks and input checks."""
 
 import inspect
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ CALL = "layer(query, value=None, key=None)"
 
 
 class Masks(NamedTuple):
-    """The masks of one call, combined by what they mean; None where there is none.
+    """The combined masks of one call; None for no mask.
 
     Attributes:
-        query: bool (B, T). Which queries are real; the output carries it on.
-        memory: bool (B, S). Which keys and values are real.
-        pairs: bool, broadcastable to (B, T, S) or (B, H, T, S). Which query sees which key.
+        query: bool (B, T). Real (unpadded) queries; the output carries it.
+        memory: bool (B, S). Real (unpadded) keys and values.
+        pairs: bool, broadcastable to (B, T, S) or (B, H, T, S). Which query attends to which key.
     """
 
     query: Any
@@ -40,10 +40,10 @@ class Masks(NamedTuple):
 
 
 class AttentionLayer(FormerCallNames, keras.layers.Layer):
-    """Abstract: a layer that is called as Keras' attention layers are.
+    """Abstract: a layer with the call of Keras' attention layers.
 
-    Its output carries the mask of its first argument: the automatic one and those given by hand,
-    combined.
+    Its output carries the mask of its first argument: the automatic mask combined with explicit
+    ones.
     """
 
     ranks: ClassVar[Mapping[str, tuple[int, ...]]] = {
@@ -79,7 +79,7 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
         return super().__call__(*args, **kwargs)
 
     def _check_tensors(self, arguments):
-        """Raises ValueError for tensors of other shapes, before weights are made for them."""
+        """Raises ValueError for wrong shapes before weights are created for them."""
         shapes = {}
         for name, ranks in self.ranks.items():
             tensor = arguments.get(name)
@@ -88,19 +88,19 @@ class AttentionLayer(FormerCallNames, keras.layers.Layer):
             shapes[name] = shape = tuple(tensor.shape)
             masked = keras.backend.standardize_dtype(tensor.dtype) == "bool"
             if masked or len(shape) not in ranks:
-                kind = "a mask, which has to be named (mask=…)" if masked else f"shape={shape}"
+                kind = "a mask, to be passed as mask=…" if masked else f"shape={shape}"
                 raise ValueError(
                     f"Expected {name} of {' or '.join(map(str, ranks))} axes. Received: {kind}"
                 )
         _check_batches(shapes, self.sequences)
 
     def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of what the call returns; weights are there only where asked for."""
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
         return traced_spec(self, *args, **kwargs)
 
 
 def _is_self_attention(arguments):
-    """Whether the query stands in the place of the value too."""
+    """Whether the query is also the value."""
     query, value, key = (arguments.get(name) for name in ("query", "value", "key"))
     return query is not None and value is query and (key is None or key is query)
 
@@ -111,7 +111,7 @@ def _check_batches(shapes, sequences):
     query = shapes.get("query") or shapes.get("tokens")
     if value and key and not _agree(value[:2], key[:2]):
         raise ValueError(
-            f"Expected value and key of one batch and length. Received: shapes {value} and {key}"
+            f"Expected value and key of equal batch and length. Received: shapes {value} and {key}"
         )
     if not (query and value) or None in (query[0], value[0]):
         return
@@ -130,7 +130,7 @@ def _agree(first, other):
 
 
 def memory_of(query, value, key):
-    """Value and key of a call; without a value they are the query.
+    """Value and key of a call; by default the query.
 
     Raises:
         ValueError: a key without a value.
@@ -142,11 +142,11 @@ def memory_of(query, value, key):
 
 
 def sequence_mask(inputs, **given):
-    """The mask of a sequence: the automatic one and all that were given, bool (B, T) or None.
+    """The mask of a sequence, the automatic and all explicit ones combined: bool (B, T) or None.
 
     Args:
         inputs: tensor (B, T, ...), which may carry a mask.
-        **given: bool (B, T) or None, by the names that messages call them.
+        **given: bool (B, T) or None, by their names in messages.
 
     Raises:
         ValueError: a mask of floats, or of another shape.
@@ -160,7 +160,7 @@ def sequence_mask(inputs, **given):
 
 
 def carry_mask(outputs, mask):
-    """Outputs that carry a mask bool (B, T) to the next layer; as they are if it is None."""
+    """Outputs that carry a mask bool (B, T) to the next layer; unchanged if it is None."""
     if mask is not None:
         backend.set_keras_mask(outputs, mask)
     return outputs
@@ -195,7 +195,7 @@ def call_masks(
     use_causal_mask=False,
     heads=None,
 ):
-    """`Masks` of an attention's call: all that are given or carried must allow a position.
+    """`Masks` of a call: a position must be allowed by all explicit and carried masks.
 
     Args:
         query: float (B, T, D), or (B, D) for a single query.
@@ -204,7 +204,7 @@ def call_masks(
         value_mask, key_mask: bool (B, S).
         attention_mask: bool, broadcastable to (B, T, S); of a single query (B, S).
         use_causal_mask: bool.
-        heads: int or None. H, where weights have an axis of heads.
+        heads: int or None. H, if weights have an axis of heads.
 
     Raises:
         ValueError: a mask of floats, or of another shape; a causal mask with a single query.

@@ -1,4 +1,4 @@
-"""Any of Keras' recurrent cells for decoders that attend."""
+"""Keras' recurrent cells for decoders with attention."""
 
 import keras
 from keras import ops
@@ -6,19 +6,19 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class ContextCell(keras.layers.Layer):
-    """A Keras RNN cell that reads its input and a context side by side.
+    """A Keras RNN cell over the concatenation of its input and a context.
 
         output_t, state_t = cell([x_t; z_t], state_{t−1})
 
-    Nothing of it can be computed before the loop, which makes it slower than `ContextLSTMCell` and
+    No part of it can be computed before the loop, so it is slower than `ContextLSTMCell` and
     `ContextGRUCell`. States are float32 in any precision.
 
     Args:
         cell: of `keras.layers`, such as `LSTMCell(7)`, `SimpleRNNCell(7)` or a `StackedRNNCells`.
 
     Raises:
-        ValueError: something else, or a cell with dropout of its own, which keeps one mask for all
-            batches outside of Keras' `RNN`.
+        ValueError: not a cell, or a cell with its own dropout, which outside of Keras' `RNN` would
+            reuse one mask for all batches.
 
     Example:
         >>> cell = ContextCell(keras.layers.GRUCell(7))
@@ -39,7 +39,7 @@ class ContextCell(keras.layers.Layer):
             rates = [getattr(part, name, 0) for name in ("dropout", "recurrent_dropout")]
             if any(rates):
                 raise ValueError(
-                    "Expected a cell without dropout of its own. Received: "
+                    "Expected a cell without its own dropout. Received: "
                     f"{type(part).__name__} with dropout={rates[0]}, recurrent_dropout={rates[1]}"
                 )
         self.cell = cell
@@ -56,7 +56,7 @@ class ContextCell(keras.layers.Layer):
         return inputs
 
     def state_of(self, parts):
-        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        """The initial state from tensors (N, H), one for each of `state_sizes`."""
         return tuple(ops.cast(part, "float32") for part in parts)
 
     def step(self, projected, context, state):

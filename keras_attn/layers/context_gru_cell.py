@@ -1,4 +1,4 @@
-"""A GRU cell for decoders that attend."""
+"""A GRU cell for decoders with attention."""
 
 import keras
 from keras import ops
@@ -35,7 +35,7 @@ class ContextGRUCell(GatedContextCell):
         self.state_sizes = (units,)
 
     def state_of(self, parts):
-        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        """The initial state from tensors (N, H), one for each of `state_sizes`."""
         return tuple(ops.cast(part, "float32") for part in parts)
 
     def step(self, projected, context, state):

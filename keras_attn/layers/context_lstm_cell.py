@@ -1,4 +1,4 @@
-"""An LSTM cell for decoders that attend."""
+"""An LSTM cell for decoders with attention."""
 
 import keras
 from keras import ops
@@ -36,7 +36,7 @@ class ContextLSTMCell(GatedContextCell):
         self.forget_bias, self.state_sizes = forget_bias, (units, units)
 
     def state_of(self, parts):
-        """The state that begins with tensors (N, H), one for each of `state_sizes`."""
+        """The initial state from tensors (N, H), one for each of `state_sizes`."""
         hidden, cell = parts
         return ops.cast(hidden, self.compute_dtype), ops.cast(cell, "float32")
 

@@ -26,10 +26,10 @@ class FeedForwardKernels(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class FeedForward(FormerNames, keras.layers.Layer):
-    """Two layers at each position alike: f(x W_1 + b_1) W_2 + b_2.
+    """The position-wise feed-forward net: f(x W_1 + b_1) W_2 + b_2.
 
     Args:
-        intermediate_dim: int > 0. Width F between the two.
+        intermediate_dim: int > 0. Width F of the hidden layer.
         dropout: probability. On the hidden layer; 0 in the paper.
         activation: f. "relu", max(0, x) as in the paper; "gelu", x · Φ(x) by the error function;
             "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); or another of
@@ -91,8 +91,8 @@ class FeedForward(FormerNames, keras.layers.Layer):
         return FeedForwardKernels(*(ops.cast(weight, self.compute_dtype) for weight in weights))
 
     def loop_kernels(self):
-        """`FeedForwardKernels` that a decoding loop takes once, before its first step, with extra
-        columns for its products of few rows."""
+        """`FeedForwardKernels` for a decoding loop, made once before it, with padded columns for
+        fast products of few rows."""
         hidden, hidden_bias, output, output_bias = self.kernels()
         return FeedForwardKernels(
             loop_kernel(hidden),
@@ -102,7 +102,7 @@ class FeedForward(FormerNames, keras.layers.Layer):
         )
 
     def apply(self, inputs, kernels, training=None):
-        """As the call, with kernels taken before."""
+        """Like the call, with precomputed kernels."""
         hidden = linear(as_rows(inputs), kernels.hidden, kernels.hidden_bias)
         hidden = self.hidden_dropout(self._function(hidden), training=training)
         outputs = linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
@@ -140,13 +140,13 @@ def _activation(activation):
         return keras.activations.get(activation)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"Expected an activation of {ACTIVATIONS} or one of Keras'. "
+            f"Expected an activation in {ACTIVATIONS} or one of Keras'. "
             f"Received: activation={activation!r}"
         ) from error
 
 
 def _config(activation):
-    """What `_activation` makes the same function of."""
+    """The config from which `_activation` restores the function."""
     if activation is None or isinstance(activation, str | dict):
         return activation
     return keras.activations.serialize(activation)

@@ -9,7 +9,7 @@ from keras_attn.ops.resample import resample_grid
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class GridPositions(keras.layers.Layer):
-    """Adds one learned vector to each cell of a grid, interpolated where the grid has another size.
+    """Adds one learned vector to each cell of a grid, interpolated for other grid sizes.
 
     The interpolation is bicubic with half-pixel centers and without antialiasing, in float32, as
     transformers has it (torch's interpolate with align_corners=False), rows and columns each by
@@ -27,7 +27,7 @@ class GridPositions(keras.layers.Layer):
         (B, grid height, grid width, D), compute dtype.
 
     Raises:
-        ValueError: a size < 1; a grid whose size is not known when the graph is made.
+        ValueError: a size < 1; a grid of unknown static size.
 
     Example:
         >>> layer = GridPositions(3, 5)

@@ -1,13 +1,13 @@
-"""Configs of layers that other layers hold."""
+"""Configs of sublayers."""
 
 import keras
 
 
 def held_config(layer):
-    """Config of a layer for `get_config` of the one that holds it; it may have several holders.
+    """Config of a sublayer for the `get_config` of its owner; sublayers may be shared.
 
-    In a model that is saved, Keras marks what it meets again as shared, in both configs, but keeps
-    a copy of the first from before. Of a second config the copy has the mark.
+    When a model is saved, Keras marks a layer that occurs twice as shared in both configs, but has
+    already copied the first one; hence a second config, whose copy has the mark.
 
     Example:
         >>> held_config(keras.layers.Dense(3))["class_name"]

@@ -17,13 +17,13 @@ from keras_attn.ops.positions import positions_from
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class LearnedPositions(FormerCallNames, keras.layers.Layer):
-    """Joins inputs with one learned vector a position.
+    """Adds or concatenates one learned vector per position.
 
     Args:
-        sequence_length: int > 0. Positions there are.
+        sequence_length: int > 0. Number of positions.
         join: "add" or "concatenate".
-        units: int > 0 or None. Width of the vectors; None is the inputs' width D, and adding wants
-            that.
+        units: int > 0 or None. Width of the vectors; None is the inputs' width D, which adding
+            requires.
         initializer: Keras initializer of the table (sequence_length, units).
 
     Call arguments:
@@ -35,8 +35,8 @@ class LearnedPositions(FormerCallNames, keras.layers.Layer):
         (B, T, D), or (B, T, D + units) concatenated; compute dtype, with the inputs' mask.
 
     Raises:
-        ValueError: another `join`; a size < 1; units other than D where they are added; inputs
-            known to be longer than `sequence_length`.
+        ValueError: another `join`; a size < 1; units ≠ D with "add"; inputs longer than
+            `sequence_length`.
 
     Example:
         >>> tuple(LearnedPositions(7)(ops.zeros((2, 3, 5))).shape)
@@ -73,7 +73,7 @@ class LearnedPositions(FormerCallNames, keras.layers.Layer):
         if inputs.shape[1] is not None:
             self.check_length(first + inputs.shape[1])
         if isinstance(start_index, int):
-            # The reshape fails where the table ends too early, which a length known late can do.
+            # The reshape fails if a dynamic length exceeds the table.
             rows = self.table[first : first + length]
             vectors = ops.reshape(rows, (length, self.table.shape[-1]))
         else:

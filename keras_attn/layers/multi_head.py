@@ -1,4 +1,4 @@
-"""What all multi-head layers share: the projections."""
+"""The projections of all multi-head layers."""
 
 import math
 from typing import Any, NamedTuple
@@ -13,12 +13,12 @@ from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
 
 class HeadKernels(NamedTuple):
-    """The projections of a `MultiHead` layer, cast and joined once; biases are None or vectors.
+    """The projections of a `MultiHead` layer, cast and concatenated; biases are None or vectors.
 
     Attributes:
         query: compute dtype (D, H·d_k).
-        key_value: compute dtype (E, H·(d_k + d_v)), or None where keys and values differ in width.
-        joined: compute dtype (D, H·(2 d_k + d_v)), or None where queries differ from them in width.
+        key_value: compute dtype (E, H·(d_k + d_v)), or None if keys and values differ in width.
+        joined: compute dtype (D, H·(2 d_k + d_v)), or None if queries differ from them in width.
         output: compute dtype (H·d_v, O).
         query_bias: compute dtype (H·d_k,).
         key_value_bias: compute dtype (H·(d_k + d_v),).
@@ -97,7 +97,7 @@ class MultiHead(AttentionLayer):
             self.dropout_layer = keras.layers.Dropout(dropout, dtype="float32", seed=seed)
 
     def make_kernels(self, width, value_width, key_width):
-        """Makes the weights for queries, values and keys of these widths, in `build`."""
+        """Creates the weights for queries, values and keys of these widths, in `build`."""
         heads, key_dim, value_dim = self.num_heads, self.key_dim, self.value_dim or self.key_dim
         outputs = self.output_dim or width
         self.query_kernel = self._kernel((width, heads, key_dim), "query_kernel", 1)
@@ -110,7 +110,7 @@ class MultiHead(AttentionLayer):
         self.output_bias = self._bias((outputs,), "output_bias")
 
     def _kernel(self, shape, name, inputs):
-        """A kernel whose first axes, so many, are summed over; it begins as a matrix does."""
+        """A kernel whose first `inputs` axes are contracted, initialized like a matrix."""
         initializer = self.kernel_initializer.clone()
         matrix = (math.prod(shape[:inputs]), math.prod(shape[inputs:]))
         return self.add_weight(
@@ -125,7 +125,7 @@ class MultiHead(AttentionLayer):
         return self.add_weight(shape=shape, initializer=self.bias_initializer, name=name)
 
     def _flat(self, weight, *shape):
-        """A weight in the compute dtype and of another shape; None if there is none."""
+        """A weight in the compute dtype, reshaped; None for None."""
         return None if weight is None else ops.reshape(ops.cast(weight, self.compute_dtype), shape)
 
     def kernels(self):
@@ -151,8 +151,8 @@ class MultiHead(AttentionLayer):
         )
 
     def loop_kernels(self):
-        """`HeadKernels` that a decoding loop takes once, before its first step, with extra columns
-        for its products of few rows; the keys and values of a memory are projected before."""
+        """`HeadKernels` for a decoding loop, made once before it, with padded columns for fast
+        products of few rows; the keys and values of a memory are projected separately."""
         kernels = self.kernels()
         wider = {
             name: loop_kernel(kernel)
@@ -171,7 +171,7 @@ class MultiHead(AttentionLayer):
     def project(self, value, key=None, kernels=None):
         """Values (B, S, F), and keys (B, S, E) if they differ, to `KeysAndValues`.
 
-        Once for a memory that is read often; by one product where keys are the values.
+        Done once per memory; a single product if the keys are the values.
         """
         kernels = kernels or self.kernels()
         if kernels.key_value is not None and (key is None or key is value):
@@ -200,7 +200,7 @@ class MultiHead(AttentionLayer):
 
     def _by_head(self, projected, count):
         """(B, T, count parts of H·d) to `count` of (B, H, T, d); the last part is the values."""
-        if self.value_dim in (None, self.key_dim):  # One transposition is faster than three.
+        if self.value_dim in (None, self.key_dim):  # One transpose is faster than three.
             batch, length, _ = ops.shape(projected)
             split = (batch, length, count, self.num_heads, self.key_dim)
             return ops.unstack(ops.transpose(ops.reshape(projected, split), (2, 0, 3, 1, 4)))
@@ -217,7 +217,7 @@ class MultiHead(AttentionLayer):
         return ops.split(projected, places, axis=-1)[:3]
 
     def _joined_bias(self, kernels):
-        """What belongs to `kernels.joined`, or None."""
+        """The bias of `kernels.joined`, or None."""
         if kernels.query_bias is None:
             return None
         width, end = self.num_heads * self.key_dim, kernels.joined.shape[-1]
@@ -237,7 +237,7 @@ class MultiHead(AttentionLayer):
         return ops.reshape(rows, (batch, length, rows.shape[-1]))
 
     def drop(self, training=None):
-        """What `ops.attend` takes as `dropout`."""
+        """The `dropout` argument of `ops.attend`."""
         if self.dropout_layer is None or not training:
             return None
         return lambda weights: self.dropout_layer(weights, training=training)
@@ -258,7 +258,7 @@ class MultiHead(AttentionLayer):
 
 
 def _output_dim(output_shape):
-    """Width of the output from what Keras calls its shape: an int, a tuple of one, or None."""
+    """Width of the output from Keras' `output_shape`: an int, a tuple of one int, or None."""
     if isinstance(output_shape, tuple | list):
         if len(output_shape) != 1:
             raise ValueError(

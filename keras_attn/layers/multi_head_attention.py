@@ -25,18 +25,18 @@ NOT_OFFERED = {
         (None,),
     ),
 }
-"""Arguments of Keras' layer that this one does not have, with the values that mean nothing."""
+"""Unsupported arguments of Keras' layer, with their neutral values."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class MultiHeadAttention(MultiHead):
-    """Multi-head attention, in the place of `keras.layers.MultiHeadAttention`.
+    """Multi-head attention, a drop-in replacement for `keras.layers.MultiHeadAttention`.
 
         head_i = softmax(Q W_i^Q (K W_i^K)ᵀ / √d_k) V W_i^V,  outputs = [head_1; …; head_H] W^O
 
-    Without a value it is self-attention, with one product for queries, keys and values. Weights of
-    Keras' layer fit (`set_weights`). Decoding step by step: `project` a memory once and `attend` to
-    it, or `extend` a cache of the layer's own steps.
+    Without a value it is self-attention, with one product for queries, keys and values. It takes
+    the weights of Keras' layer (`set_weights`). For step-by-step decoding, `project` a memory once
+    and `attend` to it, or `extend` a cache of the layer's own steps.
 
     Args:
         num_heads: int > 0. H.
@@ -80,9 +80,10 @@ class MultiHeadAttention(MultiHead):
         >>> tuple(outputs.shape), tuple(weights.shape)
         ((2, 3, 7), (2, 2, 3, 11))
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases, unless told otherwise.
-    Differs from Keras' layer: fully masked rows are 0; a query's mask does not empty the rows of
-    padded queries; kernels begin as matrices (D, H·d_k), whose deviation does not shrink with H.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases by default.
+    Differs from Keras' layer: fully masked rows are 0; a query's mask does not zero the rows of
+    padded queries; kernels are initialized like matrices (D, H·d_k), so their standard deviation
+    does not shrink with H.
     """
 
     @classmethod
@@ -91,8 +92,8 @@ class MultiHeadAttention(MultiHead):
         absent = {key: value for key, value in config.items() if key in NOT_OFFERED}
         if chosen := [key for key, value in absent.items() if value not in NOT_OFFERED[key]]:
             raise ValueError(
-                f"Expected a config without {', '.join(chosen)}, which MultiHeadAttention does not "
-                f"have. Received: {', '.join(f'{key}={absent[key]!r}' for key in chosen)}"
+                f"Expected a config without {', '.join(chosen)}, which MultiHeadAttention does "
+                f"not support. Received: {', '.join(f'{key}={absent[key]!r}' for key in chosen)}"
             )
         return cls(**{key: value for key, value in config.items() if key not in absent})
 
@@ -140,13 +141,13 @@ class MultiHeadAttention(MultiHead):
         return (*query_shape[:-1], self.output_dim or query_shape[-1])
 
     def attend(self, query, projected, key_mask=None, kernels=None):
-        """Attends to a memory projected before.
+        """Attends to a projected memory.
 
         Args:
             query: float (B, T, D).
             projected: `KeysAndValues`, what `project(value)` returned.
             key_mask: bool (B, S); True = attend.
-            kernels: what `kernels()` returned, or None to take them now.
+            kernels: what `kernels()` returned, or None to compute them now.
 
         Returns:
             outputs: (B, T, O).
@@ -158,7 +159,7 @@ class MultiHeadAttention(MultiHead):
         return self.merge(context, kernels), weights
 
     def attend_rows(self, inputs, projected, steps, key_mask, kernels):
-        """As `attend`, for the rows of the next P steps of K hypotheses an example.
+        """Like `attend`, for the rows of the next P steps of K hypotheses per example.
 
         Args:
             inputs: float (N·P, D).
@@ -184,7 +185,7 @@ class MultiHeadAttention(MultiHead):
             inputs: float (N·P, D).
             cache: `KeysAndValues` with leading axis N = B·K and L slots.
             steps: `NextSteps`.
-            kernels: what `kernels()` returned, or None to take them now.
+            kernels: what `kernels()` returned, or None to compute them now.
 
         Returns:
             outputs: (N·P, O).

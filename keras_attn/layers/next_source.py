@@ -1,4 +1,4 @@
-"""What of a source is next, where a decoder writes one symbol for each part of it."""
+"""The next source step, for decoders that write one symbol for each."""
 
 import keras
 from keras import ops
@@ -9,26 +9,26 @@ from keras_attn.former_names import FormerCallNames
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class NextSource(FormerCallNames, keras.layers.Layer):
-    """A linear function of the source's next step: as many are done as the token has come.
+    """A linear projection of the next source step; each occurrence of the token advances by one.
 
         n_t = Σ_{i ≤ t} [token_i = c],  x_t = W v_{n_t}
 
-    Past the last step, the last one counts.
+    Past the end, the last step is used.
 
     Args:
-        token: int ≥ 1. c, id of the token that stands for a part of the source.
+        token: int ≥ 1. c, id of the token that consumes a source step.
         units: int > 0. D, width of the output.
 
     Call arguments:
         tokens: int32 (B, T), what has been written.
         value: float (B, S, E), the encoder's output.
-        count: int scalar or int32 (B,). How many have come before the first of the tokens.
+        count: int scalar or int32 (B,). Occurrences before the first of the tokens.
 
     Returns:
         (B, T, D), compute dtype, with the tokens' mask.
 
     Raises:
-        ValueError: token no int ≥ 1; 0 is padding.
+        ValueError: token is not an int ≥ 1; 0 is padding.
 
     Example:
         >>> layer = NextSource(7, 3)
@@ -36,8 +36,8 @@ class NextSource(FormerCallNames, keras.layers.Layer):
         (1, 2, 3)
 
     Source: the deterministic attention of Ma et al. 2017, "Deterministic Attention for
-    Sequence-to-Sequence Constituent Parsing". Differs: it joins learned attention; there it takes
-    its place.
+    Sequence-to-Sequence Constituent Parsing". Differs: it complements learned attention; there it
+    replaces it.
     """
 
     def __init__(self, token, units, **kwargs):
@@ -60,7 +60,7 @@ class NextSource(FormerCallNames, keras.layers.Layer):
         return (*tokens_shape, self.units)
 
     def start(self, value):
-        """See `contracts.DecoderInput`: the source's parts, projected, and counts of 0."""
+        """See `contracts.DecoderInput`: the projected source steps, and counts of 0."""
         return self.dense(value), ops.zeros((ops.shape(value)[0],), "int32")
 
     def step(self, tokens, memory, state):
@@ -71,7 +71,7 @@ class NextSource(FormerCallNames, keras.layers.Layer):
         return chosen, counts[:, -1]
 
     def counts(self, tokens, count=0):
-        """int32 (B, T): how many times the token has come, each place's own counted."""
+        """int32 (B, T): occurrences of the token up to and including each position."""
         here = ops.cumsum(ops.cast(ops.equal(tokens, self.token), "int32"), axis=1)
         return ops.expand_dims(ops.cast(count, "int32"), -1) + here
 

@@ -1,4 +1,4 @@
-"""Pictures as grids of vectors, one a patch."""
+"""Pictures as grids of vectors, one per patch."""
 
 import keras
 from keras import ops
@@ -10,7 +10,7 @@ from keras_attn.ops.check_choice import check_flag
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class PatchEncoder(FormerNames, keras.layers.Layer):
-    """A linear map of each patch of P × P pixels, patches side by side.
+    """A linear map of each non-overlapping patch of P × P pixels.
 
     The kernel (P, P, C, D) is that of a convolution whose stride is its size. Read as a matrix
     (P·P·C, D) it multiplies what `keras.ops.image.extract_patches` returns.
@@ -25,11 +25,11 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
         images: float (B, height, width, C).
 
     Returns:
-        (B, height / P, width / P, D), compute dtype. A size that is unknown until it runs loses
-        the pixels that fill no patch.
+        (B, height / P, width / P, D), compute dtype. With a dynamic size, pixels
+        that fill no patch are dropped.
 
     Raises:
-        ValueError: a size < 1; a height or width that is no multiple of P ("Expected a height
+        ValueError: a size < 1; a height or width that is not a multiple of P ("Expected a height
             that is a multiple of patch_size=16. Received: height=225").
 
     Example:
@@ -79,7 +79,7 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
         return (batch, *cells, self.hidden_dim)
 
     def _cells(self, name, size):
-        """How many patches make a size, None where it is unknown."""
+        """Number of patches along a size; None if it is unknown."""
         if size is None:
             return None
         if size < 1 or size % self.patch_size:

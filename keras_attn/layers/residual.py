@@ -6,7 +6,7 @@ from keras_attn.ops.check_choice import check_probability
 
 
 class Residual(keras.layers.Layer):
-    """Around a sublayer f, in two halves: LN(x + dropout(f(x))), or x + dropout(f(LN(x))).
+    """Residual connection around f, in two halves: LN(x + dropout(f(x))) or x + dropout(f(LN(x))).
 
         outputs = residual.leave(x, f(residual.enter(x)))
 
@@ -16,10 +16,10 @@ class Residual(keras.layers.Layer):
         epsilon: float > 0. Added to the variance.
 
     Raises:
-        ValueError: normalize_first is no bool; dropout outside [0, 1); epsilon ≤ 0.
+        ValueError: normalize_first is not a bool; dropout outside [0, 1); epsilon ≤ 0.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1 and 5.4; normalize_first as in the authors'
-    later program and Xiong et al. 2020, arXiv:2002.04745.
+    later code and Xiong et al. 2020, arXiv:2002.04745.
     """
 
     def __init__(self, normalize_first=False, dropout=0.0, epsilon=1e-6, **kwargs):
@@ -38,11 +38,11 @@ class Residual(keras.layers.Layer):
         self.normalization.build(inputs_shape)
 
     def enter(self, inputs):
-        """What the sublayer reads."""
+        """The input of the sublayer."""
         return self.normalization(inputs) if self.normalize_first else inputs
 
     def leave(self, inputs, outputs, training=None):
-        """What goes on, from the inputs and what the sublayer made of them."""
+        """The output of the block, from the inputs and the sublayer's outputs."""
         outputs = inputs + self.dropout(outputs, training=training)
         return outputs if self.normalize_first else self.normalization(outputs)
 

@@ -1,4 +1,4 @@
-"""Multi-head self-attention to a neighborhood."""
+"""Multi-head self-attention within a neighborhood."""
 
 import keras
 

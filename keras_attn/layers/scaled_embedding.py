@@ -15,12 +15,13 @@ from keras_attn.ops.linear import linear
 class ScaledEmbedding(FormerNames, keras.layers.Layer):
     """√D · E[token]; `logits` multiplies by Eᵀ, for tied embeddings.
 
-    The table begins normal with standard deviation 1/√D, so that what comes out has deviation 1.
+    The table is initialized with standard deviation 1/√D, so that outputs have standard deviation
+    1.
 
     Args:
         input_dim: int > 0. V, size of the vocabulary.
         output_dim: int > 0. D.
-        mask_zero: bool. Whether token 0 is padding, which later layers leave out.
+        mask_zero: bool. Whether token 0 is padding, to be masked.
 
     Call arguments:
         inputs: int (...), tokens.
@@ -52,19 +53,19 @@ class ScaledEmbedding(FormerNames, keras.layers.Layer):
         self.table = self.add_weight(shape=shape, initializer=initializer, name="table")
 
     def kernel(self):
-        """The table (V, D) in the compute dtype; a decoding loop takes it once."""
+        """The table (V, D) in the compute dtype; made once per decoding loop."""
         return ops.cast(self.table, self.compute_dtype)
 
     def output_kernel(self):
-        """The kernel of `logits` (D, V) in the compute dtype; a decoding loop takes it once.
+        """The kernel of `logits` (D, V) in the compute dtype; made once per decoding loop.
 
-        Taken inside the loop, TensorFlow would join the transposition with the product, which on a
-        CPU without oneDNN has then a fifth to an eighth of its speed.
+        Inside the loop TensorFlow would fuse the transpose with the product, which is then 5 to 8
+        times slower on a CPU without oneDNN.
         """
         return ops.transpose(self.kernel())
 
     def embed(self, tokens, kernel):
-        """As the call, with the table taken before."""
+        """Like the call, with a precomputed table."""
         return ops.take(kernel, tokens, axis=0) * math.sqrt(self.output_dim)
 
     def logits(self, hidden, kernel):

@@ -1,4 +1,4 @@
-"""What all score-based attention layers share: the call, the masks, the weighted sum."""
+"""Base of all score-based attention layers: the call, masks, the weighted sum."""
 
 from keras import ops
 
@@ -7,7 +7,7 @@ from keras_attn.ops.attend import attend
 
 
 class ScoredAttention(AttentionLayer):
-    """Abstract: attention whose weights are the softmax of a score. Subclasses give the score.
+    """Abstract: attention whose weights are the softmax of a score. Subclasses define the score.
 
     Call arguments:
         query: float (B, T, D), or (B, D) for a single query.
@@ -35,7 +35,7 @@ class ScoredAttention(AttentionLayer):
     ranks = {**AttentionLayer.ranks, "query": (2, 3)}
 
     def build(self, query_shape, value_shape=None, key_shape=None):
-        """No weights, unless a subclass has some."""
+        """Creates no weights; subclasses may."""
 
     def project_keys(self, keys):
         """The part of the score that depends on the keys (B, S, E) alone; computed once."""

@@ -12,12 +12,12 @@ ADD, CONCATENATE = "add", "concatenate"
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SinusoidalPositions(FormerCallNames, keras.layers.Layer):
-    """Joins inputs with the sinusoids of their positions; see `ops.positions.sinusoids`.
+    """Adds or concatenates the sinusoids of positions; see `ops.positions.sinusoids`.
 
     Args:
         join: "add" or "concatenate".
-        units: int > 0 or None. Width of the sinusoids; None is the inputs' width D, and adding
-            wants that.
+        units: int > 0 or None. Width of the sinusoids; None is the inputs' width D, which adding
+            requires.
 
     Call arguments:
         inputs: float (B, T, D).
@@ -28,7 +28,7 @@ class SinusoidalPositions(FormerCallNames, keras.layers.Layer):
         with the inputs' mask.
 
     Raises:
-        ValueError: another `join`; units < 1; units other than D where they are added.
+        ValueError: another `join`; units < 1; units ≠ D with "add".
 
     Example:
         >>> tuple(SinusoidalPositions("concatenate", 4)(ops.zeros((2, 3, 5))).shape)
@@ -68,7 +68,7 @@ def check_join(join, units):
 
 
 def check_added(join, units, inputs_shape):
-    """Raises ValueError for inputs that are no (B, T, D), or where another width would be added."""
+    """Raises ValueError for inputs that are not (B, T, D), or units that cannot be added."""
     if len(inputs_shape) != 3:
         raise ValueError(
             f"Expected inputs of shape (B, T, D). Received: shape={tuple(inputs_shape)}"

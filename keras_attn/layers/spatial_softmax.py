@@ -1,4 +1,4 @@
-"""Where on a grid each feature is."""
+"""Spatial softmax: the position of each feature on a grid."""
 
 import keras
 from keras import ops
@@ -8,12 +8,12 @@ from keras_attn.ops.sampling_grids import target_points
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SpatialSoftmax(keras.layers.Layer):
-    """The place that each feature's attention over the cells of a grid expects.
+    """The expected position of each feature under its softmax over the cells of a grid.
 
         p_c = Σ_n softmax_n(U[n, c]) · (x_n, y_n)
 
-    What stands behind it knows places to a fraction of a cell, by two numbers for each feature; the
-    localization of a `SpatialTransformer` may end with it.
+    It gives positions to a fraction of a cell, two numbers per feature, and can be the last layer
+    of a `SpatialTransformer`'s localization.
 
     Call arguments:
         features: float (B, H, W, C). U; H and W known when the layer is built.

@@ -17,7 +17,7 @@ CHANNELS = ("channels_last", "channels_first")
 
 
 class Transformed(NamedTuple):
-    """What a `SpatialTransformer` read, and where.
+    """The outputs of a `SpatialTransformer`.
 
     Attributes:
         images: (B, height, width, C), or (B, C, height, width), compute dtype.
@@ -32,41 +32,41 @@ class Transformed(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SpatialTransformer(keras.layers.Layer):
-    """Looks at a picture, chooses a transform and reads the picture through it.
+    """Predicts a transform from a picture and samples the picture through it.
 
         θ = θ_identity + W f(U) + b,  V = sample(U, T_θ(G))
 
-    W and b begin at 0: the layer begins as the identity (a change of size where there is an
-    `output_size`), and learns by the gradient through where it reads. It takes feature maps as it
-    takes pictures, and may be used in any depth and number.
+    W and b are initialized with 0, so the layer starts as the identity (or a resize, with
+    `output_size`). It learns by the gradient through the sampling grid. It also takes feature maps,
+    and can be used at any depth and any number of times.
 
     Args:
-        localization: Keras layer or model, f, without a layer for θ: what it makes of the images,
-            (B, …), is flattened; W and b are this layer's own, in float32. Layers may share one.
+        localization: Keras layer or model, f, without a layer for θ: its output (B, …) is
+            flattened; W and b belong to this layer, in float32. Layers may share one.
         transform: `Transform`, such as `Affine()` or `ThinPlateSpline(4, 4)`.
         output_size: (height, width) in pixels, or None for the images' own.
         interpolation: "bilinear" or "nearest", see `sample`; "nearest" has no gradient to θ.
         padding: "zeros", "border" or "reflection", see `sample`.
         align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels.
-        learned_grid: bool. Whether the points G, which begin as the output's pixels, are weights.
+        learned_grid: bool. Whether the points G, initialized with the output's pixels, are weights.
         bound: float, 1e-6 to 1e6, or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound)
             instead, at most this far from the identity in each number: half sides of a picture
             where it is a place or a shift, radians where it is an angle, else factors.
         kernel_initializer: Keras initializer of W; by default θ begins at the identity.
         data_format: "channels_last" or "channels_first"; None is Keras' setting.
-        return_grid: bool. Whether the call returns all of `Transformed`.
+        return_grid: bool. Whether the call returns `Transformed`.
 
     Call arguments:
         images: float (B, H, W, C), or (B, C, H, W); H and W ≥ 2, known when the layer is built.
         training: bool, for f.
 
     Returns:
-        (B, height, width, C), or (B, C, height, width), compute dtype; `Transformed` where
-        `return_grid`. Places are computed in float32 under any precision.
+        (B, height, width, C), or (B, C, height, width), compute dtype; `Transformed` with
+        `return_grid`. Coordinates are computed in float32 in any precision.
 
     Raises:
-        ValueError: no `Transform`; an unknown interpolation, padding or data format; a size < 1;
-            a bound ≤ 0; images that `sample` refuses.
+        ValueError: not a `Transform`; an unknown interpolation, padding or data format; a size < 1;
+            a bound ≤ 0; images that `sample` rejects.
 
     Example:
         >>> from keras_attn.layers.transforms import Affine
@@ -75,8 +75,8 @@ class SpatialTransformer(keras.layers.Layer):
         >>> tuple(layer(ops.ones((2, 11, 13, 5))).shape)
         (2, 3, 7, 5)
 
-    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3. Differs: θ is the identity's plus what is
-    learned, so that weight decay or a bound draws it towards the identity.
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3. Differs: θ is the identity's plus a learned
+    offset, so that weight decay or a bound pulls it towards the identity.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class SpatialTransformer(keras.layers.Layer):
                 raise ValueError(
                     f"Expected (height, width) or None. Received: output_size={output_size!r}"
                 )
-            target_points(*output_size)  # Refuses what is no size.
+            target_points(*output_size)  # Raises for invalid sizes.
         self.localization, self.transform = localization, transform
         self.output_size = None if output_size is None else tuple(output_size)
         self.interpolation, self.padding = interpolation, padding
@@ -182,7 +182,7 @@ class SpatialTransformer(keras.layers.Layer):
         return self.transform.identity() + chosen
 
     def _moved(self, images, axis):
-        """With the channels moved to the end, or to axis 1 again, where they come first."""
+        """With "channels_first", moves the channels to the end or back to axis 1."""
         if self.data_format == CHANNELS[0]:
             return images
         return ops.moveaxis(images, 1 if axis == -1 else -1, axis)

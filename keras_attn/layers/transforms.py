@@ -1,7 +1,7 @@
-"""The families of maps that a `SpatialTransformer` chooses from.
+"""The families of transforms of a `SpatialTransformer`.
 
-Each has `parameters`, the width of θ; `identity()`, θ of the map that reads every point at its own
-place, NumPy float32; and `grid(theta, points)`, from θ (B, parameters) to a grid as in
+Each has `parameters`, the width of θ; `identity()`, θ of the identity map,
+NumPy float32; and `grid(theta, points)`, from θ (B, parameters) to a grid as in
 `keras_attn.ops.sampling_grids`, where the formulas are.
 """
 
@@ -76,7 +76,7 @@ class Translation(Transform):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class AttentionWindow(Transform):
-    """θ = (s, t_x, t_y): an upright window, as `attention_grid`."""
+    """θ = (s, t_x, t_y): an axis-aligned window, as `attention_grid`."""
 
     def identity(self):
         return _numbers(1, 0, 0)
@@ -121,10 +121,10 @@ class Projective(Transform):
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class ThinPlateSpline(Transform):
-    """θ has (x, y) for each point of a lattice over the output: where it reads.
+    """θ has the sampling point (x, y) of each control point of a lattice over the output.
 
-    The lattice's outermost points lie on the output's edges; between them, and with the least
-    bending, `thin_plate_spline_grid` reads.
+    The lattice's outermost points are on the output's edges; `thin_plate_spline_grid` interpolates
+    between control points with minimal bending.
 
     Args:
         rows: int ≥ 2.

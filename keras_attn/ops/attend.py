@@ -30,7 +30,7 @@ def attention_weights(scores, mask=None, axes=(-1,)):
         [[0.5, 0.5, 0.0, 0.0]]
     """
     scores = ops.cast(scores, "float32")
-    if mask is None and axes == (-1,) and scores.shape[-1] != 1:  # Of which Keras warns.
+    if mask is None and axes == (-1,) and scores.shape[-1] != 1:  # Keras warns about these.
         return ops.softmax(scores)  # Twice as fast.
     if mask is not None:
         scores = ops.where(as_mask(mask), scores, float("-inf"))

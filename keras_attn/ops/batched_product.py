@@ -1,9 +1,8 @@
 """Products of many pairs of matrices.
 
 Backend kernel: for few rows, as in each step of a decoding loop, TensorFlow's `BatchMatMulV2` on a
-CPU with oneDNN takes 30 µs before it begins, more than a step's own work. `BatchMatMulV3` is not
-handed to oneDNN, and multiplies single rows as quickly. Of many rows oneDNN makes the faster
-product.
+CPU with oneDNN has an overhead of 30 µs, more than a step's own work. `BatchMatMulV3` does not go
+to oneDNN, and multiplies single rows as quickly. For many rows oneDNN is faster.
 """
 
 import keras

@@ -1,4 +1,4 @@
-"""Attention of decoding steps over what earlier steps left in a cache.
+"""Attention of decoding steps over a cache of earlier steps.
 
 The K hypotheses of an example are neighbors among N = B·K rows. Each row owns a cache of L slots
 and writes the keys and values of its own steps there, where they stay. When hypothesis k goes on
@@ -16,7 +16,7 @@ from keras_attn.ops.scores import scaled_dot_score
 
 
 class NextSteps(NamedTuple):
-    """The next P steps of N = B·K hypotheses, as every layer of a decoder wants them.
+    """The next P steps of N = B·K hypotheses, in the form that every decoder layer needs.
 
     Attributes:
         width: K.

@@ -33,7 +33,7 @@ def counter_uniform(seed, first, second):
 
 
 def derived_seed(seed, number):
-    """A seed of its own for each number, such as a step or a row, of one seed.
+    """Derives a seed for each number, such as a step or a row, from one seed.
 
     Args:
         seed: int tensor or int, broadcastable to `number`; its lower 32 bits count.

@@ -1,6 +1,6 @@
 """States of hypotheses: plain ways to widen and reorder them, and to consume a prefix.
 
-For steppers (`contracts.Stepper`) that have no quicker way of their own.
+For steppers (`contracts.Stepper`) without a faster way of their own.
 """
 
 from keras import ops, tree

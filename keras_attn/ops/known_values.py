@@ -1,11 +1,11 @@
-"""Numbers that are there while Python runs."""
+"""Values known to Python."""
 
 import numpy as np
 from keras import ops
 
 
 def known_values(values):
-    """NumPy array of a tensor, or None inside a graph, where its numbers are not known yet.
+    """A tensor as a NumPy array, or None for a symbolic tensor.
 
     Example:
         >>> known_values(ops.array([2, 3])).tolist()

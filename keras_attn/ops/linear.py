@@ -15,7 +15,7 @@ def linear(inputs, kernel, bias=None, units=None):
         inputs: float (..., D).
         kernel: float (D, E).
         bias: float (E,) or None.
-        units: int or None. How many of the columns are wanted, None for all; see `loop_kernel`.
+        units: int or None. Number of columns to compute, None for all; see `loop_kernel`.
 
     Returns:
         float (..., E), or (..., units).

@@ -6,8 +6,7 @@ from keras import ops
 def log_probabilities(logits):
     """log softmax over the last axis, in float32.
 
-    As `keras.ops.log_softmax`, whose kernel on a CPU under TensorFlow takes several times as long
-    as these passes.
+    Like `keras.ops.log_softmax`, but several times as fast as its TensorFlow CPU kernel.
 
     Args:
         logits: float (..., V).

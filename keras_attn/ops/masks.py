@@ -43,11 +43,11 @@ def as_mask(mask, name="mask", shape=None):
 
     Args:
         mask: bool or int tensor.
-        name: str. What messages call it.
+        name: str. Its name in messages.
         shape: tuple of int or None, or None. What the mask's shape must be; None in it is any size.
 
     Raises:
-        ValueError: a mask of floats, which elsewhere is one that is added; another shape.
+        ValueError: a mask of floats, which other libraries add to scores; another shape.
 
     Example:
         >>> as_mask([0.0, -1e9])
@@ -77,7 +77,7 @@ def _check_shape(mask, name, shape):
     if len(own) != len(shape) or any(None not in pair and len({*pair}) > 1 for pair in pairs):
         hint = ""
         if len(own) > len(shape):
-            hint = "; give a mask of pairs of positions as attention_mask"
+            hint = "; pass a mask of pairs of positions as attention_mask"
         raise ValueError(
             f"Expected {name} of shape {_readable(shape)}{hint}. Received: shape={own}"
         )

@@ -4,7 +4,7 @@ from keras import ops
 
 
 def reinforce_objective(advantage, weights, choices, real, reward_weight, entropy_weight):
-    """What is minimized so that likely choices become those which paid.
+    """The REINFORCE loss of sampled choices, with an entropy bonus.
 
         −λ_r · A · Σ_t log α_{t, s_t} − λ_e Σ_t H[α_t],  H[α] = −Σ_i α_i log α_i
 

@@ -8,11 +8,11 @@ CUBIC = -0.75
 
 
 def bicubic_matrix(old, new):
-    """The weights with which `new` equally wide cells read `old` cells of the same stretch.
+    """Interpolation matrix from `old` to `new` equally wide cells of the same interval.
 
     Cell j's center lies at x = (j + ½) · old / new − ½, counted in old cells (half-pixel centers).
-    It reads the four cells nearest to x, those beyond the rim taken to be the outermost, with
-    Keys' cubic weights, a = −¾. Nothing is smoothed where cells become fewer (no antialiasing).
+    It interpolates the four cells nearest to x, clamped at the borders, with Keys' cubic weights,
+    a = −¾. Downsampling is not smoothed (no antialiasing).
 
     Args:
         old: int > 0.

@@ -1,4 +1,4 @@
-"""How much of each input stands in each output of a stack of attention layers."""
+"""Attention rollout: the share of each input in each output of a stack of attention layers."""
 
 from keras import ops
 
@@ -15,7 +15,7 @@ def attention_rollout(weights):
             or one tensor (N, B, H, S, S).
 
     Returns:
-        float32 (B, S, S); row t says how much of each input is in output t; rows sum to 1.
+        float32 (B, S, S); row t has the share of each input in output t; rows sum to 1.
 
     Raises:
         ValueError: no layers.

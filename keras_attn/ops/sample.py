@@ -1,4 +1,4 @@
-"""Pictures read at the points of a grid."""
+"""Sampling of pictures at the points of a grid."""
 
 import keras
 from keras import ops
@@ -16,7 +16,7 @@ NARROW = 8
 
 
 def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=False):
-    """Reads every picture at its points.
+    """Samples each picture at the points of its grid.
 
         V(x, y) = Σ_n Σ_m U[n, m] max(0, 1 − |x − m|) max(0, 1 − |y − n|)
 
@@ -69,7 +69,7 @@ def sample(images, grid, interpolation=BILINEAR, padding=ZEROS, align_corners=Fa
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Sample(keras.Operation):
-    """`sample` as a step of a functional model, with its arguments but for images and grid."""
+    """`sample` as an operation of functional models, with its options as arguments."""
 
     def __init__(self, interpolation=BILINEAR, padding=ZEROS, align_corners=False, *, name=None):
         super().__init__(name=name)
@@ -146,7 +146,7 @@ def _nearest(pixels, columns, rows, height, width):
 def _places(points, size, padding, align_corners):
     """Points along one axis as places in pixels inside the picture; one pixel more with "zeros".
 
-    Those on the rim of what is read have no gradient.
+    Clamped points have no gradient.
     """
     half = (size - 1) / 2 if align_corners else size / 2
     places = points * half + (size - 1) / 2

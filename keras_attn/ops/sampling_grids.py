@@ -1,11 +1,11 @@
-"""Where a spatial transformer reads: a point of its input for every point of its output.
+"""Sampling grids of spatial transformers: an input point for every output point.
 
 Points are (x, y), x to the right and y down, as parts of the picture: its outer edges lie at −1 and
 1, or, with `align_corners`, the centers of its outermost pixels do. A grid is float32
 (B, height, width, 2), and every computation is in float32, whatever comes in.
 
-θ is said to be wrong as early as it is known: its shape at once, its numbers where they are known
-outside a graph. Inside one, `sample` reads nothing for a point that is no number.
+θ is checked as early as possible: its shape always, its values only eagerly. In a graph, `sample`
+treats a NaN point as outside the picture.
 """
 
 import numpy as np
@@ -88,7 +88,8 @@ def translation_grid(theta, points):
 
 
 def attention_grid(theta, points):
-    """Reads at [s x + t_x, s y + t_y]: a window of the picture, upright and of its proportions.
+    """Reads at [s x + t_x, s y + t_y]: an axis-aligned window of the picture, with its aspect
+    ratio.
 
     Args:
         theta: float (B, 3). s, t_x and t_y.
@@ -120,7 +121,7 @@ def similarity_grid(theta, points):
 def projective_grid(theta, points):
     """Reads at [x', y'] / w', with [x', y', w']ᵀ = H [x, y, 1]ᵀ and H's last number 1.
 
-    Where |w'| < 10⁻⁶, on the horizon, w' counts as 10⁻⁶ with its sign.
+    Where |w'| < 10⁻⁶, at the horizon, w' is replaced by ±10⁻⁶.
 
     Args:
         theta: float (B, 8). H row by row, without the last number.
@@ -156,7 +157,7 @@ def _check_inverse(theta):
 
 
 def thin_plate_spline_grid(theta, control, points):
-    """Reads at the smoothest map that takes every control point c_k to θ_k.
+    """Reads at the thin-plate spline that maps every control point c_k to θ_k.
 
         T(p) = a_0 + a_1 x + a_2 y + Σ_k w_k U(|p − c_k|),  U(r) = r² log r²
 
@@ -164,7 +165,7 @@ def thin_plate_spline_grid(theta, control, points):
     one product with a constant matrix.
 
     Args:
-        theta: float (B, K, 2). Where each control point reads.
+        theta: float (B, K, 2). Sampling point of each control point.
         control: NumPy float (K, 2). Points of the output, in its parts as all points are.
         points: as in `affine_grid`.
 
@@ -172,7 +173,7 @@ def thin_plate_spline_grid(theta, control, points):
         As `affine_grid`. Values and gradients are finite where a point is a control point.
 
     Raises:
-        ValueError: as `affine_grid`; control points that are all in a line, or one twice.
+        ValueError: as `affine_grid`; collinear or duplicate control points.
 
     Source: Bookstein 1989, doi:10.1109/34.24792; Jaderberg et al. 2015, arXiv:1506.02025, 3.2.
     """
@@ -206,7 +207,7 @@ def spline_solution(control):
     system[:count], system[count:, :count] = basis, basis[:, count:].T
     if np.linalg.matrix_rank(system) < count + 3:
         raise ValueError(
-            "Expected control points that are different and not all in a line. "
+            "Expected distinct control points that are not collinear. "
             f"Received: control={control.tolist()}"
         )
     return np.linalg.inv(system)[:, :count]

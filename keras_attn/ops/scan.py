@@ -18,7 +18,7 @@ def scan(step, carry, inputs):
         inputs: tensor (T, ...) or structure of such tensors, T ≥ 1.
 
     Returns:
-        carry: tuple of tensors, the last one.
+        carry: tuple of tensors, the final carry.
         outputs: tuple of tensors (T, ...).
 
     Example:

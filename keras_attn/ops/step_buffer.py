@@ -1,4 +1,4 @@
-"""What a loop writes down, one value a step.
+"""Buffers for the outputs of a loop, one value per step.
 
 Backend kernel: outside XLA a scatter on TensorFlow copies the whole buffer at every step, so there
 this file writes TensorArrays; elsewhere it is `keras.ops.scatter_update`.

@@ -1,7 +1,7 @@
-"""Choices of each row's own.
+"""Gathering with separate indices for each row.
 
-Backend kernel: `keras.ops.take_along_axis` is 24 operations of a TensorFlow graph whose batch size
-is unknown, which a decoding loop would do many times a step; `tf.gather` is one.
+Backend kernel: `keras.ops.take_along_axis` adds 24 ops to a TensorFlow graph with a free
+batch size, many times per decoding step; `tf.gather` is one op.
 """
 
 import keras

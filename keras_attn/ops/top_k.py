@@ -1,4 +1,4 @@
-"""The few greatest of many."""
+"""Top-k for small k."""
 
 from keras import ops
 
@@ -8,10 +8,10 @@ BLOCK = 32
 
 
 def few_greatest(values, count):
-    """The `count` greatest values of each row, as `keras.ops.top_k`; quicker where they are few.
+    """The `count` greatest values of each row, like `keras.ops.top_k`; faster for few.
 
     The c greatest of a row lie in the c blocks of 32 whose maxima are greatest: one pass finds
-    these, and only their values are sorted. Of equal values the first comes first.
+    these, and only their values are sorted. Ties are broken by position.
 
     Args:
         values: float32 (N, V).

@@ -186,7 +186,7 @@ WRONG_CALLS = {
     "keys_mask": (lambda layer: layer(QUERY, KEYS, keys_mask=MASK), "Expected value_mask"),
     "pairs as mask": (
         lambda layer: layer(QUERY, mask=np.ones((2, 3, 3), bool)),
-        r"Expected mask of shape \(2, 3\); give a mask of pairs of positions as attention_mask",
+        r"Expected mask of shape \(2, 3\); pass a mask of pairs of positions as attention_mask",
     ),
     "another length": (
         lambda layer: layer(QUERY, KEYS, value_mask=np.ones((2, 3), bool)),
@@ -202,7 +202,7 @@ WRONG_CALLS = {
     ),
     "a mask in the place of a value": (
         lambda layer: layer(QUERY, MASK[..., 0]),
-        r"Expected value of 3 axes\. Received: a mask, which has to be named",
+        r"Expected value of 3 axes\. Received: a mask, to be passed as mask=",
     ),
     "a value without a batch": (
         lambda layer: layer(QUERY, KEYS[0]),
@@ -215,7 +215,7 @@ WRONG_CALLS = {
     ),
     "keys of another length": (
         lambda layer: layer(QUERY, KEYS, KEYS[:, :7]),
-        r"Expected value and key of one batch and length\. Received: .*11, 5.*7, 5",
+        r"Expected value and key of equal batch and length\. Received: .*11, 5.*7, 5",
     ),
     "added integers": (
         lambda layer: layer(QUERY, mask=np.array([[0, 0, -10000]] * 2)),

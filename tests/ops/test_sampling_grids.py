@@ -181,7 +181,7 @@ def test_what_has_no_inverse_or_no_depth():
 @pytest.mark.parametrize("control", [[[0, 0], [1, 1], [2, 2]], [[0, 0], [1, 0], [0, 1], [0, 1]]])
 def test_a_spline_needs_points_in_general_position(control):
     control = np.array(control, "float32")
-    with pytest.raises(ValueError, match="different and not all in a line"):
+    with pytest.raises(ValueError, match="distinct control points that are not collinear"):
         thin_plate_spline_grid(control[None], control, POINTS)
 
 

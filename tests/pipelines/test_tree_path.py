@@ -272,7 +272,7 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
         train.write("(XP (ZZ a) (NN b))\n")
     assert main(command(folder, tmp_path / "out", "--from", str(run.folder))) == 2
     message = capsys.readouterr().err
-    assert "vocabularies suffice. Received: 1, such as " in message
+    assert "covered by the vocabularies. Received: 1, such as " in message
     assert "train.mrg:54: unknown labels or tags: XP, ZZ" in message
     assert not (tmp_path / "out").exists()
 

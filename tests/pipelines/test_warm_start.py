@@ -251,7 +251,7 @@ def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
     said = capsys.readouterr().out
     assert f"mean of the last 2 epochs: val_loss {losses[0]:.4f}; " in said
-    assert "until the encoder trains, pictures are seen as they are, by the cache" in said
+    assert "until the encoder trains, cached features of unaugmented pictures are used" in said
 
 
 def test_what_does_not_fit(run, saved, data, tmp_path, capsys):
