@@ -1,4 +1,4 @@
-"""What a strategy may choose from at one step."""
+"""The candidates of a strategy at one step."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from keras_attn.ops.take_by_row import take_by_row
 from keras_attn.ops.top_k import few_greatest
 
 DEAD = -1e9
-"""Score of what does not exist or is forbidden."""
+"""Score of missing or forbidden candidates."""
 
 
 class Candidates(NamedTuple):

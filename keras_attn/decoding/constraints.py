@@ -1,4 +1,4 @@
-"""Which tokens may come next, whatever the strategy."""
+"""Constraints on the next tokens, for any strategy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from keras_attn.ops.hypotheses import select_hypotheses
 
 
 class Constraint(Protocol):
-    """A hook that sees every token and masks the next ones; write your own.
+    """Abstract: sees every token and masks the next ones; subclass it for your own.
 
     Its state belongs to a hypothesis: a structure of tensors that lead with N, which decoding
     widens, reorders and freezes; () where there is none. A forced prefix passes through `update`,
@@ -42,7 +42,7 @@ def forbid(log_probabilities, forbidden):
 
 @dataclass(frozen=True)
 class MinimumLength:
-    """No end before `length` tokens, a forced prefix and the end token counted.
+    """No end before `length` tokens, counting a forced prefix and the end token.
 
     Args:
         length: int ≥ 1.
@@ -64,7 +64,7 @@ class MinimumLength:
         return ops.zeros((batch,), "int32")
 
     def mask(self, log_probabilities, state):
-        """Forbids the end where it would come too early."""
+        """Forbids the end while it would come too early."""
         end = ops.equal(ops.arange(log_probabilities.shape[-1]), END_ID)
         return forbid(log_probabilities, (state + 1 < self.length)[:, None] & end)
 
@@ -105,13 +105,13 @@ class ForbiddenTokens:
         )
 
     def update(self, state, tokens):
-        """Nothing to do."""
+        """No state to update."""
         return state
 
 
 @dataclass(frozen=True)
 class NoRepeatedNgrams:
-    """No n tokens in a row twice in a hypothesis, a forced prefix counted.
+    """No repeated n-grams in a hypothesis, a forced prefix included.
 
     Args:
         size: int ≥ 1. n; 1 forbids every repeated token.
@@ -133,7 +133,7 @@ class NoRepeatedNgrams:
         return ops.full((batch, slots), PAD_ID, dtype="int32")
 
     def mask(self, log_probabilities, state):
-        """Forbids what came, anywhere before, after the same n − 1 tokens as the last ones."""
+        """Forbids every token that has already followed the last n − 1 tokens."""
         places = ops.shape(state)[1] - self.size + 1
         following = state[:, self.size - 1 :]
         repeated = ops.not_equal(following, PAD_ID)
@@ -156,7 +156,7 @@ class NoRepeatedNgrams:
 class AllOf:
     """Several constraints as one.
 
-    Where they leave a hypothesis no token, it may end.
+    If they leave a hypothesis no token, it may end.
 
     Args:
         constraints: `Constraint`s, possibly none.
@@ -169,7 +169,7 @@ class AllOf:
         return tuple(constraint.start(batch, vocabulary, length) for constraint in self.constraints)
 
     def mask(self, log_probabilities, state):
-        """What all of them leave."""
+        """The tokens that all of them allow."""
         if not self.constraints:
             return log_probabilities
         index = ops.arange(log_probabilities.shape[-1])

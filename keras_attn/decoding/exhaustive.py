@@ -14,7 +14,7 @@ from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
 
 MOST = 65_536
-"""Most sequences that `Exhaustive` goes through."""
+"""Maximum number of sequences that `Exhaustive` scores."""
 
 
 class ExhaustiveState(NamedTuple):
@@ -32,7 +32,7 @@ class ExhaustiveState(NamedTuple):
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Exhaustive(Strategy):
-    """Scores every sequence: hypothesis k is the k-th of the Uᵀ sequences of T tokens that go on.
+    """Scores every sequence; hypothesis k is the k-th of the Uᵀ unfinished sequences of T tokens.
 
     U = V − 3: PAD_ID and START_ID are never chosen, END_ID ends a sequence. Ranked as in `Beam`,
     finished ones first.
@@ -62,7 +62,7 @@ class Exhaustive(Strategy):
         width = (vocabulary - 3) ** length
         if width > MOST:
             raise ValueError(
-                f"Expected at most {MOST} sequences to go through, (V - 3)^T. "
+                f"Expected at most {MOST} sequences, (V - 3)^T. "
                 f"Received: V={vocabulary}, T={length}, {width} sequences"
             )
         return width

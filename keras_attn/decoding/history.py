@@ -1,4 +1,4 @@
-"""What a decoding loop writes down, and how hypotheses are read back from it."""
+"""The history of a decoding loop, and hypotheses read back from it."""
 
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ class History(NamedTuple):
 
     @classmethod
     def read(cls, buffers):
-        """What the buffers hold; PAD_ID and zeros in steps that were not reached."""
+        """The history in the buffers; PAD_ID and zeros in steps that were not reached."""
         return cls(**{name: stack_steps(buffer) for name, buffer in buffers.items()})
 
     def as_written(self):

@@ -1,4 +1,4 @@
-"""How scores of hypotheses of different lengths are made comparable."""
+"""Length penalties of hypotheses' scores."""
 
 import math
 
@@ -8,7 +8,7 @@ NORMALIZATIONS = ("gnmt", "average")
 
 
 def length_penalty(length, alpha, normalization="gnmt"):
-    """Divisor of the log-probability of a hypothesis of n tokens, its end token counted.
+    """Divisor of the log-probability of a hypothesis of n tokens, end token included.
 
         "gnmt": ((5 + n) / 6)^α        "average": n^α
 
@@ -40,6 +40,6 @@ def check_length_penalty(alpha, normalization):
         raise ValueError(f"Expected a finite alpha. Received: alpha={alpha}")
     if normalization not in NORMALIZATIONS:
         raise ValueError(
-            f"Expected a normalization of {NORMALIZATIONS}. "
+            f"Expected a normalization in {NORMALIZATIONS}. "
             f"Received: normalization={normalization!r}"
         )

@@ -19,11 +19,11 @@ class Strategy(Protocol):
     """How hypotheses are chosen: `Greedy`, `Beam`, `Sampling`, `Exhaustive` or a subclass of it."""
 
     def run(self, stepper: Stepper, context: Any, max_length: Any, **options: Any) -> DecodeResult:
-        """`decode` with this strategy, as `model.generate` asks for it."""
+        """`decode` with this strategy, for `model.generate`."""
         return decode(stepper, context, self, max_length, **options)
 
     def get_config(self) -> dict[str, Any]:
-        """The fields of a strategy that is a dataclass, as those here are."""
+        """The fields of a strategy that is a dataclass, like those of this package."""
         return asdict(self)  # type: ignore[call-overload]
 
     @classmethod
@@ -43,10 +43,10 @@ class Strategy(Protocol):
         """Chooses the next tokens."""
 
     def done(self, state: Any, time: Any, length: int) -> Any:
-        """bool scalar: whether more steps change nothing."""
+        """bool scalar: whether further steps change nothing."""
 
     def finish(self, state: Any, history: History) -> DecodeResult:
-        """Reads the answer out of the history."""
+        """Reads the result from the history."""
 
 
 def decode(
@@ -60,12 +60,12 @@ def decode(
 ) -> DecodeResult:
     """Decodes until every example is done, or for `max_length` steps.
 
-    PAD_ID and START_ID are never produced. Scores are log-probabilities under the model as it is:
-    what constraints forbid is not given to the others. The score of a prefix is left out, and so is
-    its length in length penalties. With an int `max_length` all shapes but the batch are static, so
-    the loop runs eagerly, in a graph, under XLA and in an exported signature alike. A tensor, for
-    TensorFlow's graphs without XLA, saves work where a batch wants less room than others: a cache
-    has a slot for each of the T tokens, and a step looks at all of them.
+    PAD_ID and START_ID are never produced. Scores are log-probabilities under the unmodified model:
+    constraints do not renormalize. Length penalties and scores exclude a prefix. With an int
+    `max_length` all shapes but the batch are static, so the loop runs eagerly, in a graph, under
+    XLA and in an exported signature alike. A tensor, for TensorFlow graphs without XLA, saves work
+    for batches of short answers: a cache has a slot for each of the T tokens, and every step
+    attends over all of them.
 
     Args:
         stepper: `Stepper`.
@@ -73,17 +73,17 @@ def decode(
         strategy: `Greedy()`, `Beam(...)`, `Sampling(...)` or `Exhaustive(...)`.
         max_length: int ≥ 1, or int32 scalar ≥ 1. T, tokens with the end token, beyond a prefix.
         with_weights: bool. Whether attention weights are kept.
-        constraints: `Constraint`s, such as `MinimumLength(5)`; with none left to choose, a
-            hypothesis may end.
-        prefix: int32 (B, P), what each answer begins with, PAD_ID after shorter ones; no START_ID
-            or END_ID in it. The answer then has P + T tokens, the prefix included.
+        constraints: `Constraint`s, such as `MinimumLength(5)`; a hypothesis without
+            allowed tokens may end.
+        prefix: int32 (B, P), the beginning of each answer, PAD_ID after shorter ones, without
+            START_ID and END_ID. The answer then has P + T tokens, the prefix included.
 
     Returns:
         `DecodeResult`.
 
     Raises:
-        ValueError: max_length < 1, a prefix without static P ≥ 1, what strategy and constraints do
-            not take.
+        ValueError: max_length < 1, a prefix without static P ≥ 1, or what strategy and constraints
+            reject.
     """
     known = isinstance(max_length, int)
     _check_length(max_length)

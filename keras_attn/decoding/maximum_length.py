@@ -1,4 +1,4 @@
-"""A longest answer of each example's own."""
+"""A maximum length for each example."""
 
 from typing import Any, NamedTuple
 
@@ -9,18 +9,18 @@ from keras_attn.decoding.constraints import forbid
 
 
 class _Room(NamedTuple):
-    """Tokens so far and most tokens of each hypothesis, int32 (N,)."""
+    """Tokens so far and maximum tokens of each hypothesis, int32 (N,)."""
 
     count: Any
     most: Any
 
 
 class MaximumLength:
-    """An end at token `lengths` of an example at the latest: a `Constraint`.
+    """Ends each example's answer at token `lengths` at the latest: a `Constraint`.
 
     Args:
-        lengths: int32 (B,), ≥ 1. Most tokens of each example's answer, the end token counted; a
-            forced prefix counts too.
+        lengths: int32 (B,), ≥ 1. Maximum tokens of each example's answer, including the end token
+            and a forced prefix.
     """
 
     def __init__(self, lengths):
@@ -31,7 +31,7 @@ class MaximumLength:
         return _Room(ops.zeros((batch,), "int32"), self.lengths)
 
     def mask(self, log_probabilities, state):
-        """Forbids everything but the end where it is the last token."""
+        """Forbids everything but the end at the last token."""
         other = ops.not_equal(ops.arange(log_probabilities.shape[-1]), END_ID)
         return forbid(log_probabilities, (state.count + 1 >= state.most)[:, None] & other)
 

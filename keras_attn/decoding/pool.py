@@ -13,7 +13,7 @@ class Pool(NamedTuple):
     """The best F finished hypotheses of each example, best first.
 
     Attributes:
-        scores: float32 (B, F). Normalized scores; DEAD where none.
+        scores: float32 (B, F). Normalized scores; DEAD for none.
         ends: int32 (B, F). Step at which each ended.
         slots: int32 (B, F). The unfinished hypothesis that it was.
         end_scores: float32 (B, F). Log-probability of its END_ID.
@@ -41,7 +41,7 @@ class Pool(NamedTuple):
         return self._joined((scores, times, slots, end_scores))._best(self.scores.shape[1])
 
     def answer(self, history, alive, divisor, n_best):
-        """The best finished ones, then the best of those that were cut off.
+        """The best finished hypotheses, then the best truncated ones.
 
         Args:
             history: `History` of T steps.

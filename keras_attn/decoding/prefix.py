@@ -1,4 +1,4 @@
-"""Forced prefixes: the tokens that an answer has to begin with."""
+"""Forced prefixes: the first tokens of an answer."""
 
 from keras import ops
 

@@ -1,4 +1,4 @@
-"""Random draws from the model."""
+"""Random sampling from the model."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -31,16 +31,16 @@ class SamplingState(NamedTuple):
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
 class Sampling(Strategy):
-    """Draws n sequences an example, each token from the model's softened or cut distribution.
+    """Samples n sequences per example, with temperature, top-k and top-p.
 
     First p^(1/temperature), then the `top_k` most probable tokens, then of these the fewest whose
     share is at least `top_p` (always one or more), then one of them by its share. The score is the
-    sum of log-probabilities under the unmodified model. The n samples are sorted by it, so a random
-    one is that of a random rank.
+    sum of log-probabilities under the unmodified model. The n samples are sorted by it, so to get a
+    random one pick a random rank.
 
     A draw is a function of the seed, the step and the row, on every backend and with and without
-    XLA. With one seed for all, the row is the place of the sample in the batch; with a seed for
-    each example, the place of the sample among the example's n, and neighbors change nothing.
+    XLA. With one seed for all, the row is the sample's index in the batch; with a seed per example,
+    it is the index among the example's n, so the result does not depend on the rest of the batch.
     `top_p` without `top_k` sorts the vocabulary at each step.
 
     Args:
@@ -48,7 +48,7 @@ class Sampling(Strategy):
         top_k: int ≥ 1, or None for all tokens.
         top_p: 0 < float ≤ 1; 1 for all tokens.
         seed: int, or an int tensor () or (B,), such as an input of the graph; its lower 32 bits.
-        n: int ≥ 1. Samples an example.
+        n: int ≥ 1. Samples per example.
 
     Raises:
         ValueError: a number out of its range, or a seed of another shape.

@@ -1,4 +1,4 @@
-"""Only trees: brackets that match, over just as many words as there are."""
+"""A constraint to well-formed trees over a given number of words."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _EMPTY = -1
 
 
 class TreeState(NamedTuple):
-    """A tree that is being written; N hypotheses, D constituents inside each other at most.
+    """State of a partial tree; N hypotheses, depth at most D.
 
     Attributes:
         labels: int32 (N, D). Label of each open constituent, from the outermost.
@@ -37,34 +37,34 @@ class TreeState(NamedTuple):
 
 
 class WellFormedTree:
-    """Every answer is one whole tree over the words of its example: a `Constraint`.
+    """Every answer is one complete tree over the words of its example: a `Constraint`.
 
     The first symbol opens the tree, a constituent has children, each closing bracket closes the
     innermost open constituent, and the end comes when the tree is closed, which is when no word is
     left; a single word may also be the whole tree. Constituents that lie around the same words and
     nothing else are a chain of at most `max_unary_chain`, and at most `max_depth` lie inside each
-    other. No choice leads where these cannot all be kept: an opening bracket is forbidden where the
-    room or the words left do not suffice for what then has to follow.
+    other. Dead ends are avoided: an opening bracket is forbidden if the remaining length or words
+    do not suffice for what must follow.
 
-    A forced prefix has to be the beginning of such a tree. Where `lengths` leave no room for one,
-    the answer is the end alone; other constraints may leave a tree unfinished.
+    A forced prefix must be the beginning of such a tree. If `lengths` leave no room for one, the
+    answer is the end alone; other constraints may leave a tree unfinished.
 
     Args:
         openings: ints. Ids of the opening brackets, by label.
         closings: ints. Ids of the closing brackets, in the same order.
         word: int. Id of the symbol of a word.
-        words: int32 (B,). Words of each example; 0 is answered with the end alone.
-        lengths: int32 (B,). Most symbols of each example's answer, the end included; the shortest
+        words: int32 (B,). Words of each example; for 0 the answer is the end alone.
+        lengths: int32 (B,). Maximum symbols of each example's answer, end included; the shortest
             tree of W words in a constituent has W + 3. `decode` may allow less.
         max_unary_chain: int ≥ 1.
         max_depth: int ≥ 1.
 
     Raises:
-        ValueError: not as many closing as opening brackets or none, an id twice or of a special
-            token, or a bound that is no int ≥ 1.
+        ValueError: different numbers of closing and opening brackets or none, a duplicate or
+            special id, or a bound that is not an int ≥ 1.
 
-    Source: the symbols are those of Vinyals et al. 2015, arXiv:1412.7449, section 2.2, where trees
-    may come out malformed and are mended afterwards. Differs: none can.
+    Source: the symbols are those of Vinyals et al. 2015, arXiv:1412.7449, section 2.2, where
+    trees may be malformed and are repaired afterwards. Differs: none can be.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class WellFormedTree:
         )
 
     def mask(self, log_probabilities, state):
-        """Forbids what is no tree, or leads to none."""
+        """Forbids symbols that cannot lead to a tree."""
         vocabulary = log_probabilities.shape[-1]
         label, above, below = self._top(state)
         inside, left = state.depth > 0, state.words > 0
@@ -138,7 +138,7 @@ class WellFormedTree:
         return forbid(log_probabilities, ~allowed)
 
     def update(self, state, tokens):
-        """The tree with one symbol more."""
+        """The state after one more symbol."""
         opening, closing = (
             ops.equal(tokens[:, None], ops.array(ids, "int32"))
             for ids in (self.openings, self.closings)

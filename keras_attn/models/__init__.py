@@ -1,4 +1,4 @@
-"""Models and their parts. Importing them makes their saved files readable."""
+"""Models and their parts. Importing the package registers their classes for loading."""
 
 from keras_attn.models.applications_encoder import ApplicationsEncoder
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig

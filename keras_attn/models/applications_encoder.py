@@ -7,7 +7,7 @@ from pathlib import Path
 
 import keras
 
-# EfficientNet B0 to B7 divide by the deviation where their Normalization layer takes its root.
+# EfficientNet B0 to B7 divide by the deviation; their Normalization layer would take its root.
 _EFFICIENTNET_MEAN = (0.485, 0.456, 0.406)
 _EFFICIENTNET_DEVIATION = (0.229, 0.224, 0.225)
 
@@ -16,18 +16,17 @@ _EFFICIENTNET_DEVIATION = (0.229, 0.224, 0.225)
 class ApplicationsEncoder(keras.Layer):
     """A network of keras.applications up to its last feature grid, preprocessing included.
 
-    The layer has all its variables as soon as it is made. `weights` tells how they start and no
-    more: `get_config` records None, so that a model restored from a file or a config downloads
-    nothing.
+    The constructor creates all variables. `weights` only sets their initial values: `get_config`
+    records None, so that a model restored from a file or a config downloads nothing.
 
     Args:
-        network: a network's name in keras.applications, for example "MobileNetV3Small"; any but
-            the two NASNets, whose layers there depend on the size of the pictures.
+        network: a network's name in keras.applications, for example "MobileNetV3Small"; any but the
+            two NASNets, whose layers depend on the image size.
         weights: "imagenet" (downloaded, or from the Keras cache), the path of a weights file of
             the network without its top, or None for random weights.
-        batch_moments: bool. Whether training normalizes by the batch's own moments and drops out,
-            as a network from scratch needs; with False both are as in inference, which is what
-            fine-tuning on small batches wants. Nothing moves while `encoder.trainable` is False.
+        batch_moments: bool. Whether training uses batch statistics and dropout, as needed from
+            scratch; with False both are as in inference, as needed for fine-tuning on small
+            batches. Nothing is updated while `encoder.trainable` is False.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255, of any size that the
@@ -38,18 +37,18 @@ class ApplicationsEncoder(keras.Layer):
         features: float (B, grid height, grid width, F), compute dtype.
 
     Raises:
-        ValueError: no such network, or a NASNet; the closest names are listed.
-        FileNotFoundError: weights is a path without a file.
-        OSError: the ImageNet weights could not be had.
+        ValueError: an unknown network or a NASNet; the error lists the closest names.
+        FileNotFoundError: no file at the path `weights`.
+        OSError: the ImageNet weights could not be loaded.
 
     Example:
         >>> encoder = ApplicationsEncoder("MobileNetV3Small", weights=None)
         >>> tuple(encoder(keras.ops.zeros((2, 64, 96, 3))).shape)
         (2, 2, 3, 576)
 
-    Differs: keras.applications gives EfficientNetB0 to B7 their full pixel normalization only with
-    weights="imagenet"; here they have it always, so that a restored model is the same network. A
-    weights file for them is the published one, or made from this encoder.
+    Differs: keras.applications normalizes the pixels of EfficientNetB0 to B7 fully only with
+    weights="imagenet"; here it always does, so that a restored model is the same network. A
+    weights file for them must be the published one or made from this encoder.
     """
 
     def __init__(
@@ -118,7 +117,7 @@ def _build(builder, weights, policy) -> keras.Model:
         network.set_weights(_imagenet_weights(builder))
         for layer in network.layers:
             if isinstance(layer, keras.layers.Normalization):
-                layer.finalize_state()  # It computes with copies, which set_weights leaves.
+                layer.finalize_state()  # Its copies are stale after set_weights.
     elif weights is not None:
         if not Path(weights).is_file():
             raise FileNotFoundError(
@@ -130,10 +129,10 @@ def _build(builder, weights, policy) -> keras.Model:
 
 
 def _imagenet_weights(builder) -> list:
-    """Those of a network for 224 x 224, the size for which MobileNet and its kin have weights."""
+    """ImageNet weights of a network for 224 x 224, the only size for which MobileNets have them."""
     try:
         pretrained = builder(include_top=False, weights="imagenet", input_shape=(224, 224, 3))
-    except Exception as error:  # keras.utils.get_file raises Exception itself.
+    except Exception as error:  # keras.utils.get_file raises a plain Exception.
         raise OSError(
             f"Expected the ImageNet weights of {builder.__name__} in the Keras cache or on the "
             "network. Give weights=<path of a weights file without top>, or allow network access, "

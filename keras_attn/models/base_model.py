@@ -1,4 +1,4 @@
-"""What all models share: typed inputs, for export and shape inference."""
+"""Base of all models: typed inputs, for export and shape inference."""
 
 from dataclasses import fields
 from typing import Any
@@ -11,16 +11,16 @@ from keras_attn.layers.traced_spec import traced_spec
 
 
 class BaseModel(FormerNames, keras.Model):
-    """Abstract: a Keras model that knows the shapes and types of its inputs."""
+    """Abstract: a Keras model with a declared input signature."""
 
     def input_signature(self) -> Any:
-        """What a call takes: a structure of `keras.InputSpec`, None where a size is free."""
+        """The inputs of a call: a structure of `keras.InputSpec` with None for free sizes."""
         raise NotImplementedError
 
     def export(
         self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
     ):
-        """As `keras.Model.export`; token ids stay int32 and pictures uint8.
+        """Like `keras.Model.export`; token ids stay int32 and pictures uint8.
 
         Args:
             filepath: path of the folder to write.
@@ -37,7 +37,7 @@ class BaseModel(FormerNames, keras.Model):
         )
 
     def compute_output_shape(self, input_shape):
-        """Shapes of what a call returns, from the shapes of what it takes."""
+        """Shapes of the outputs, from the shapes of the inputs."""
         signature = self.input_signature()
         if isinstance(signature, dict):
             tensors: Any = {
@@ -50,7 +50,7 @@ class BaseModel(FormerNames, keras.Model):
         return tree.map_structure(lambda spec: tuple(spec.shape), outputs)
 
     def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of what a call returns."""
+        """Shapes and dtypes of the outputs."""
         return traced_spec(self, *args, **kwargs)
 
 
@@ -67,7 +67,7 @@ def picture_signature(model):
 
 
 def config_of(kind, config, keywords):
-    """A model's config, given as such or by its fields.
+    """A model's config, given as an instance or by its fields.
 
     Args:
         kind: the dataclass of the config.

@@ -1,4 +1,4 @@
-"""The recurrent caption decoder: grid features in, one word piece a step out."""
+"""The recurrent caption decoder: from grid features to one word piece per step."""
 
 import functools
 from dataclasses import asdict, dataclass
@@ -26,8 +26,8 @@ class CaptionDecoderConfig(FormerNames):
         vocabulary_size: int. V, pieces of the tokenizer.
         embedding_dim: int. Width m of a piece's embedding and of the deep output.
         hidden_dim: int. Width H of the recurrent cell.
-        feature_dim: int or None. Features are projected to this width first; None leaves them as
-            the encoder made them, as in the paper.
+        feature_dim: int or None. Width to which features are projected first; None is no
+            projection, as in the paper.
         dropout: probability. On the embedding, the projected features and the deep output.
     """
 
@@ -47,14 +47,14 @@ class CaptionDecoderConfig(FormerNames):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class CaptionDecoder(FormerNames, keras.layers.Layer):
-    """Recurrent decoder that reads the picture anew at each step, with a deep output.
+    """Recurrent decoder that attends to the picture at each step, with a deep output.
 
         s₀ = tanh(W ā + b), one for each part of the cell's state,  ā = mean of the features
         z_t = attention(h_{t−1}),  h_t, s_t = cell([E y_{t−1}; z_t], s_{t−1})
         logits_t = L_o tanh(E y_{t−1} + L_h h_t + L_z z_t)
 
-    It is a `contracts.Stepper` whose context is the features. The first part of the cell's state
-    is what attends.
+    It is a `contracts.Stepper` whose context is the features. The first part of the cell's
+    state is the query.
 
     Args:
         config: `CaptionDecoderConfig`, or its fields as keywords.
@@ -64,18 +64,18 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
 
     Call arguments:
         features: float (B, S, D).
-        tokens: int32 (B, C, T), decoder input of C captions a picture.
+        tokens: int32 (B, C, T), decoder input of C captions per picture.
 
     Returns:
         logits: float32 (B, C, T, V).
         weights: float32 (B, C, T, S).
-        locations: int32 (B, C, T), only where the attention samples them in training.
+        locations: int32 (B, C, T), only if the attention samples them in training.
 
     Raises:
         ValueError: no attention; a cell of another width, or something else in its place.
 
     Source: Xu et al. 2015, arXiv:1502.03044, 3.1. Differs: the deep output has a tanh and dropout,
-    as in the authors' program; 1 is added to the forget gate; optional projection of the features.
+    as in the authors' code; 1 is added to the forget gate; optional projection of the features.
     """
 
     def __init__(self, config=None, attention=None, cell=None, **kwargs):
@@ -159,15 +159,15 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
         return (*tokens_shape, self.config.vocabulary_size), weights
 
     def compute_output_spec(self, features, tokens, training=None):
-        """Logits, weights and locations, if there are any; float32 in any precision."""
+        """Logits, weights and locations, if any; float32 in any precision."""
         return traced_spec(self, features, tokens, training=training)
 
     def start(self, context, length, training=False):
-        """Memory and first state of each picture.
+        """Memory and initial state of each picture.
 
         Args:
             context: float (B, S, D). The features.
-            length: int. Of no use here: the state does not grow.
+            length: int. Unused: the state does not grow.
             training: bool. Whether dropout is on.
 
         Returns:
@@ -194,11 +194,11 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
         return prefill_by_steps(self.step, prefix, prefix != PAD_ID, memory, state)
 
     def widen(self, state, width):
-        """From one hypothesis a picture to `width` equal ones."""
+        """From one hypothesis per picture to `width` equal ones."""
         return repeat_hypotheses(state, width)
 
     def reorder(self, state, parents):
-        """Hypotheses go on from their parents int32 (B, K)."""
+        """Reorders hypotheses by their parents, int32 (B, K)."""
         return gather_hypotheses(state, parents)
 
     def _recur(self, memory, state, inputs):

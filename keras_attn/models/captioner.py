@@ -1,4 +1,4 @@
-"""A picture encoder, and a decoder that attends to its grid."""
+"""A picture encoder, and a decoder with attention over its grid."""
 
 import keras
 from keras import ops
@@ -14,11 +14,11 @@ from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Captioner(EncoderDecoder):
-    """Pictures to captions.
+    """Captioner of pictures.
 
-    The loss of `compile` (cross-entropy of the next piece) is joined by the attention's own
-    objective where it samples locations (`HardAttention`), and by the doubly stochastic penalty,
-    which wants every place of the picture to be looked at once in a caption:
+    Two terms are added to the loss of `compile` (cross-entropy of the next piece): the attention's
+    own objective if it samples locations (`HardAttention`), and the doubly stochastic penalty,
+    which encourages a caption to attend to every location with total weight 1:
 
         λ · mean over captions and places i of (1 − Σ_t α_ti)², t over real (unpadded) steps
 
@@ -34,10 +34,11 @@ class Captioner(EncoderDecoder):
 
     Returns:
         dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, C, T, S); where the attention samples locations, in training, LOCATIONS int32 (B, C, T).
+        (B, C, T, S); if the attention samples locations in training,
+        LOCATIONS int32 (B, C, T).
 
-    Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over places, so that λ
-    does not depend on the grid.
+    Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over locations, so that
+    λ does not depend on the grid.
     """
 
     def __init__(self, encoder, decoder, image_size, attention_penalty=1.0, **kwargs):
@@ -79,7 +80,7 @@ class Captioner(EncoderDecoder):
         return {IMAGE: image, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None, None))}
 
     def added_loss(self, x, y, y_pred):
-        """What the attention weights add to the compiled loss, and sampled locations."""
+        """Terms added to the compiled loss, from the attention weights and sampled locations."""
         added = None
         if self.attention_penalty:
             added = self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
@@ -99,7 +100,7 @@ class Captioner(EncoderDecoder):
         return self.decoder.start(self._features(batch, training=False), length)
 
     def cross_weights(self, batch):
-        """Where every layer and head of a Transformer's decoder looks: (B, C, N, H, T, S)."""
+        """Attention to the picture by every layer and head of a Transformer: (B, C, N, H, T, S)."""
         return self.decoder.cross_weights(self._features(batch, training=False), batch[TOKENS])
 
     def _features(self, batch, training):
@@ -119,7 +120,7 @@ class Captioner(EncoderDecoder):
         return global_mean(penalty, captions)
 
     def _sampling_loss(self, targets, output):
-        """The attention's objective, divided by the tokens of the global batch as the loss is."""
+        """The attention's objective, divided by the tokens of the global batch, like the loss."""
         length, locations = ops.shape(targets)[2], self.feature_shape[0]
         real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
         logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))

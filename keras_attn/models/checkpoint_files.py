@@ -16,13 +16,13 @@ _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class CheckpointFiles(NamedTuple):
-    """What the files of a checkpoint hold.
+    """The contents of a checkpoint's files.
 
     Attributes:
-        path: of the file with the weights.
-        tensors: name -> NumPy array, as they are in the file.
-        settings: what is in config.json beside a file of torch's names, {} without one.
-        preprocessing: likewise of preprocessor_config.json.
+        path: path of the file with the weights.
+        tensors: name -> NumPy array, as in the file.
+        settings: contents of config.json beside a file with torch names; {} without one.
+        preprocessing: likewise for preprocessor_config.json.
     """
 
     path: Path
@@ -36,17 +36,18 @@ def read_checkpoint_files(source):
 
     Args:
         source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file, or of a folder with
-            model.safetensors, pytorch_model.bin or one `.npz`; or, where there is no such file or
-            folder, the name of a model on the Hugging Face hub ("google/vit-base-patch16-224")
-            that has a model.safetensors, which is downloaded, or taken from the hub's own cache.
+            model.safetensors, pytorch_model.bin or one `.npz`; or, if no such file
+            or folder exists, the name of a model on the Hugging Face hub
+            ("google/vit-base-patch16-224") with a model.safetensors, which is
+            downloaded or taken from the hub's cache.
 
     Returns:
         `CheckpointFiles`.
 
     Raises:
-        ImportError: safetensors or huggingface_hub is needed and absent.
+        ImportError: safetensors or huggingface_hub is needed but not installed.
         OSError: a hub name that could not be downloaded.
-        ValueError: no such file, folder or name; a file that is damaged or of another kind.
+        ValueError: no such file, folder or name; a damaged file or one of another kind.
     """
     path = _weights_path(Path(source).expanduser(), os.fspath(source))
     tensors = read_tensors(path)
@@ -72,7 +73,7 @@ def read_tensors(path):
         return {name: _as_float(array) for name, array in read(path).items()}
     except ImportError:
         raise
-    except Exception as error:  # Both libraries raise errors of many kinds for damaged files.
+    except Exception as error:  # Both libraries raise many kinds of errors for damaged files.
         reason = str(error) or type(error).__name__
         raise ValueError(
             f"Expected a whole {path.suffix} file at {os.fspath(path)!r}. Received: {reason}"
@@ -98,7 +99,7 @@ def _read_npz(path):
 
 
 def _as_float(array):
-    """bfloat16, which NumPy writes as two bytes without a type, as float32."""
+    """Converts bfloat16, untyped two-byte elements in NumPy, to float32."""
     if array.dtype.kind != "V":
         return array
     if array.dtype.itemsize != 2:
@@ -137,7 +138,7 @@ def _download(name):
         import huggingface_hub
     except ImportError as error:
         raise ImportError(
-            f"Expected the package huggingface_hub for {name!r}, which is no file or folder. "
+            f"Expected the package huggingface_hub for {name!r}, which is not a file or folder. "
             "Install it: pip install 'keras-attn[pretrained]'"
         ) from error
     try:
@@ -146,7 +147,7 @@ def _download(name):
     except Exception as error:  # The hub's client raises errors of many libraries.
         raise OSError(
             f"Expected a file, a folder or a model on the Hugging Face hub. Received: {name!r}, "
-            f"which is no file or folder here, and from the hub: {error}"
+            f"which is not a file or folder here, and from the hub: {error}"
         ) from error
 
 

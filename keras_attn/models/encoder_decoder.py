@@ -1,4 +1,4 @@
-"""What models of an encoder and a step-by-step decoder have in common."""
+"""Base of models with an encoder and a step-by-step decoder."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from keras_attn.models.base_model import BaseModel
 
 
 class StepsOfDecoder:
-    """Abstract: the part of a `Stepper` that a `decoder` inside, which is one, does for it."""
+    """Abstract: delegates a `Stepper`'s methods to its `decoder`."""
 
     def step(self, tokens, memory, state):
         """Stepper: the decoder's step."""
@@ -29,34 +29,34 @@ class StepsOfDecoder:
 
 
 class EncoderDecoder(StepsOfDecoder, BaseModel):
-    """Abstract: a `Stepper` that hands its steps to its `decoder`, which is one.
+    """Abstract: a `Stepper` that delegates its steps to its `decoder`.
 
-    Subclasses set `decoder`, answer a call with a dict that has LOGITS, and have `start`. A single
-    target is compared with LOGITS; a dict of targets with the outputs of the same keys.
+    Subclasses set `decoder`, return a dict with LOGITS from the call, and define `start`. A single
+    target belongs to LOGITS; a dict of targets to the outputs of the same keys.
     """
 
     def __call__(self, batch, *args, **kwargs):
         expected = f"Expected a dict with {' and '.join(map(repr, self.input_signature()))}"
-        if not isinstance(batch, Mapping):  # TensorFlow tries a tensor when it saves a model.
+        if not isinstance(batch, Mapping):  # TensorFlow passes a tensor when it saves a model.
             raise TypeError(f"{expected}. Received: {type(batch).__name__}")
         if TOKENS not in batch:
             raise ValueError(f"{expected}. Received: keys {list(batch)}")
         return super().__call__(batch, *args, **kwargs)
 
     def generate(self, inputs, strategy, max_length=64, **options):
-        """The model's own answers, generated token by token.
+        """Generates answers token by token.
 
         Args:
             inputs: what `start` takes, B examples.
             strategy: of `keras_attn.decoding`, such as `Greedy()` or `Beam(4)`.
-            max_length: int ≥ 1. Longest answer in tokens, END_ID included.
+            max_length: int ≥ 1. Maximum length in tokens, END_ID included.
             **options: of `keras_attn.decoding.decode`.
 
         Returns:
-            `DecodeResult`. An answer without END_ID was cut off at max_length.
+            `DecodeResult`. An answer without END_ID was truncated at max_length.
 
         Raises:
-            ValueError: no strategy; what `decode` refuses.
+            ValueError: not a strategy, or as `decode`.
         """
         if isinstance(strategy, type) or not hasattr(strategy, "run"):
             raise ValueError(
@@ -73,22 +73,22 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
         return [logits] if isinstance(logits, keras.layers.Layer) else []
 
     def added_loss(self, x, y, y_pred):
-        """What is added to the compiled loss; None is nothing."""
+        """Term added to the compiled loss, or None."""
         return None
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of what there are targets for, and `added_loss`."""
+        """The compiled loss of the outputs with targets, plus `added_loss`."""
         loss = super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
         added = self.added_loss(x, y, y_pred)
         return loss if added is None else loss + added
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
-        """The compiled metrics of what there are targets for."""
+        """The compiled metrics of the outputs with targets."""
         return super().compute_metrics(x, y, _aimed(y, y_pred), sample_weight)
 
 
 def _aimed(targets, outputs):
-    """The outputs that targets stand against."""
+    """The outputs that have targets."""
     if isinstance(targets, dict):
         return {key: outputs[key] for key in targets}
     return outputs[LOGITS]

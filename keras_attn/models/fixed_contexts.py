@@ -1,4 +1,4 @@
-"""What a recurrent decoder reads at each step where there is no attention: always the same."""
+"""Contexts of a recurrent decoder without attention, the same at every step."""
 
 import keras
 from keras import ops
@@ -27,7 +27,7 @@ class MeanContext(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """As `SoftAttention.read`."""
+        """Like `SoftAttention.read`."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 
@@ -35,10 +35,10 @@ class MeanContext(keras.layers.Layer):
 class BottleneckContext(keras.layers.Layer):
     """No attention: the context of every step is the decoder's initial state h₀.
 
-    The picture reaches the words through one vector only; the weights it reports are uniform.
+    The only path from picture to words is one vector; the weights are uniform.
 
     Source: the encoder–decoder of Sutskever et al. 2014, arXiv:1409.3215, and Vinyals et al. 2015,
-    arXiv:1411.4555. Differs: the vector is shown at every step, not only at the first.
+    arXiv:1411.4555. Differs: the vector is an input of every step, not only of the first.
     """
 
     def build(self, features_shape, hidden_shape):
@@ -57,7 +57,7 @@ class BottleneckContext(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """As `SoftAttention.read`, with context (N, H)."""
+        """Like `SoftAttention.read`, with context (N, H)."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 

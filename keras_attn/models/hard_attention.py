@@ -1,4 +1,4 @@
-"""What a recurrent decoder reads from the picture at each step: one sampled place."""
+"""Hard attention of a recurrent decoder: one sampled location per step."""
 
 import keras
 from keras import ops
@@ -9,20 +9,20 @@ from keras_attn.ops.replicas import global_mean, sum_over_replicas
 from keras_attn.ops.take_by_row import take_by_row
 
 EXPECTED = -1
-"""In place of a sampled location: the step took the expectation over all locations."""
+"""In place of a sampled location: the step used the expectation over all locations."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class HardAttention(SoftAttention):
-    """Stochastic "hard" attention: one location a step, z_t = β_t a_{s_t}, s_t ~ α_t.
+    """Stochastic "hard" attention: one location per step, z_t = β_t a_{s_t}, s_t ~ α_t.
 
-    In training locations are sampled, and the weights learn by REINFORCE (`objective`); a share of
-    the pictures takes the expectation Σ_i α_ti a_i instead. In evaluation the likeliest location
-    is read, and the weights are 1 there and 0 elsewhere.
+    In training locations are sampled, and the weights are trained by REINFORCE (`objective`); a
+    share of the pictures uses the expectation Σ_i α_ti a_i instead. In evaluation the most likely
+    location is used, with weight 1.
 
     Args:
         units: int > 0. Width of the hidden score layer.
-        expectation_share: probability that a picture takes the expectation.
+        expectation_share: probability that a picture uses the expectation.
         reward_weight: float ≥ 0. λ_r.
         entropy_weight: float ≥ 0. λ_e.
         baseline_decay: 0 ≤ float < 1. Of the moving average of log p(y | s).
@@ -32,7 +32,7 @@ class HardAttention(SoftAttention):
         ValueError: a number out of its range.
 
     Source: Xu et al. 2015, arXiv:1502.03044, 4.1. λ_r = 0.1 and λ_e = 0.002 as in the authors'
-    program.
+    code.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class HardAttention(SoftAttention):
         return self._gated(hidden, ops.reshape(chosen_features, (-1, features.shape[-1])))
 
     def objective(self, log_likelihood, weights, locations, real):
-        """What training adds to the negative log-likelihood, and the baseline's next value.
+        """Loss added to the negative log-likelihood, and the baseline update.
 
             −λ_r (log p(y | s) − b) Σ_t log α_{t, s_t} − λ_e Σ_t H[α_t],  b ← 0.9 b + 0.1 log p
 

@@ -1,4 +1,4 @@
-"""Pictures to classes."""
+"""Image classification models."""
 
 import keras
 from keras import ops
@@ -13,10 +13,10 @@ class ImageClassifier(BaseModel):
     """A picture encoder and a linear head; `compile` and `fit` train both.
 
     Args:
-        encoder: `VisionTransformer`, whose pooled vector the head reads, or any layer from images
-            to a grid (B, grid height, grid width, D), whose mean it reads.
+        encoder: `VisionTransformer`, whose pooled vector is the input of the head, or any layer
+            from images to a grid (B, grid height, grid width, D), whose mean is.
         num_classes: int > 0.
-        kernel_initializer: Keras initializer of the head's kernel; zeros as in the paper's program.
+        kernel_initializer: Keras initializer of the head's kernel; zeros as in the paper's code.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255.
@@ -69,7 +69,7 @@ class ImageClassifier(BaseModel):
         return self.head(ops.mean(ops.cast(grid, "float32"), axis=(1, 2)))
 
     def attention(self, images, training=None):
-        """Logits, and what every block of a `VisionTransformer` attended to.
+        """Logits, and the attention weights of every block of a `VisionTransformer`.
 
         Args:
             images: as in the call.

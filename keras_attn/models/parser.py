@@ -28,8 +28,8 @@ class Parser(EncoderDecoder):
         config: `TransformerConfig`, or its fields as keywords. Its target vocabulary is that of
             the symbols.
         tags: int ≥ 1. Tags, special ids included.
-        counted_token: int or None. Id of the symbol of a word; with it, the decoder's inputs say
-            which word is next, see `NextSource`.
+        counted_token: int or None. Id of the word symbol; if given, the decoder's inputs include
+            the next word, see `NextSource`.
 
     Call arguments:
         batch: dict with SOURCE int32 (B, S, P), the pieces of each word, and TOKENS int32 (B, T);
@@ -49,9 +49,9 @@ class Parser(EncoderDecoder):
         (2, 11, 17)
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 6.3; Vinyals et al. 2015, arXiv:1412.7449.
-    Differs: there a vector of its own for each word, and no tags; here words are made of pieces,
+    Differs: there each word has its own vector, and no tags; here words are sums of pieces,
     tags are a linear function of the encoder's output, trained with the decoder, and the decoder
-    may be told the next word (`NextSource`).
+    may see the next word (`NextSource`).
     """
 
     def __init__(self, config=None, tags=None, counted_token=None, **kwargs):
@@ -103,7 +103,7 @@ class Parser(EncoderDecoder):
         return self._run(batch, training=False)[3]
 
     def encode(self, source, training=None):
-        """int32 (B, S, P) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
+        """int32 (B, S, P) to the decoder's memory (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
         real = ops.cast(ops.not_equal(source, PAD_ID), self.compute_dtype)
         count = ops.sum(real, axis=-1, keepdims=True)

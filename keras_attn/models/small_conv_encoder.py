@@ -6,21 +6,21 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SmallConvEncoder(keras.layers.Layer):
-    """A small CNN for drawn scenes: every stage makes the grid coarser, then refines it.
+    """A small CNN for drawn scenes; every stage downsamples the grid, then refines it.
 
-    A stage is a strided convolution, then one of stride 1 around which a shortcut runs. Each is
-    followed by a layer normalization over the features of one cell and a ReLU, so a picture's
+    A stage is a strided convolution, then one of stride 1 with a shortcut. Each is followed
+    by a layer normalization over the features of one cell and a ReLU, so a picture's
     features depend neither on the rest of the batch nor on the number of replicas.
 
     Args:
-        filters: ints > 0, one a stage. The last is F.
-        strides: ints > 0, one a stage. A strided convolution sees 2 · stride pixels each way, so
-            that neighbors overlap by half.
+        filters: ints > 0, one per stage. The last is F.
+        strides: ints > 0, one per stage. A strided convolution has a kernel of 2 · stride pixels,
+            so neighboring fields overlap by half.
         kernel_size: int > 0, cells, of the refining convolution.
-        coordinates: bool. Whether features say where they are: each stage's strided convolution
-            sees two more channels with a cell's vertical and horizontal place in (-1, 1), and a
-            linear map of the place is added to the grid at the end. Convolutions alone hardly
-            know the place that "left of" and "above" need.
+        coordinates: bool. Whether features encode positions: each stage's strided convolution gets
+            two more channels with a cell's vertical and horizontal position in (-1, 1), and a
+            linear map of the position is added to the final grid. Convolutions alone hardly encode
+            the positions that "left of" and "above" need.
 
     Call arguments:
         images: uint8 or float (B, height, width, C), pixels in 0..255.
@@ -100,7 +100,7 @@ class SmallConvEncoder(keras.layers.Layer):
 
 
 class _Stage(keras.layers.Layer):
-    """A coarser grid, with the places' part added, then a refinement of the same size added."""
+    """A strided convolution, with the positions' part added, then a residual refinement."""
 
     def __init__(self, filters, stride, kernel_size, coordinates, **kwargs):
         super().__init__(**kwargs)
@@ -149,7 +149,7 @@ def _located(features, grid, locate):
 
 
 def _places(height, width):
-    """float32 (1, height, width, 2): how far down and how far right each cell's center lies."""
+    """float32 (1, height, width, 2): vertical and horizontal position of each cell's center."""
     rows = ops.broadcast_to(_centers(height)[:, None], (height, width))
     columns = ops.broadcast_to(_centers(width)[None, :], (height, width))
     return ops.stack([rows, columns], axis=-1)[None]

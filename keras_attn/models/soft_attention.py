@@ -1,4 +1,4 @@
-"""What a recurrent decoder reads from the picture at each step: soft attention.
+"""Soft attention of a recurrent decoder to a picture's grid.
 
 Such an attention has `context_dim`, `start`, `draws` and `read`. `draws` makes the random numbers
 of a whole caption before the loop over its steps; one that is deterministic has none.
@@ -46,7 +46,7 @@ class SoftAttention(keras.layers.Layer):
         return {"features": features, "keys": self.attention.project_keys(features)}
 
     def draws(self, memory, captions, length):
-        """Random numbers for `read`: structure of tensors (T, N, ...), or None where none are used.
+        """Random numbers for `read`: structure of tensors (T, N, ...), or None if none are used.
 
         Args:
             memory: what `start` returned, for B pictures.

@@ -1,4 +1,4 @@
-"""Pictures to classes through spatial transformers."""
+"""Image classifiers with spatial transformers."""
 
 import keras
 from keras import ops
@@ -14,27 +14,27 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SpatialTransformerClassifier(BaseModel):
-    """Spatial transformers in series, then a CNN: each reads what the one before it read.
+    """Spatial transformers in series, then a CNN; each samples the output of the one before it.
 
     Args:
         transformers: sequence of `SpatialTransformer` of channels-last pictures, with
             `return_grid=True` and `align_corners=False`; none for the CNN alone.
-        encoder: Keras layer or model, from the pictures that the last one read to features (B, …),
+        encoder: Keras layer or model, from the output of the last transformer to features (B, …),
             which are flattened.
         num_classes: int > 0.
         dropout: float, 0 to 1, of the features.
-        grayscale: bool. Whether the transformers and the encoder see the luminance alone, C = 1,
-            instead of RGB.
+        grayscale: bool. Whether the transformers and the encoder get luminance, C = 1, instead of
+            RGB.
 
     Call arguments:
-        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; they see 0..1.
+        images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; rescaled to 0..1.
         training: bool.
 
     Returns:
         logits: float32 (B, num_classes).
 
     Raises:
-        ValueError: something else among the transformers; num_classes < 1.
+        ValueError: not a `SpatialTransformer` with these settings; num_classes < 1.
 
     Example:
         >>> from keras_attn.layers import Affine, SpatialTransformer
@@ -79,7 +79,7 @@ class SpatialTransformerClassifier(BaseModel):
         self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
 
     def float32_layers(self):
-        """Layers that compute in float32 under any precision: those of logits and of places."""
+        """Layers that compute in float32 in any precision: those of logits and coordinates."""
         places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
         return [self.head, *places]
 
@@ -91,7 +91,7 @@ class SpatialTransformerClassifier(BaseModel):
         return self.transformed(images, training=training)[0]
 
     def transformed(self, images, training=None):
-        """Logits, and what each transformer read of which picture, and where.
+        """Logits, and the outputs of each transformer.
 
         Args:
             images: as in the call.
@@ -141,7 +141,7 @@ def _settings(transformer):
 
 
 def composed_grid(read):
-    """Where in the picture the last of several transformers in depth read.
+    """The sampling grid of the last of several transformers, in coordinates of the picture.
 
     Args:
         read: sequence of `Transformed`, one at least, each of what the one before it read, with

@@ -1,4 +1,4 @@
-"""Reads the weights in a torch `.pth` file without torch, and without trusting the file."""
+"""Reads the weights of an untrusted torch `.pth` file without torch."""
 
 import collections
 import io
@@ -48,7 +48,7 @@ class _Tensor(NamedTuple):
 
 
 class _TensorUnpickler(pickle.Unpickler):
-    """Unpickles tensors as `_Tensor` records and admits no global that could do anything else."""
+    """Unpickles tensors as `_Tensor` records and rejects all other globals."""
 
     def __init__(self, stream):
         super().__init__(stream)
@@ -84,8 +84,8 @@ def read_state_dict(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Reads a flat torch state dict, as `torch.save(module.state_dict(), path)` wrote it.
 
     Both file formats are read: the zip archive (torch 1.6 and later) and the legacy stream of
-    pickles before it. The pickles run with an unpickler that admits nothing but what rebuilds
-    tensors, so a file from a stranger can be wrong but cannot run code.
+    pickles before it. The unpickler only allows the globals that rebuild tensors,
+    so an untrusted file can be wrong but cannot run code.
 
     Args:
         path: the file.

@@ -31,7 +31,7 @@ class TransformerWeights(NamedTuple):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class Transformer(EncoderDecoder):
-    """Sentences to sentences. It is a `Stepper`; see `TransformerDecoder`.
+    """The encoder-decoder Transformer; a `Stepper`, see `TransformerDecoder`.
 
     Args:
         config: `TransformerConfig`, or its fields as keywords.
@@ -95,7 +95,7 @@ class Transformer(EncoderDecoder):
         return self._run(batch, training=False)[1]
 
     def encode(self, source, training=None):
-        """int32 (B, S) to what the decoder reads (B, S, D), its mask (B, S), and the weights."""
+        """int32 (B, S) to the decoder's memory (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
         if len(source.shape) != 2:
             raise ValueError(

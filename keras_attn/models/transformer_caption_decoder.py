@@ -1,4 +1,4 @@
-"""The Transformer as a caption decoder: grid features in, one word piece a step out."""
+"""The Transformer caption decoder: from grid features to one word piece per step."""
 
 from dataclasses import asdict, replace
 
@@ -17,13 +17,13 @@ from keras_attn.models.transformer_encoder import TransformerEncoder
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer):
-    """A Transformer's encoder over the places of a picture, and its decoder over the caption.
+    """A Transformer encoder over the cells of a picture's grid, and a decoder over the caption.
 
-        keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector a place
+        keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector per cell
         logits_t = decoder(y_1 … y_{t−1}, keys)
 
-    Without encoder layers the decoder reads the features a_i themselves, as it should where they
-    come from a Transformer already (`VisionTransformer`). It is a `contracts.Stepper` whose context
+    Without encoder layers the decoder attends to the features a_i directly, as it should if they
+    are a Transformer's output (`VisionTransformer`). It is a `contracts.Stepper` whose context
     is the features.
 
     Args:
@@ -35,7 +35,7 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
 
     Call arguments:
         features: float (B, S, D).
-        tokens: int32 (B, C, T), decoder input of C captions a picture.
+        tokens: int32 (B, C, T), decoder input of C captions per picture.
 
     Returns:
         logits: float32 (B, C, T, V).
@@ -52,7 +52,7 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
         ((2, 3, 7, 13), (2, 3, 7, 11))
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, with the features of Xu et al. 2015,
-    arXiv:1502.03044. Differs: places have learned positions, and words those of `config`.
+    arXiv:1502.03044. Differs: cells have learned positions, words those of `config`.
     """
 
     def __init__(self, config=None, num_encoder_layers=0, weights_layer=-1, **kwargs):
@@ -99,12 +99,12 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
         return traced_spec(self, features, tokens, training=training)
 
     def cross_weights(self, features, tokens):
-        """Where every layer and head looks, without dropout: float32 (B, C, N, H, T, S)."""
+        """Attention to the picture, without dropout: float32 (B, C, N, H, T, S)."""
         weights = ops.stack(self._read(features, tokens, training=False)[1], axis=1)
         return ops.reshape(weights, (*ops.shape(tokens)[:2], *ops.shape(weights)[1:]))
 
     def _read(self, features, tokens, training):
-        """Logits (B·C, T, V), and attention to the places by layer, (B·C, H, T, S) each."""
+        """Logits (B·C, T, V), and attention to the cells by layer, (B·C, H, T, S) each."""
         captions, count, length = ops.shape(tokens)
         rows = ops.reshape(tokens, (captions * count, length))
         logits, _, cross = self.decoder(
@@ -120,7 +120,7 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
         return self.encoder(self.feature_projection(features), training=training)
 
     def start(self, context, length):
-        """Memory and first state of each picture, from features (B, S, D); see `Stepper`."""
+        """Memory and initial state of each picture, from features (B, S, D); see `Stepper`."""
         keys = self.keys(context, training=False)
         everywhere = ops.ones(ops.shape(keys)[:2], dtype="bool")
         return self.decoder.start((keys, everywhere), length)

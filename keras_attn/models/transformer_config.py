@@ -17,7 +17,7 @@ class TransformerConfig(FormerNames):
     """Sizes and choices of a `Transformer`; the defaults are the paper's base model.
 
     Attributes:
-        vocabulary_size: int. V of the source, and of the target where that has none of its own.
+        vocabulary_size: int. V of the source, and of the target by default.
         target_vocabulary_size: int or None. V of the target; None is one vocabulary for both.
         num_layers: int. N, of the encoder and of the decoder.
         hidden_dim: int. D, d_model.
@@ -30,7 +30,7 @@ class TransformerConfig(FormerNames):
         normalize_first: bool. False is LN(x + f(x)), as in the paper; True is x + f(LN(x)), with
             one more normalization on each stack.
         positions: "sinusoidal" or "learned".
-        max_sequence_length: int. Tokens that learned positions reach; sinusoids have no end.
+        max_sequence_length: int. Length of learned positions; sinusoids are unlimited.
         tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
         use_bias: bool. Whether the attention's projections have a bias.
         epsilon: float > 0. Of the layer normalizations.
@@ -101,7 +101,7 @@ class TransformerConfig(FormerNames):
         }
 
     def count_parameters(self):
-        """How many numbers the model learns, without building it."""
+        """Number of trainable parameters, without building the model."""
         units = self.hidden_dim
         keys, values = self.num_heads * self.key_dim, self.num_heads * self.value_dim
         attention = 2 * units * (keys + values)
@@ -137,7 +137,7 @@ class Preset:
     label_smoothing: float = 0.1
 
     def config(self, vocabulary_size, **changes):
-        """`TransformerConfig` for a vocabulary, with changes of one's own."""
+        """`TransformerConfig` for a vocabulary, with changed fields."""
         return TransformerConfig(vocabulary_size, **{**self.sizes, **changes})
 
 

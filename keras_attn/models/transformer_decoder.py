@@ -1,4 +1,4 @@
-"""The Transformer's decoder, also step by step."""
+"""The Transformer decoder, parallel and step by step."""
 
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
 
 class TransformerMemory(NamedTuple):
-    """What every step reads: of each example, and the weights, cast once.
+    """What every step reads: the examples' keys and values, and the weights, cast once.
 
     Attributes:
         key_mask: bool (B, S).
@@ -152,15 +152,15 @@ class TransformerDecoder(AttentionLayer):
         return (*tokens_shape, self.config.target_size)
 
     def start(self, context, length):
-        """Memory and first state of each example.
+        """Memory and initial state of each example.
 
         Args:
             context: (keys float (B, S, E), key_mask bool (B, S)).
-            length: int or int32 scalar. L, most tokens that will be consumed.
+            length: int or int32 scalar. L, maximum number of tokens to be consumed.
 
         Returns:
             memory: `TransformerMemory`.
-            state: `TransformerState` of one hypothesis an example.
+            state: `TransformerState` of one hypothesis per example.
 
         Raises:
             ValueError: more tokens than learned positions.
@@ -215,7 +215,7 @@ class TransformerDecoder(AttentionLayer):
         return StepResult(self._logits(hidden, memory.output), state, weights)
 
     def widen(self, state, width):
-        """From one hypothesis an example to `width` equal ones."""
+        """From one hypothesis per example to `width` equal ones."""
         rows, _, length = ops.shape(state.ancestors)
         widened = repeat_hypotheses(state, width)
         return widened._replace(ancestors=own_caches(rows, width, length))

@@ -13,7 +13,7 @@ from keras_attn.models.checkpoint_tensors import (
 from keras_attn.models.vision_transformer_config import MEAN, TOKEN
 
 PARAMETERS, OPTIMIZER = "params/", "opt/"
-"""What names start with where the file also has the state of an optimizer, which is left."""
+"""Prefix of names in files that also have an optimizer's state, which is ignored."""
 _BLOCK = "Transformer/encoderblock_"
 _OLD = ("LayerNorm_0", "MultiHeadDotProductAttention_1", "LayerNorm_2", "MlpBlock_3")
 _NEW = ("LayerNorm_0", "MultiHeadDotProductAttention_0", "LayerNorm_1", "MlpBlock_0")
@@ -38,8 +38,8 @@ def recognizes(tensors):
 
 
 def sizes(files, choices):
-    """Fields of `VisionTransformerConfig` from shapes; pixels in −1..1, GELU by its approximation
-    and epsilon 1e-6, as in those programs.
+    """Fields of `VisionTransformerConfig` from shapes; pixels in −1..1, approximate GELU
+    and epsilon 1e-6, as in those repositories.
 
     Raises:
         ValueError: a tensor that sizes are read from is missing or has other axes.
@@ -66,7 +66,7 @@ def sizes(files, choices):
 
 
 def _parts(tensors):
-    """Names of a block's parts, which once were numbered all together."""
+    """Names of a block's parts; older files number them consecutively."""
     old = any(name.startswith(f"{_BLOCK}0/{_OLD[1]}/") for name in tensors)
     return _OLD if old else _NEW
 
@@ -76,7 +76,7 @@ def _positions(tensors):
 
 
 def _before(tensors):
-    """1 where the class token has a position of its own, as it had in the first program."""
+    """1 if the class token has a position, as in the first repository."""
     return int("cls" in tensors and _positions(tensors) == _TOGETHER)
 
 

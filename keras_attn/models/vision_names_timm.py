@@ -18,7 +18,7 @@ from keras_attn.models.checkpoint_tensors import (
 from keras_attn.models.vision_transformer_config import MEAN, TOKEN
 
 HEAD_UNITS = 64
-"""Width of a head where nothing tells how many there are, as in all of the paper's models."""
+"""Default width of a head, as in all of the paper's models."""
 _ACTIVATIONS = {"gelu": GELU, "gelu_tanh": GELU_TANH, "relu": RELU}
 _PATCHES, _QKV = "patch_embed.proj.weight", "blocks.0.attn.qkv"
 
@@ -29,11 +29,11 @@ def recognizes(tensors):
 
 
 def sizes(files, choices):
-    """Fields of `VisionTransformerConfig` from shapes and, where it is there, config.json.
+    """Fields of `VisionTransformerConfig` from shapes and, if present, config.json.
 
     Raises:
-        ValueError: a tensor that sizes are read from is missing; sizes that nothing tells; another
-            activation; a mean over tokens in a model with a class token.
+        ValueError: a tensor that sizes are read from is missing; unknown sizes; another activation;
+            a mean over tokens in a model with a class token.
     """
     path, tensors, settings = files.path, files.tensors, files.settings
     units, _, patch, _ = shape_of(path, tensors, _PATCHES, 4)
@@ -76,12 +76,12 @@ def _objects(files, name):
 
 def _heads(path, units):
     if units % HEAD_UNITS:
-        raise refusal(path, f"width {units}, no multiple of {HEAD_UNITS}, and no num_heads=")
+        raise refusal(path, f"width {units}, not a multiple of {HEAD_UNITS}, and no num_heads=")
     return units // HEAD_UNITS
 
 
 def _before(files, choices):
-    """1 where the class token has a position of its own, which not all of timm's have."""
+    """1 if the class token has a position, which not all of timm's models have."""
     if "cls_token" not in files.tensors:
         return 0
     return 0 if _objects(files, "model_args").get("no_embed_class") else 1

@@ -33,8 +33,8 @@ def recognizes(tensors):
 
 
 def sizes(files, choices):
-    """Fields of `VisionTransformerConfig` from config.json and preprocessor_config.json, the
-    library's own defaults where they are silent.
+    """Fields of `VisionTransformerConfig` from config.json and preprocessor_config.json, with the
+    library's defaults for missing values.
 
     Raises:
         ValueError: no config.json, or one of another model, activation or pooler.

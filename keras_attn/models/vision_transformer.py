@@ -15,13 +15,13 @@ from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformer
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class VisionTransformer(FormerNames, keras.layers.Layer):
-    """A Transformer's encoder over the patches of a picture.
+    """A Transformer encoder over the patches of a picture.
 
         z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)
 
-    The layer normalizes the pixels itself, (x / 255 − μ) / σ, and has all its variables as soon as
-    it is made. Pictures may have another size than `config.image_size`, as long as it is known
-    when the graph is made: the positions are interpolated, see `GridPositions`.
+    The layer normalizes the pixels itself, (x / 255 − μ) / σ, and its
+    constructor creates all variables. Pictures may have another static size than
+    `config.image_size`: the positions are interpolated, see `GridPositions`.
 
     Args:
         config: `VisionTransformerConfig`, or its fields as keywords. Its `num_classes` is for an
@@ -36,7 +36,7 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
         features: (B, height / P, width / P, D), compute dtype: y of the patches.
 
     Raises:
-        ValueError: pictures that patches do not fill, or of unknown size.
+        ValueError: a size that is not a multiple of the patch size, or unknown.
 
     Example:
         >>> sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
@@ -104,7 +104,7 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
         return ops.reshape(patches, (-1, height, width, units))
 
     def pool(self, images, training=None):
-        """Pictures as one vector each, and what every block attended to.
+        """One vector per picture, and the attention weights of every block.
 
         Args:
             images: as in the call.

@@ -18,32 +18,32 @@ _MAY_BE_ABSENT = ("query_bias", "key_bias", "value_bias", "token_position")
 def load_vision_transformer(source, **choices):
     """A `VisionTransformer` with pretrained weights.
 
-    The kind of checkpoint is known by the names of its tensors:
+    The kind of checkpoint is detected by the names of its tensors:
 
     - transformers, ViTModel or ViTForImageClassification: sizes are in config.json, the pixels'
       mean and deviation in preprocessor_config.json (½ without it). A pooler becomes the
       representation.
     - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
       64 wide unless `num_heads` or config.json says otherwise, pixels as in config.json.
-    - `.npz` of the authors' programs vision_transformer and big_vision: sizes are in the shapes.
+    - `.npz` of the authors' repositories vision_transformer and big_vision: sizes are in the
+    shapes.
 
-    All tensors are checked before a model is made: those that are missing, too many or of another
-    shape are named in one error. Biases of queries, keys and values that a file does not have are
-    0.
+    All tensors are checked first; one error lists those that are missing, unexpected or of another
+    shape. Missing biases of queries, keys and values are 0.
 
     Args:
         source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file or of a folder with one; or
             the name of a model on the Hugging Face hub, see `read_checkpoint_files`.
-        **choices: fields of `VisionTransformerConfig` that take the place of what was found:
-            `num_heads`, `image_size` where positions are no square, `pixel_mean`, `dropout`…
+        **choices: fields of `VisionTransformerConfig` that override the checkpoint's: `num_heads`,
+            `image_size` if positions do not form a square, `pixel_mean`, `dropout`…
 
     Returns:
         `VisionTransformer`; its `config.num_classes` is that of the head, which is not kept.
 
     Raises:
-        ImportError: safetensors or huggingface_hub is needed and absent.
+        ImportError: safetensors or huggingface_hub is needed but not installed.
         OSError: a hub name that could not be downloaded.
-        ValueError: a damaged file, or one of another model, with the file's path.
+        ValueError: a damaged file or one of another model, with the file's path.
 
     Example:
         >>> encoder = load_vision_transformer("google/vit-base-patch16-224")  # doctest: +SKIP
@@ -114,8 +114,8 @@ def _config(files, kind, choices):
 
 
 def _assign(weights, arrays):
-    """Sets variables by name, split by heads where they are; biases and the token's position are 0
-    where no tensor tells them."""
+    """Sets variables by name, splitting heads as needed; missing biases and the token's missing
+    position are 0."""
     for name, variable in weights.items():
         if name not in arrays and name.endswith(_MAY_BE_ABSENT):
             variable.assign(np.zeros(variable.shape, "float32"))
@@ -124,7 +124,7 @@ def _assign(weights, arrays):
 
 
 def _encoder_weights(encoder):
-    """name -> variable of all that a `VisionTransformer` learns."""
+    """name -> variable of all weights of a `VisionTransformer`."""
     named = {
         "patches/kernel": encoder.patches.kernel,
         "patches/bias": encoder.patches.bias,

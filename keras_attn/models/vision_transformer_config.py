@@ -23,13 +23,13 @@ class VisionTransformerConfig(FormerNames):
         intermediate_dim: int. Width of the feed-forward net's hidden layer.
         num_heads: int. H; divides D, a head is D / H wide.
         dropout: probability. On sublayers' outputs and on patches with positions.
-        pooling: "token", a learned class token is read beside the patches and is the picture's
-            vector; or "mean", the mean of the patches after the last normalization is.
+        pooling: "token", the output at a learned class token prepended to the patches; or "mean",
+            the mean of the patches after the last normalization.
         activation: "gelu", "gelu_tanh" or "relu". Of the feed-forward net.
         epsilon: float > 0. Of the layer normalizations.
-        num_classes: int or None. Classes that an `ImageClassifier` tells apart; None has no head.
-        representation_dim: int or None. Width R of a layer with tanh after pooling, as in the
-            paper's pretraining; None is no such layer.
+        num_classes: int or None. Classes of an `ImageClassifier`; None is no head.
+        representation_dim: int or None. Width R of a tanh layer after pooling, as in the paper's
+            pretraining; None is no such layer.
         pixel_mean: three floats, of red, green and blue: μ of (x / 255 − μ) / σ.
         pixel_deviation: three floats > 0. σ.
 
@@ -77,7 +77,7 @@ class VisionTransformerConfig(FormerNames):
             )
         if self.hidden_dim % self.num_heads:
             raise ValueError(
-                f"Expected hidden_dim that num_heads={self.num_heads} divide. "
+                f"Expected hidden_dim divisible by num_heads={self.num_heads}. "
                 f"Received: hidden_dim={self.hidden_dim}"
             )
 
@@ -119,9 +119,9 @@ class VisionTransformerConfig(FormerNames):
         }
 
     def count_parameters(self):
-        """How many numbers the model learns, without building it.
+        """Number of trainable parameters, without building the model.
 
-        The head is counted where there is `num_classes`.
+        Counts the head if `num_classes` is set.
         """
         units, hidden = self.hidden_dim, self.intermediate_dim
         height, width = self.grid

@@ -1,4 +1,4 @@
-"""Models as SavedModels that TF Serving answers from, and its clients."""
+"""Export of models as SavedModels for TF Serving, and clients."""
 
 import lazy_loader
 

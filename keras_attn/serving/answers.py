@@ -1,4 +1,4 @@
-"""What services of every kind have in common: answers from hypotheses, scores of given texts."""
+"""Parts shared by all services: answers from hypotheses, scores of given texts."""
 
 import tensorflow as tf
 
@@ -28,8 +28,8 @@ def answer_of(result, tokenizer, reasons):
     Args:
         result: `DecodeResult` of B examples.
         tokenizer: `Tokenizer` of the texts.
-        reasons: string (B,), why an example could not be read; its texts are then empty and its
-            scores 0.
+        reasons: string (B,), why an example could not be read, or ''; its texts are then empty and
+            its scores 0.
 
     Returns:
         dict with TEXT, SCORE, ERROR, ANSWER_TOKENS, ANSWER_PIECES and TOKEN_SCORES.
@@ -47,7 +47,7 @@ def answer_of(result, tokenizer, reasons):
 
 
 def every_weight(model, tokens, targets, readable):
-    """Every attention weight of a model that reads its answers again.
+    """All attention weights of a model in a second pass over its answers.
 
     Args:
         model: `Transformer`, or another with its `attention`.
@@ -75,11 +75,11 @@ def every_weight(model, tokens, targets, readable):
 
 
 def read_again(targets, readable):
-    """Answers as a decoder reads them again.
+    """Answers as decoder inputs of a second pass.
 
     Args:
         targets: int32 (B, T), of the answers, END_ID at their ends.
-        readable: bool (B,), False where what was asked could not be read.
+        readable: bool (B,), False where the input could not be read.
 
     Returns:
         targets: int32 (B, longest), PAD_ID where nothing could be read.
@@ -99,17 +99,17 @@ def pieces_of(tokens, tokenizer, readable):
 
 
 def targets_of(texts, tokenizer, max_length):
-    """Given texts as what a decoder is to say.
+    """Given texts as targets of a decoder.
 
     Args:
         texts: string (B,).
         tokenizer: `Tokenizer`.
-        max_length: int. T, at which longer texts are cut, end included.
+        max_length: int. T, to which longer texts are truncated, end included.
 
     Returns:
         inputs: int32 (B, T), START_ID first.
         targets: int32 (B, T), END_ID last.
-        counts: int32 (B,), pieces there were, end included.
+        counts: int32 (B,), number of pieces before truncation, end included.
     """
     pieces = tokenizer.encode(texts)
     rows = pieces.nrows(tf.int32)
@@ -125,7 +125,7 @@ def scores_of(logits, targets, reasons):
     Args:
         logits: float32 (B, T, V).
         targets: int32 (B, T), PAD_ID after the end.
-        reasons: string (B,), why an example could not be read; its scores are then 0.
+        reasons: string (B,), why an example could not be read, or ''; its scores are then 0.
 
     Returns:
         dict with SCORE float32 (B,), TOKEN_SCORES float32 (B, T) and ERROR.
@@ -137,13 +137,13 @@ def scores_of(logits, targets, reasons):
 
 
 def too_long(name, counts, most, unit="pieces, its end included"):
-    """string (B,): why texts of so many pieces, int32 (B,), cannot be read; '' for those that can.
+    """string (B,): error for texts of more than `most` pieces, '' for others.
 
     Args:
-        name: what they are called, as "a caption".
+        name: name of the texts in messages, such as "a caption".
         counts: int32 (B,).
         most: int.
-        unit: what is counted.
+        unit: name of what is counted.
     """
     limit = f" {unit} (expected at most {most})"
     reasons = tf.strings.join([f"{name} of ", tf.strings.as_string(counts), limit])
@@ -151,7 +151,7 @@ def too_long(name, counts, most, unit="pieces, its end included"):
 
 
 def first_reason(*reasons):
-    """string (B,): of several such tensors, the first that is not empty."""
+    """string (B,): the first nonempty one of several such tensors, elementwise."""
     first_reason = reasons[-1]
     for reason in reversed(reasons[:-1]):
         first_reason = tf.where(reason != "", reason, first_reason)
@@ -159,7 +159,7 @@ def first_reason(*reasons):
 
 
 def search_of(strategy):
-    """What the metadata of a version say of a strategy: dict of types that JSON has."""
+    """A strategy in the metadata of a version: dict of JSON types."""
     return {
         "beam_width": getattr(strategy, "width", 1),
         "length_alpha": getattr(strategy, "alpha", 0.0),

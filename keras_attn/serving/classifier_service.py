@@ -12,7 +12,7 @@ from keras_attn.serving.label_service import LabelService
 class ClassifierService(LabelService):
     """An `ImageClassifier` as a service, see `LabelService`.
 
-    Where its encoder is a `VisionTransformer`, `explain` and `attention` are exported too.
+    With a `VisionTransformer` encoder, `explain` and `attention` are exported too.
     """
 
     @accepts_empty_batch
@@ -31,7 +31,7 @@ class ClassifierService(LabelService):
         return self._best(self.model(pictures, training=False), readable, reasons)
 
     def explain(self, image):
-        """Answers with labels and with how much of each patch is in what they were read from.
+        """Answers with labels and the attention rollout over the patches.
 
         Args:
             image: string (B,), encoded pictures.
@@ -73,7 +73,7 @@ class ClassifierService(LabelService):
         return signatures
 
     def _shares(self, rollout):
-        """Rollout (B, S, S) to what the picture's vector has of each patch, as the grid."""
+        """Rollout (B, S, S) to each patch's share in the picture's vector, as a grid."""
         size = (None, self.picture_format.height, self.picture_format.width, 3)
         _, height, width, _ = self.model.encoder.compute_output_shape(size)
         has_token = rollout.shape[-1] > height * width

@@ -21,7 +21,7 @@ _PIECE_OF_ANSWER = 1 << 16
 
 
 class _Transient(Exception):
-    """A failure that another attempt may not meet; holds what to raise if all attempts do."""
+    """A transient failure; holds the exception to raise if all attempts fail."""
 
     def __init__(self, final: OSError):
         super().__init__(str(final))
@@ -29,18 +29,19 @@ class _Transient(Exception):
 
 
 class _Client(Requests):
-    """Abstract: deadlines, retries and clear errors; a subclass asks once.
+    """Abstract: deadlines, retries and clear errors; subclasses make one attempt.
 
-    Beside what `Requests` says, `ask` raises TimeoutError (no answer within the deadline, in the
-    last attempt), ConnectionError (the server could not be reached, in the last attempt) or
-    ValueError (no such model there, or a request that it refused).
+    Besides the errors of `Requests`, `ask` raises TimeoutError (no answer within the deadline, in
+    the last attempt), ConnectionError (the server could not be reached, in the last attempt) or
+    ValueError (no such model, or a rejected
+    request).
 
     Args:
         model: name of the model.
-        deadline: float > 0. Seconds that one attempt may take.
+        deadline: float > 0. Timeout of one attempt in seconds.
         retries: int ≥ 0. Attempts after the first.
-        backoff: float ≥ 0. Seconds before the first retry; each later wait is twice as long. Waits
-            are shortened by up to a half, at random, so that many clients do not come together.
+        backoff: float ≥ 0. Seconds before the first retry; each later wait is twice as long. Random
+            jitter shortens waits by up to a half, so that clients do not retry in sync.
 
     Raises:
         ValueError: a number out of its range.
@@ -66,7 +67,7 @@ class _Client(Requests):
 
     @abc.abstractmethod
     def _attempt(self, signature, inputs):
-        """Asks once, as `_answer`; raises _Transient where another attempt may help."""
+        """Makes one attempt, like `_answer`; raises _Transient if another attempt may help."""
 
     def _transient(self, late, where, reason):
         kind = TimeoutError if late else ConnectionError
@@ -80,12 +81,12 @@ class _Client(Requests):
 
 
 class GrpcClient(_Client):
-    """Asks the signatures of any served model over gRPC.
+    """Calls the signatures of any served model over gRPC.
 
     Args:
         address: "host:port" of the server's gRPC port.
         model: name of the model.
-        deadline: float > 0. Seconds that one attempt may take.
+        deadline: float > 0. Timeout of one attempt in seconds.
         retries: int ≥ 0. Attempts after the first, on UNAVAILABLE and DEADLINE_EXCEEDED.
         backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
 
@@ -114,7 +115,7 @@ class GrpcClient(_Client):
         self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
 
     def close(self):
-        """Ends the connection."""
+        """Closes the connection."""
         self._channel.close()
 
     def _attempt(self, signature, inputs):
@@ -139,16 +140,15 @@ class GrpcClient(_Client):
 
 
 class RestClient(_Client):
-    """Asks the signatures of any served model over HTTP, with the standard library alone.
+    """Calls the signatures of any served model over HTTP, with the standard library alone.
 
-    JSON has no types of numbers: whole numbers are answered as int32 (int64 where one does not
-    fit), others as float32. TF Serving does not name the output of a model that has only one; it
-    is answered as "outputs".
+    JSON numbers are untyped: integers are returned as int32 (int64 if one does not fit), others as
+    float32. TF Serving does not name a single output; it is returned as "outputs".
 
     Args:
-        url: of the server's REST port, as "http://host:8501".
+        url: URL of the server's REST port, such as "http://host:8501".
         model: name of the model.
-        deadline: float > 0. Seconds that one attempt may take.
+        deadline: float > 0. Timeout of one attempt in seconds.
         retries: int ≥ 0. Attempts after the first, on status 503, timeouts and lost connections.
         backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
 
@@ -184,7 +184,7 @@ class RestClient(_Client):
         return {key: _array(value) for key, value in named.items()}
 
     def _read(self, request):
-        """The body of the answer; TimeoutError once the deadline has passed between two pieces."""
+        """The body of the answer; raises TimeoutError if the deadline passes while reading."""
         end, body = time.monotonic() + self.deadline, b""
         with urllib.request.urlopen(request, timeout=self.deadline) as response:
             while piece := response.read1(_PIECE_OF_ANSWER):
@@ -195,7 +195,7 @@ class RestClient(_Client):
 
 
 def _as_json(value):
-    """Text as it is, bytes as TF Serving wants them."""
+    """Text unchanged, bytes in TF Serving's base64 form."""
     return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
 
 

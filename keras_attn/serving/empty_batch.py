@@ -9,9 +9,9 @@ import tensorflow as tf
 def accepts_empty_batch(method):
     """Decorates a method of a service so that an empty batch is answered with empty arrays.
 
-    Search requires a row, and oneDNN's convolutions answer an empty batch with its own shape.
-    In place of an empty batch the method therefore sees one row of empty strings, which is cut off
-    its answer. Other batches pass through unchanged.
+    Search requires a row, and oneDNN's convolutions return an empty batch with the shape of their
+    input. The method therefore gets one row of empty strings in place of an empty batch, and that
+    row is removed from its answer. Other batches pass through unchanged.
 
     Args:
         method: from strings (B,), its arguments without a default, to a dict of tensors (B, ...).

@@ -1,4 +1,4 @@
-"""Writing a service as a SavedModel that TF Serving loads, with a model card beside it."""
+"""Exports services as SavedModels for TF Serving, with a model card beside them."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
 
 def next_version(folder) -> int:
-    """The number after the highest version in a model's folder; 1 where there is none."""
+    """The next version number in a model's folder, from 1."""
     folder = Path(folder)
     entries = folder.iterdir() if folder.is_dir() else ()
     return max((int(entry.name) for entry in entries if entry.name.isdecimal()), default=0) + 1
@@ -45,27 +45,27 @@ def export_service(
     Transformers, `attention` (the best text and the weights of every layer and head). Those of a
     classifier: `serving_default` (image: string (B,) -> labels (B, n), scores (B, n), error (B,)),
     `explain` (also weights (B, grid height, grid width)) and `attention`.
-    The graph holds no XLA-only op and no Python function, since TF Serving runs without both.
-    Beside it, in assets.extra, lie requests that warm TF Serving up, the tokenizers, and metadata:
-    what the service is, and the Keras config of its model, whose weights the graph holds. The
-    version appears under its final name only when all of it is written.
+    The graph has no XLA-only op and no Python function, since TF Serving supports neither. In
+    assets.extra are warm-up requests for TF Serving, the tokenizers, and metadata: a description of
+    the service and the Keras config of its model. The version appears under its final name only
+    when it is complete.
 
     Args:
         service: `CaptionService`, `TextService` or `ClassifierService`.
         folder: path of the model's folder; versions are numbered inside it.
-        card: Markdown text of the model card, written as README.md into the version, and beside
-            the versions for the newest of them.
-        notes: what else the metadata is to hold, of types that JSON has.
-        storage: "float32"; or "float16", weights in half the space, which each request casts to
-            float32 before it begins.
+        card: Markdown text of the model card, written as README.md into the version, and, for the
+            newest version, beside the versions.
+        notes: further metadata of JSON types.
+        storage: "float32"; or "float16", half the size, with a cast to float32 at the start of each
+            request.
 
     Returns:
         path of the new version.
 
     Raises:
-        ValueError: `folder` is a file or holds other things than versions of a model, or the graph
-            holds ops that TF Serving cannot run, or weights do not fit the storage.
-        OSError: the version cannot be written; nothing of it is left.
+        ValueError: `folder` is a file or contains anything but versions of a model; ops that TF
+            Serving cannot run; or weights outside the range of the storage.
+        OSError: the version cannot be written; a partial version is removed.
     """
     check_model_folder(folder)
     folder = made_folder(folder)
@@ -76,17 +76,17 @@ def export_service(
         raise OSError(f"Expected to write a version into {folder}. Received: {reason}") from error
     finally:
         with contextlib.suppress(OSError):
-            folder.rmdir()  # Nothing but an empty folder goes.
+            folder.rmdir()  # Removes the folder only if it is empty.
     with whole_file(folder / CARD_FILE) as partial:
         partial.write_text(card, encoding="utf-8")
     return version
 
 
 def check_model_folder(folder) -> None:
-    """Raises ValueError if a version cannot go to a folder without touching what is not its own.
+    """Raises ValueError if a folder contains anything but versions of a model.
 
-    A folder that is none yet will do, an empty one, or one with versions and their README.md. What
-    begins with a dot does not count.
+    The folder may be missing, empty, or have versions and their README.md. Names that begin with a
+    dot are ignored.
     """
     check_folder(folder)
     folder = Path(folder)
@@ -102,14 +102,14 @@ def check_model_folder(folder) -> None:
 
 
 def _reason(error):
-    """The system's words; TensorFlow puts them between a path and the name of its operation."""
+    """The system's message, which TensorFlow puts between a path and the name of an op."""
     if isinstance(error, tf.errors.OpError):
         return error.message.rsplit("; ", 1)[-1].split(" [Op:")[0]
     return error.strerror or error
 
 
 def _write_version(service, folder, card, notes, storage):
-    """The path of the next version, which appears in one move."""
+    """Writes the next version atomically; returns its path."""
     partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
     try:
         _write_graph(service, partial, storage)
@@ -151,7 +151,7 @@ def read_metadata(version) -> dict:
     """What `export_service` wrote about a version: precision, search, sizes, warm-up, model.
 
     Raises:
-        ValueError: nothing of the kind there.
+        ValueError: missing or damaged metadata.
     """
     path = Path(version) / METADATA_FILE
     if not path.is_file():
@@ -166,7 +166,7 @@ def read_metadata(version) -> dict:
 
 
 def _write_graph(service, folder, storage):
-    """Traces each signature once; with Keras' ExportArchive TensorFlow would trace each again."""
+    """Traces each signature once; Keras' ExportArchive would trace them twice."""
     stored = stored_variables(service.model, storage)
 
     def traced(function, inputs):

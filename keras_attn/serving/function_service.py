@@ -1,4 +1,4 @@
-"""A service made of one function, for a model of one's own."""
+"""A service from a function, for user-defined models."""
 
 import functools
 import inspect
@@ -13,11 +13,12 @@ from keras_attn.contracts import ERROR
 class FunctionService(tf.Module):
     """A Keras model behind a function from strings to named answers.
 
-    The signature `explain` is the function; `serving_default` answers with some of it.
+    The signature `explain` is the function; `serving_default` returns some of its answers.
 
     Args:
         model: built Keras model.
-        vocabularies: dict of what the function reads text with, by the names of their folders.
+        vocabularies: dict of the vocabularies that the function uses, by the names of their
+            folders.
         function: its parameters name the inputs, string tensors (B,); it answers with a dict of
             tensors (B, …), ERROR string (B,) among them.
         served: names of the answers of `serving_default`, beside ERROR.
@@ -51,7 +52,7 @@ class FunctionService(tf.Module):
         self._drawn = {name: list(names) for name, names in axes.items()}
 
     def signatures(self):
-        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
         inputs = [tf.TensorSpec((None,), tf.string, name=name) for name in self._inputs()]
 
         @functools.wraps(self._function)
@@ -62,16 +63,16 @@ class FunctionService(tf.Module):
         return {"serving_default": (served, inputs), "explain": (self._function, inputs)}
 
     def requests(self, count):
-        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        """Warm-up requests: dict from signature to inputs, `count` of each."""
         inputs = {name: [b"a"] * count for name in self._inputs()}
         return {"serving_default": inputs, "explain": inputs}
 
     def tokenizers(self):
-        """dict from the name of its folder to each vocabulary."""
+        """dict from folder name to vocabulary."""
         return self._vocabularies
 
     def metadata(self):
-        """What the service is, beside its model, of types that JSON has."""
+        """Description of the service without its model, of JSON types."""
         return {"drawn": self._drawn} if self._drawn else {}
 
     def _inputs(self):

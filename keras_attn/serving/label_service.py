@@ -1,4 +1,4 @@
-"""What services have in common that answer pictures with labels."""
+"""Base of the services of image classifiers."""
 
 import abc
 
@@ -10,14 +10,14 @@ from keras_attn.serving.warm_up import warm_up_picture
 
 
 class LabelService(tf.Module, abc.ABC):
-    """Abstract: a classifier with everything around it, picture decoding and labels.
+    """Abstract: a classifier with picture decoding and labels.
 
     Args:
         model: classifier with `num_classes`, from pictures uint8 (B, height, width, 3) to logits.
         labels: `LabelTable` of its classes.
         picture_format: `PictureFormat`, as in training.
-        n_best: int > 0. Labels that are answered, the most probable first; all of them where there
-            are fewer.
+        n_best: int > 0. Number of labels returned, most probable first; all of them if there are
+            fewer.
 
     Raises:
         ValueError: n_best < 1, or not as many labels as classes.
@@ -29,7 +29,7 @@ class LabelService(tf.Module, abc.ABC):
             raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
         if labels.vocabulary_size != model.num_classes:
             raise ValueError(
-                f"Expected {model.num_classes} labels, as the model has classes. "
+                f"Expected {model.num_classes} labels, one per class of the model. "
                 f"Received: {labels.vocabulary_size}"
             )
         self.model, self.labels, self.picture_format = model, labels, picture_format
@@ -37,10 +37,10 @@ class LabelService(tf.Module, abc.ABC):
 
     @abc.abstractmethod
     def signatures(self):
-        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
 
     def requests(self, count):
-        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        """Warm-up requests: dict from signature to inputs, `count` of each."""
         return {name: {IMAGE: [warm_up_picture()] * count} for name in self.signatures()}
 
     def tokenizers(self):
@@ -48,7 +48,7 @@ class LabelService(tf.Module, abc.ABC):
         return {"labels": self.labels}
 
     def metadata(self):
-        """What the service is, beside its model, of types that JSON has."""
+        """Description of the service without its model, of JSON types."""
         return {
             "n_best": self.n_best,
             "image_size": [self.picture_format.height, self.picture_format.width],
@@ -56,7 +56,7 @@ class LabelService(tf.Module, abc.ABC):
         }
 
     def _best(self, logits, readable, reasons):
-        """The most probable labels of each row, of equal ones that of the lower id."""
+        """The most probable labels of each row; ties go to the lower id."""
         scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), self.n_best)
         valid = readable[:, None]
         return {

@@ -1,4 +1,4 @@
-"""The parser as a service: sentences in, trees in brackets out. Exporting writes exactly this."""
+"""The parser as a service, from sentences to bracketed trees."""
 
 import tensorflow as tf
 
@@ -28,28 +28,28 @@ LENGTH_FACTOR, LENGTH_EXTRA = 4, 8
 
 
 class ParserService(tf.Module):
-    """A parser with everything around it: words, symbols, tags and search.
+    """A parser with tokenization, tags and search.
 
-    Words stand between white space, punctuation marks too; a round bracket in them is taken for
-    -LRB- or -RRB-, as treebanks write it. Every answer is one whole tree over these words, in
-    brackets on one line; `WellFormedTree` says what that means.
+    Words and punctuation marks are separated by white space; parentheses become -LRB- and -RRB-, as
+    in treebanks. Every answer is one complete tree over these words, in brackets on one line; see
+    `WellFormedTree`.
 
     Args:
-        model: `Parser`, or another `Stepper` with its `encode`, `tag_logits` and `decoder`. With
-            `attention`, the service has it too.
+        model: `Parser`, or another `Stepper` with its `encode`, `tag_logits` and `decoder`. If it
+            has `attention`, so has the service.
         symbols: `SymbolTable` with WORD, and an opening and a closing bracket for each label.
         tokenizer: `Tokenizer` of the words.
         tags: `SymbolTable`.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
-        max_length: int. Most symbols of a tree, end included.
-        max_source: int. Most words of a sentence, end included.
-        word_pieces: int. Pieces of a word that are read, the first.
-        max_unary_chain: int. Most constituents around the same words and nothing else.
-        max_depth: int. Most constituents inside each other.
+        max_length: int. Maximum symbols of a tree, end included.
+        max_source: int. Maximum words of a sentence, end included.
+        word_pieces: int. Number of leading pieces read per word.
+        max_unary_chain: int. Maximum length of a chain of unary constituents.
+        max_depth: int. Maximum depth of a tree.
 
     Raises:
-        ValueError: symbols that are no brackets or not the model's; too little room for a tree, see
-            `check_room`.
+        ValueError: symbols that are not brackets or not the model's; too little room for a tree,
+            see `check_room`.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class ParserService(tf.Module):
 
     @accepts_empty_batch
     def explain(self, source, with_weights=True):
-        """Answers with trees, and with the words that the decoder looked at for each symbol.
+        """Answers with trees, and with the attention to the words for each symbol.
 
         Args:
             source: string (B,), UTF-8.
@@ -126,7 +126,8 @@ class ParserService(tf.Module):
 
     @accepts_empty_batch
     def attention(self, source):
-        """Answers with trees and with every attention weight, once the best tree is read again.
+        """Answers with trees and with every attention weight, from a second pass over the best
+        tree.
 
         Args:
             source: string (B,), UTF-8.
@@ -150,7 +151,7 @@ class ParserService(tf.Module):
         return answer
 
     def signatures(self):
-        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
         source = tf.TensorSpec((None,), tf.string, name=SOURCE)
         names = {"serving_default": self.answer, "explain": self.explain}
         if hasattr(self.model, "attention"):
@@ -158,15 +159,15 @@ class ParserService(tf.Module):
         return {name: (function, [source]) for name, function in names.items()}
 
     def requests(self, count):
-        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        """Warm-up requests: dict from signature to inputs, `count` of each."""
         return {name: {SOURCE: [b"a"] * count} for name in self.signatures()}
 
     def tokenizers(self):
-        """dict from the name of its folder to each vocabulary."""
+        """dict from folder name to vocabulary."""
         return {"tokenizer": self.symbols, "source_tokenizer": self.tokenizer, "tags": self.tags}
 
     def metadata(self):
-        """What the service is, beside its model, of types that JSON has."""
+        """Description of the service without its model, of JSON types."""
         names = ("max_length", "max_source", "word_pieces", "max_unary_chain", "max_depth")
         return {**search_of(self.strategy), **{name: getattr(self, name) for name in names}}
 
@@ -203,12 +204,12 @@ class ParserService(tf.Module):
 
 
 def check_room(max_length: int, max_source: int) -> None:
-    """Raises ValueError if the longest sentence might have no tree that is short enough.
+    """Raises ValueError if the longest sentence might not have a short enough tree.
 
     A sentence has at most max_source − 1 words, and the shortest tree of W words W + 3 symbols.
     """
     if max_length < max_source + 2:
         raise ValueError(
-            f"Expected trees of max_source + 2 symbols and more, {max_source + 2}. "
+            f"Expected max_length >= max_source + 2 = {max_source + 2}. "
             f"Received: max_length={max_length}, max_source={max_source}"
         )

@@ -1,11 +1,11 @@
-"""In what precision a model computes and is stored; weights are cast once, not at every use."""
+"""The compute and storage precision of models; weights are cast once, not at every use."""
 
 import contextlib
 
 import keras
 import tensorflow as tf
 from keras import ops
-from keras.src.backend import AutocastScope  # No public name has it; setup.cfg pins Keras.
+from keras.src.backend import AutocastScope  # Not public; setup.cfg pins Keras.
 
 PRECISIONS = ("float32", "bfloat16")
 STORAGES = ("float32", "float16")
@@ -14,12 +14,12 @@ STORAGES = ("float32", "float16")
 def set_precision(model, precision: str) -> None:
     """Makes a model compute in float32, or in bfloat16 as in mixed-precision training.
 
-    Variables, logits, cell states, attention weights, scores and places where spatial transformers
-    read are float32 either way.
+    Variables, logits, cell states, attention weights, scores and sampling coordinates are float32
+    in either case.
 
     Args:
         model: Keras model. One with a method `float32_layers` names the layers that compute in
-            float32 under any precision; of others these are the layers of the outputs.
+            float32 under any precision; for others these are the output layers.
         precision: "float32" or "bfloat16".
 
     Raises:
@@ -35,7 +35,7 @@ def set_precision(model, precision: str) -> None:
 
 
 def precision_of(model) -> str:
-    """What a model computes in, or its decoder: "float32" or "bfloat16"."""
+    """The compute precision of a model or its decoder: "float32" or "bfloat16"."""
     return getattr(model, "decoder", model).compute_dtype
 
 
@@ -53,11 +53,11 @@ def _precise(model):
 
 @contextlib.contextmanager
 def cast_once(layer):
-    """Inside, a layer computes as in its call, from weights that were cast once, here.
+    """Context in which a layer computes as in its call, with weights cast once on entry.
 
-    Keras casts a float32 variable at each use, which in a decoding loop means at every step, and
-    does so in layer calls only, which `start` and `step` are not. A tensor that was cast before
-    the loop is a constant of the loop. Does nothing in float32.
+    Keras casts a float32 variable at each use, so in a decoding loop at every step, and only in
+    layer calls, which `start` and `step` are not. A tensor cast before the loop is a constant of
+    the loop. Does nothing in float32.
 
     Args:
         layer: `CaptionDecoder`; layers in it that compute in float32 keep their variables.
@@ -77,7 +77,7 @@ def cast_once(layer):
 
 
 def check_storage(storage: str, precision: str) -> None:
-    """Raises ValueError unless weights of a model of a precision can be stored so."""
+    """Raises ValueError for an unknown storage, or one that a precision does not allow."""
     if storage not in STORAGES:
         raise ValueError(f"Expected a storage of {STORAGES}. Received: {storage!r}")
     if storage != "float32" and precision != "float32":
@@ -88,16 +88,16 @@ def check_storage(storage: str, precision: str) -> None:
 
 
 def stored_variables(model, storage: str) -> list[tf.Variable]:
-    """The variables of a model as they go into a SavedModel, in the model's order.
+    """The variables of a model as stored in a SavedModel, in the model's order.
 
     Args:
         model: with float32 variables.
-        storage: "float32", the model's own variables; or "float16", copies of half the size of
-            those that are float32, see `reading_stored`.
+        storage: "float32", the model's own variables; or "float16", float16 copies of the float32
+            ones, see `reading_stored`.
 
     Raises:
         ValueError: unknown storage; float16 for a model that does not compute in float32; or a
-            value that float16 does not reach.
+            value outside the range of float16.
     """
     check_storage(storage, precision_of(model))
     if storage == "float32":
@@ -117,11 +117,11 @@ def stored_variables(model, storage: str) -> list[tf.Variable]:
 
 @contextlib.contextmanager
 def reading_stored(model, stored):
-    """Inside, a model computes with `stored_variables`, each cast once, here, where it must be.
+    """Context in which a model computes with `stored_variables`, cast once on entry if needed.
 
     Args:
         model: the model.
-        stored: what `stored_variables` made of it.
+        stored: its `stored_variables`.
     """
     pairs = [(own, value) for own, value in zip(model.variables, stored) if own.value is not value]
     if not pairs:

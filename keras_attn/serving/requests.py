@@ -1,4 +1,4 @@
-"""Requests to the signatures of a model, wherever it runs; needs no TensorFlow."""
+"""Requests to the signatures of a local or served model, without TensorFlow."""
 
 import abc
 from collections.abc import Sequence
@@ -7,24 +7,24 @@ import numpy as np
 
 
 class Requests(abc.ABC):
-    """Abstract: asks a model's signatures in batches; a subclass answers one batch."""
+    """Abstract: calls a model's signatures in batches; subclasses answer one batch."""
 
     def ask(
         self, signature: str, /, *, batch: int = 32, **inputs: Sequence[str | bytes]
     ) -> list[dict]:
         """Answers of a signature, one dict of arrays for each row of the inputs.
 
-        Outputs that are padded are padded to the longest of their own batch.
+        Padded outputs have the length of the longest in their batch.
 
         Args:
-            signature: name, as "serving_default" or "score".
-            batch: int > 0. Rows that are sent at once.
+            signature: name, such as "serving_default" or "score".
+            batch: int > 0. Batch size.
             inputs: the signature's inputs by name, lists of equal length.
 
         Raises:
-            ValueError: batch < 1, an input that is no list, no inputs or inputs of different
-                lengths, an answer without a row for each that was sent, or a signature or input
-                that the model does not have.
+            ValueError: batch < 1, an input that is not a list, no inputs or inputs of different
+                lengths, an answer with a different number of rows, or an unknown signature or
+                input.
 
         Example:
             >>> class Lengths(Requests):

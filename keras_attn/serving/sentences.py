@@ -1,4 +1,4 @@
-"""Sentences as a parser takes them: what is too much or not text has its own reason."""
+"""Sentences as inputs of a parser, with a reason for each unreadable one."""
 
 from typing import Any, NamedTuple
 
@@ -11,13 +11,13 @@ from keras_attn.text.words import split_words, word_pieces
 
 
 class Sentences(NamedTuple):
-    """B sentences; those that cannot be read have no words.
+    """B sentences; unreadable ones have no words.
 
     Attributes:
         words: string (B, S), the words, END_PIECE, then ''.
         counts: int32 (B,), words of each.
         tokens: int32 (B, S, P), the pieces of the words, then of the end; PAD_ID after each.
-        reasons: string (B,), why a sentence cannot be read; '' for those that can.
+        reasons: string (B,), why a sentence is unreadable, or ''.
     """
 
     words: Any
@@ -31,7 +31,7 @@ class Sentences(NamedTuple):
         return self.reasons == ""
 
     def present(self):
-        """bool (B, S): whether a word of the sentence is there."""
+        """bool (B, S): whether the sentence has a word there."""
         return tf.sequence_mask(self.counts, tf.shape(self.words)[1])
 
     def shown(self):
@@ -45,8 +45,8 @@ def read_sentences(texts, tokenizer, most_words, most_pieces) -> Sentences:
     Args:
         texts: string (B,).
         tokenizer: `Tokenizer` of the words.
-        most_words: int. Of a sentence.
-        most_pieces: int. P, pieces of a word that are read.
+        most_words: int. Maximum words of a sentence.
+        most_pieces: int. P, leading pieces read per word.
     """
     unreadable = text_reasons(texts)
     texts = tf.where(unreadable == "", texts, "")

@@ -1,4 +1,4 @@
-"""The service: encoded pictures in, captions out. Exporting writes exactly this."""
+"""The captioner as a service, from encoded pictures to captions."""
 
 import tensorflow as tf
 
@@ -34,16 +34,16 @@ from keras_attn.serving.warm_up import warm_up_picture
 
 
 class CaptionService(tf.Module):
-    """A captioner with everything around it: picture decoding, search, text.
+    """A captioner with picture decoding, search and detokenization.
 
     Args:
         model: `Captioner`.
         tokenizer: `Tokenizer`.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
-        max_length: int. Longest caption in pieces, end token included.
+        max_length: int. Maximum length of a caption in pieces, end token included.
         fit: "squash" or "crop", as in training; see `PictureFormat`.
-        no_repeat_ngram: int ≥ 0. So many pieces in a row occur once in a caption; 0: any number of
-            times.
+        no_repeat_ngram: int ≥ 0. Size of n-grams of pieces that may not repeat in a caption; 0: no
+            limit.
     """
 
     def __init__(self, model, tokenizer, strategy, max_length, fit="squash", no_repeat_ngram=0):
@@ -70,7 +70,7 @@ class CaptionService(tf.Module):
 
     @accepts_empty_batch
     def explain(self, image, with_weights=True):
-        """Answers with text and with what the decoder looked at for each token.
+        """Answers with text and the attention of the decoder for each token.
 
         Args:
             image: string (B,), encoded pictures.
@@ -90,9 +90,9 @@ class CaptionService(tf.Module):
 
     @accepts_empty_batch
     def attention(self, image):
-        """Answers with text and with every head's attention, once the best caption is read again.
+        """Answers with text and every head's attention, from a second pass over the best caption.
 
-        Of captioners whose decoder is a Transformer.
+        Only for captioners with a Transformer decoder.
 
         Args:
             image: string (B,), encoded pictures.
@@ -120,11 +120,11 @@ class CaptionService(tf.Module):
 
             score_b = Σ_t log p(y_t | y_1 … y_{t−1}, picture_b), the end token included
 
-        The caption counts in the tokenizer's own pieces; nothing is divided by its length.
+        The caption is scored in the tokenizer's own pieces, without length normalization.
 
         Args:
             image: string (B,), encoded pictures.
-            caption: string (B,), one caption a picture; it is normalized as in training.
+            caption: string (B,), one caption per picture; it is normalized as in training.
 
         Returns:
             dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A picture that
@@ -132,7 +132,7 @@ class CaptionService(tf.Module):
             of 0 and its error; the others are unaffected.
 
         Raises:
-            InvalidArgumentError: not as many captions as pictures.
+            InvalidArgumentError: different numbers of captions and pictures.
         """
         tf.debugging.assert_equal(
             tf.shape(image), tf.shape(caption), "Expected as many captions as pictures."
@@ -146,7 +146,7 @@ class CaptionService(tf.Module):
         return scores_of(logits, targets, first_reason(reasons, long))
 
     def signatures(self):
-        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
         image = tf.TensorSpec((None,), tf.string, name=IMAGE)
         caption = tf.TensorSpec((None,), tf.string, name=CAPTION)
         signatures = {
@@ -161,18 +161,18 @@ class CaptionService(tf.Module):
         )
 
     def requests(self, count):
-        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        """Warm-up requests: dict from signature to inputs, `count` of each."""
         image = {IMAGE: [warm_up_picture()] * count}
         score = {**image, CAPTION: [b"a"] * count}
         signatures = {"serving_default": image, "explain": image, "score": score}
         return {**signatures, "attention": image} if self._shows_heads() else signatures
 
     def tokenizers(self):
-        """dict from the name of its folder to each tokenizer."""
+        """dict from folder name to tokenizer."""
         return {"tokenizer": self.tokenizer}
 
     def metadata(self):
-        """What the service is, beside its model, of types that JSON has."""
+        """Description of the service without its model, of JSON types."""
         return {
             **search_of(self.strategy),
             "max_length": self.max_length,

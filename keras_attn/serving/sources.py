@@ -1,4 +1,4 @@
-"""Source texts as a text service takes them: what is too much or not text has its own reason."""
+"""Source texts as inputs of a text service, with a reason for each unreadable one."""
 
 import tensorflow as tf
 
@@ -6,13 +6,13 @@ from keras_attn.contracts import END_ID, PAD_ID
 from keras_attn.serving.answers import first_reason, too_long
 
 MOST_BYTES = 2**16
-"""Longest text that is tokenized."""
+"""Maximum size of a text in bytes."""
 EMPTY = "an empty text"
 NOT_UTF8 = "not UTF-8"
 
 
 def text_reasons(texts):
-    """Why texts, string (B,), cannot be tokenized: string (B,), '' for those that can."""
+    """Why texts, string (B,), cannot be tokenized, or '': string (B,)."""
     sizes = tf.strings.length(texts)
     same = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace") == texts
     limit = f" bytes (expected at most {MOST_BYTES})"
@@ -21,16 +21,16 @@ def text_reasons(texts):
 
 
 def read_sources(texts, tokenizer, max_length):
-    """Source texts to the tokens that an encoder reads.
+    """Source texts to tokens for an encoder.
 
     Args:
         texts: string (B,).
         tokenizer: `Tokenizer`.
-        max_length: int. Most pieces of a text, end included.
+        max_length: int. Maximum pieces of a text, end included.
 
     Returns:
-        tokens: int32 (B, S), pieces and END_ID; of a text that cannot be read END_ID alone.
-        reasons: string (B,), why it cannot be read; '' for those that can.
+        tokens: int32 (B, S), pieces and END_ID; only END_ID for an unreadable text.
+        reasons: string (B,), why it is unreadable, or ''.
     """
     unreadable = text_reasons(texts)
     pieces = tokenizer.encode(tf.where(unreadable == "", texts, ""))

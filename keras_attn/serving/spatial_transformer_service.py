@@ -1,4 +1,4 @@
-"""The service of a classifier behind spatial transformers: encoded pictures in, labels out."""
+"""The service of a classifier with spatial transformers."""
 
 import tensorflow as tf
 
@@ -11,11 +11,11 @@ from keras_attn.serving.label_service import LabelService
 class SpatialTransformerService(LabelService):
     """A `SpatialTransformerClassifier` as a service, see `LabelService`.
 
-    Where it has no transformers, labels are all it answers.
+    Without transformers, it returns labels only.
     """
 
     def classify(self, image):
-        """Answers with labels and with what the last transformer read.
+        """Answers with labels and the crop of the last transformer.
 
         Args:
             image: string (B,), encoded pictures.
@@ -30,7 +30,7 @@ class SpatialTransformerService(LabelService):
         return {key: value for key, value in answer.items() if key not in (GRID, PICTURE)}
 
     def explain(self, image):
-        """Answers with labels and with what was read, and where.
+        """Answers with labels, the crop and the sampling grid.
 
         Args:
             image: string (B,), encoded pictures.

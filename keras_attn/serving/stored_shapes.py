@@ -1,13 +1,13 @@
-"""Weights of a SavedModel beside those of the model that its metadata describe."""
+"""Compares the weights of a SavedModel with those of the model in its metadata."""
 
 import math
 
 
 def same_numbers(shape, stored) -> bool:
-    """Whether a weight of `shape` holds the numbers of a stored one in their order.
+    """Whether a weight of `shape` is a reshape of a stored one.
 
-    So it does where shapes are equal, and where one has several axes for an axis of the other: the
-    attentions of SavedModels exported before 0.1.0 was out have (D, H·d) for (D, H, d).
+    Equal shapes are, and shapes in which one has several axes for one axis of the other: attention
+    layers in SavedModels from before 0.1.0 have (D, H·d) for (D, H, d).
 
     Args:
         shape: tuple of int.

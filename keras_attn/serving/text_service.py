@@ -1,4 +1,4 @@
-"""The text service: source texts in, target texts out. Exporting writes exactly this."""
+"""The text-to-text model as a service."""
 
 import tensorflow as tf
 
@@ -35,19 +35,19 @@ LENGTH_FACTOR, LENGTH_EXTRA = 2, 16
 
 
 class TextService(tf.Module):
-    """A model from text to text with everything around it: tokenizers and search.
+    """A text-to-text model with tokenizers and search.
 
     An answer has at most 2 S + 16 pieces, S being the source's with its end, and never more than
-    `max_length`: what does not come to an end by itself is ended there.
+    `max_length`: longer ones are ended there.
 
     Args:
         model: `Transformer`, or any `Stepper` that takes a dict with SOURCE and, called, one with
-            TOKENS too. With `attention`, as a `Transformer` has it, the service has it too.
+            TOKENS too. If it has `attention`, like `Transformer`, so has the service.
         tokenizer: `Tokenizer` of the targets.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
-        max_length: int. Longest target in pieces, end included.
-        max_source: int. Longest source in pieces, end included.
-        source_tokenizer: `Tokenizer` of the sources; None where it is the same.
+        max_length: int. Maximum length of a target in pieces, end included.
+        max_source: int. Maximum length of a source in pieces, end included.
+        source_tokenizer: `Tokenizer` of the sources; None if it is the same.
     """
 
     def __init__(self, model, tokenizer, strategy, max_length, max_source, source_tokenizer=None):
@@ -72,7 +72,7 @@ class TextService(tf.Module):
 
     @accepts_empty_batch
     def explain(self, source, with_weights=True):
-        """Answers with text and with what the decoder looked at for each token.
+        """Answers with text and the attention of the decoder for each token.
 
         Args:
             source: string (B,), UTF-8.
@@ -98,19 +98,19 @@ class TextService(tf.Module):
 
             score_b = Σ_t log p(y_t | y_1 … y_{t−1}, source_b), the end token included
 
-        The target counts in the tokenizer's own pieces; nothing is divided by its length. An empty
-        target is its end alone.
+        The target is scored in the tokenizer's own pieces, without length normalization. An empty
+        target consists of its end only.
 
         Args:
             source: string (B,).
-            target: string (B,), one target a source; it is normalized as in training.
+            target: string (B,), one target per source; it is normalized as in training.
 
         Returns:
             dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A source or
             target that cannot be read has scores of 0 and its error; the others are unaffected.
 
         Raises:
-            InvalidArgumentError: not as many targets as sources.
+            InvalidArgumentError: different numbers of targets and sources.
         """
         tf.debugging.assert_equal(
             tf.shape(source), tf.shape(target), "Expected as many targets as sources."
@@ -126,7 +126,7 @@ class TextService(tf.Module):
 
     @accepts_empty_batch
     def attention(self, source):
-        """Answers with text and with every attention weight, once the best answer is read again.
+        """Answers with text and all attention weights, from a second pass over the best answer.
 
         Args:
             source: string (B,), UTF-8.
@@ -147,7 +147,7 @@ class TextService(tf.Module):
         return answer
 
     def signatures(self):
-        """What is exported: dict from name to a function and its `TensorSpec`s."""
+        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
         source = tf.TensorSpec((None,), tf.string, name=SOURCE)
         target = tf.TensorSpec((None,), tf.string, name=TARGET)
         signatures = {
@@ -160,20 +160,20 @@ class TextService(tf.Module):
         return signatures
 
     def requests(self, count):
-        """Requests that warm a server up: dict from signature to inputs, `count` of each."""
+        """Warm-up requests: dict from signature to inputs, `count` of each."""
         source = {SOURCE: [b"a"] * count}
         score = {**source, TARGET: [b"a"] * count}
         signatures = {"serving_default": source, "explain": source, "score": score}
         return {**signatures, "attention": source} if self._shows_heads() else signatures
 
     def tokenizers(self):
-        """dict from the name of its folder to each tokenizer."""
+        """dict from folder name to tokenizer."""
         if self.source_tokenizer is self.tokenizer:
             return {"tokenizer": self.tokenizer}
         return {"tokenizer": self.tokenizer, "source_tokenizer": self.source_tokenizer}
 
     def metadata(self):
-        """What the service is, beside its model, of types that JSON has."""
+        """Description of the service without its model, of JSON types."""
         sizes = {"max_length": self.max_length, "max_source": self.max_source}
         return {**search_of(self.strategy), **sizes}
 
@@ -189,11 +189,11 @@ class TextService(tf.Module):
 
 
 def most_pieces(tokens, max_length):
-    """Most pieces of the answer to each source.
+    """Maximum pieces of the answer to each source.
 
     Args:
         tokens: int32 (B, S), of sources.
-        max_length: int. Longest target in pieces, end included.
+        max_length: int. Maximum length of a target in pieces, end included.
 
     Returns:
         int32 (B,).

@@ -1,4 +1,4 @@
-"""Requests that TF Serving answers once while it loads a version, so that no user waits for it.
+"""Warm-up requests, which TF Serving answers while it loads a version.
 
 TF Serving reads `assets.extra/tf_serving_warmup_requests`: a TFRecord file of its own protocol
 buffer PredictionLog. The few fields that are needed are encoded here, so that exporting does not
@@ -19,7 +19,7 @@ def write_warm_up(version, model: str, service) -> None:
 
     Args:
         version: path of a version's folder.
-        model: name that clients will ask for.
+        model: name under which the model is served.
         service: `CaptionService`, `TextService` or `ClassifierService`.
     """
     path = Path(version) / WARM_UP_FILE
@@ -56,7 +56,7 @@ def _field(number, content):
 
 
 def _varint(value):
-    """Seven bits a byte, the lowest first; the high bit says that more follow."""
+    """Varint: seven bits per byte, lowest first; the high bit marks continuation."""
     low = bytearray()
     while value > 0x7F:
         low.append(value & 0x7F | 0x80)

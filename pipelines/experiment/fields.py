@@ -156,6 +156,6 @@ def check_heads(hidden_dim: int, num_heads: int) -> None:
     """Raises ValueError unless the heads of a Transformer divide its width."""
     if hidden_dim % num_heads:
         raise ValueError(
-            "Expected hidden_dim that num_heads divides. "
+            "Expected hidden_dim divisible by num_heads. "
             f"Received: hidden_dim={hidden_dim}, num_heads={num_heads}"
         )

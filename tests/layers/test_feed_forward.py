@@ -47,7 +47,7 @@ def test_the_two_of_gelu_differ():
 )
 def test_other_activations(make):
     message = (
-        r"activation of \('relu', 'gelu', 'gelu_tanh'\) or one of Keras'\. "
+        r"activation in \('relu', 'gelu', 'gelu_tanh'\) or one of Keras'\. "
         r"Received: activation='swash'"
     )
     with pytest.raises(ValueError, match=message):

@@ -87,7 +87,7 @@ def test_damaged_npz(damage, tmp_path, monkeypatch):
     "changes, message",
     [
         ({"hidden_size": 9}, r"projection.weight of shape \(6, 3, 5, 5\), expected \(9, 3, 5, 5\)"),
-        ({"hidden_size": 7}, r"hidden_dim that num_heads=3 divide"),
+        ({"hidden_size": 7}, r"hidden_dim divisible by num_heads=3"),
         ({"hidden_act": "quick_gelu"}, r"hidden_act='quick_gelu', none of \['gelu',"),
         ({"model_type": "deit"}, r"model_type='deit' in config.json, not 'vit'"),
         ({"num_channels": 1}, r"num_channels=1 in config.json, not 3"),

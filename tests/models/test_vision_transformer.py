@@ -70,7 +70,7 @@ def test_parameters_are_counted_as_they_are(config):
     [
         ({"image_size": (15, 22)}, r"multiples of patch_size=3\. Received: image_size=\(15, 22\)"),
         ({"image_size": (15,)}, r"two sizes >= 1\. Received: image_size=\(15,\)"),
-        ({"num_heads": 3}, r"hidden_dim that num_heads=3 divide\. Received: hidden_dim=10"),
+        ({"num_heads": 3}, r"hidden_dim divisible by num_heads=3\. Received: hidden_dim=10"),
         ({"num_layers": 0}, r"layers >= 1\. Received: num_layers=0"),
         ({"num_classes": 0}, r"classes >= 1"),
         ({"pooling": "max"}, r"pooling in \('token', 'mean'\)\. Received: pooling='max'"),

@@ -93,7 +93,7 @@ def test_timm_without_a_class_token_and_no_square(tmp_path):
     del tensors["cls_token"]
     tensors["pos_embed"] = tensors["pos_embed"][:, :6].copy()
     write_folder(tmp_path, "timm", tensors)
-    with pytest.raises(ValueError, match=r"6 positions, which are no square, and no image_size="):
+    with pytest.raises(ValueError, match=r"6 positions, which do not form a square"):
         load_vision_transformer(tmp_path, num_heads=2)
     encoder = load_vision_transformer(tmp_path, num_heads=2, image_size=(10, 15))
     assert encoder.config.pooling == "mean" and encoder.config.grid == (2, 3)
@@ -102,7 +102,7 @@ def test_timm_without_a_class_token_and_no_square(tmp_path):
 
 def test_timm_without_heads_has_heads_of_64(tmp_path):
     write_folder(tmp_path, "timm")
-    with pytest.raises(ValueError, match=r"width 10, no multiple of 64, and no num_heads="):
+    with pytest.raises(ValueError, match=r"width 10, not a multiple of 64, and no num_heads="):
         load_vision_transformer(tmp_path)
 
 
@@ -187,5 +187,5 @@ def test_a_name_of_the_hub_is_downloaded(tmp_path, monkeypatch):
         raise ConnectionError("no route")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", broken)
-    with pytest.raises(OSError, match=r"'someone/tiny-vit', which is no file .*hub: no route"):
+    with pytest.raises(OSError, match=r"'someone/tiny-vit', which is not a file .*hub: no route"):
         load_image_classifier("someone/tiny-vit")

@@ -193,7 +193,7 @@ def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
         and outputs.encoder.config.patch_size == patch != TINY["patch_size"]
     )
     assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
-    assert "Expected image_size that patch_size=" in capsys.readouterr().err
+    assert "Expected image_size divisible by patch_size=" in capsys.readouterr().err
 
 
 def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
@@ -210,8 +210,8 @@ def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--image-size", "30"], "Expected image_size that patch_size=8 divides. Received: image"),
-        (["--num-heads", "5"], "Expected hidden_dim that num_heads divides"),
+        (["--image-size", "30"], "Expected image_size divisible by patch_size=8. Received: image"),
+        (["--num-heads", "5"], "Expected hidden_dim divisible by num_heads"),
         (["--crop", "0"], "Expected crop > 0 and <= 1. Received: crop=0"),
         (["--monitor", "val_token_accuracy"], "monitor to be one of loss, accuracy, val_loss"),
         (["--patch-size", "0"], "Expected patch_size >= 1. Received: patch_size=0"),

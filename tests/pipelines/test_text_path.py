@@ -340,7 +340,7 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     [
         (
             ["--num-heads", "3"],
-            "Expected hidden_dim that num_heads divides. Received: hidden_dim=14",
+            "Expected hidden_dim divisible by num_heads. Received: hidden_dim=14",
         ),
         (["--source-lengths", "7", "13"], "Expected source_lengths to be increasing and >= 1"),
         (["--vocabulary", "none"], "one of shared, separate. Received: vocabulary="),

@@ -179,5 +179,5 @@ def test_models():
     assert made.grid == (4, 4) and made.decoder.encoder is not None
     with pytest.raises(ValueError, match=r"multiples of patch_size=16. Received: image_size=\(65"):
         built(recipe.replaced({"image_size": 65}), tokenizer=300)
-    with pytest.raises(ValueError, match=r"hidden_dim that num_heads divides. .*hidden_dim=6"):
+    with pytest.raises(ValueError, match=r"hidden_dim divisible by num_heads. .*hidden_dim=6"):
         flickr8k_transformer.RECIPE.replaced({"hidden_dim": 6, "num_heads": 4})

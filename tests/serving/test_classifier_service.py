@@ -184,7 +184,7 @@ def test_another_encoder_answers_with_labels_alone():
 @pytest.mark.parametrize(
     ("labels", "n_best", "message"),
     [
-        (NAMES[:4], 1, "Expected 5 labels, as the model has classes. Received: 4"),
+        (NAMES[:4], 1, "Expected 5 labels, one per class of the model. Received: 4"),
         (NAMES, 0, "Expected n_best >= 1. Received: n_best=0"),
     ],
 )

@@ -91,6 +91,6 @@ def _check_patches(image_size, patch_size):
     """Raises ValueError unless patches must tile a picture."""
     if image_size % patch_size:
         raise ValueError(
-            f"Expected image_size that patch_size={patch_size} divides. "
+            f"Expected image_size divisible by patch_size={patch_size}. "
             f"Received: image_size={image_size}"
         )
