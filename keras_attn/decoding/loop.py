@@ -73,8 +73,8 @@ def decode(
         strategy: `Greedy()`, `Beam(...)`, `Sampling(...)` or `Exhaustive(...)`.
         max_length: int ≥ 1, or int32 scalar ≥ 1. T, tokens with the end token, beyond a prefix.
         with_weights: bool. Whether attention weights are kept.
-        constraints: `Constraint`s, such as `MinimumLength(5)`; a hypothesis without
-            allowed tokens may end.
+        constraints: `Constraint`s, such as `MinimumLength(5)`; a hypothesis without allowed tokens
+            may end.
         prefix: int32 (B, P), the beginning of each answer, PAD_ID after shorter ones, without
             START_ID and END_ID. The answer then has P + T tokens, the prefix included.
 

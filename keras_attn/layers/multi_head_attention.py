@@ -80,10 +80,10 @@ class MultiHeadAttention(MultiHead):
         >>> tuple(outputs.shape), tuple(weights.shape)
         ((2, 3, 7), (2, 2, 3, 11))
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases by default.
-    Differs from Keras' layer: fully masked rows are 0; a query's mask does not zero the rows of
-    padded queries; kernels are initialized like matrices (D, H·d_k), so their standard deviation
-    does not shrink with H.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases by default. Differs from
+    Keras' layer: fully masked rows are 0; a query's mask does not zero the rows of padded queries;
+    kernels are initialized like matrices (D, H·d_k), so their standard deviation does not shrink
+    with H.
     """
 
     @classmethod

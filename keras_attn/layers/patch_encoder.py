@@ -25,8 +25,8 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
         images: float (B, height, width, C).
 
     Returns:
-        (B, height / P, width / P, D), compute dtype. With a dynamic size, pixels
-        that fill no patch are dropped.
+        (B, height / P, width / P, D), compute dtype. With a dynamic size, pixels that fill no patch
+        are dropped.
 
     Raises:
         ValueError: a size < 1; a height or width that is not a multiple of P ("Expected a height

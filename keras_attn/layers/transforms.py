@@ -1,8 +1,8 @@
 """The families of transforms of a `SpatialTransformer`.
 
-Each has `parameters`, the width of θ; `identity()`, θ of the identity map,
-NumPy float32; and `grid(theta, points)`, from θ (B, parameters) to a grid as in
-`keras_attn.ops.sampling_grids`, where the formulas are.
+Each has `parameters`, the width of θ; `identity()`, θ of the identity map, NumPy float32; and
+`grid(theta, points)`, from θ (B, parameters) to a grid as in `keras_attn.ops.sampling_grids`, where
+the formulas are.
 """
 
 from dataclasses import asdict, dataclass

@@ -34,8 +34,7 @@ class Captioner(EncoderDecoder):
 
     Returns:
         dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, C, T, S); if the attention samples locations in training,
-        LOCATIONS int32 (B, C, T).
+        (B, C, T, S); if the attention samples locations in training, LOCATIONS int32 (B, C, T).
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over locations, so that
     λ does not depend on the grid.

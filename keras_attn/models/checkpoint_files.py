@@ -36,10 +36,9 @@ def read_checkpoint_files(source):
 
     Args:
         source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file, or of a folder with
-            model.safetensors, pytorch_model.bin or one `.npz`; or, if no such file
-            or folder exists, the name of a model on the Hugging Face hub
-            ("google/vit-base-patch16-224") with a model.safetensors, which is
-            downloaded or taken from the hub's cache.
+            model.safetensors, pytorch_model.bin or one `.npz`; or, if no such file or folder
+            exists, the name of a model on the Hugging Face hub ("google/vit-base-patch16-224") with
+            a model.safetensors, which is downloaded or taken from the hub's cache.
 
     Returns:
         `CheckpointFiles`.

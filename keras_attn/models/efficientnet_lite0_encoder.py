@@ -30,9 +30,9 @@ _STAGES = (
 class EfficientNetLite0Encoder(keras.Layer):
     """EfficientNet-Lite0 up to its last feature grid, before pooling and classifier.
 
-    The layer normalizes the pixels itself, (x - 127) / 128, and the
-    constructor creates all variables. `weights` only sets their initial values: `get_config`
-    records None, so that a model restored from a file or a config reads no ImageNet weights first.
+    The layer normalizes the pixels itself, (x - 127) / 128, and the constructor creates all
+    variables. `weights` only sets their initial values: `get_config` records None, so that a model
+    restored from a file or a config reads no ImageNet weights first.
 
     Args:
         weights: "imagenet" for the weights in the installed package

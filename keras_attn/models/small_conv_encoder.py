@@ -8,9 +8,9 @@ from keras import ops
 class SmallConvEncoder(keras.layers.Layer):
     """A small CNN for drawn scenes; every stage downsamples the grid, then refines it.
 
-    A stage is a strided convolution, then one of stride 1 with a shortcut. Each is followed
-    by a layer normalization over the features of one cell and a ReLU, so a picture's
-    features depend neither on the rest of the batch nor on the number of replicas.
+    A stage is a strided convolution, then one of stride 1 with a shortcut. Each is followed by a
+    layer normalization over the features of one cell and a ReLU, so a picture's features depend
+    neither on the rest of the batch nor on the number of replicas.
 
     Args:
         filters: ints > 0, one per stage. The last is F.

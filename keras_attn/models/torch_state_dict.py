@@ -84,8 +84,8 @@ def read_state_dict(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Reads a flat torch state dict, as `torch.save(module.state_dict(), path)` wrote it.
 
     Both file formats are read: the zip archive (torch 1.6 and later) and the legacy stream of
-    pickles before it. The unpickler only allows the globals that rebuild tensors,
-    so an untrusted file can be wrong but cannot run code.
+    pickles before it. The unpickler only allows the globals that rebuild tensors, so an untrusted
+    file can be wrong but cannot run code.
 
     Args:
         path: the file.

@@ -19,9 +19,9 @@ class VisionTransformer(FormerNames, keras.layers.Layer):
 
         z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)
 
-    The layer normalizes the pixels itself, (x / 255 − μ) / σ, and its
-    constructor creates all variables. Pictures may have another static size than
-    `config.image_size`: the positions are interpolated, see `GridPositions`.
+    The layer normalizes the pixels itself, (x / 255 − μ) / σ, and its constructor creates all
+    variables. Pictures may have another static size than `config.image_size`: the positions are
+    interpolated, see `GridPositions`.
 
     Args:
         config: `VisionTransformerConfig`, or its fields as keywords. Its `num_classes` is for an

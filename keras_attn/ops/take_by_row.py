@@ -1,7 +1,7 @@
 """Gathering with separate indices for each row.
 
-Backend kernel: `keras.ops.take_along_axis` adds 24 ops to a TensorFlow graph with a free
-batch size, many times per decoding step; `tf.gather` is one op.
+Backend kernel: `keras.ops.take_along_axis` adds 24 ops to a TensorFlow graph with a free batch
+size, many times per decoding step; `tf.gather` is one op.
 """
 
 import keras

@@ -33,8 +33,7 @@ class _Client(Requests):
 
     Besides the errors of `Requests`, `ask` raises TimeoutError (no answer within the deadline, in
     the last attempt), ConnectionError (the server could not be reached, in the last attempt) or
-    ValueError (no such model, or a rejected
-    request).
+    ValueError (no such model, or a rejected request).
 
     Args:
         model: name of the model.

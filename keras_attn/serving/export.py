@@ -44,11 +44,10 @@ def export_service(
     source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)) and, of
     Transformers, `attention` (the best text and the weights of every layer and head). Those of a
     classifier: `serving_default` (image: string (B,) -> labels (B, n), scores (B, n), error (B,)),
-    `explain` (also weights (B, grid height, grid width)) and `attention`.
-    The graph has no XLA-only op and no Python function, since TF Serving supports neither. In
-    assets.extra are warm-up requests for TF Serving, the tokenizers, and metadata: a description of
-    the service and the Keras config of its model. The version appears under its final name only
-    when it is complete.
+    `explain` (also weights (B, grid height, grid width)) and `attention`. The graph has no XLA-only
+    op and no Python function, since TF Serving supports neither. In assets.extra are warm-up
+    requests for TF Serving, the tokenizers, and metadata: a description of the service and the
+    Keras config of its model. The version appears under its final name only when it is complete.
 
     Args:
         service: `CaptionService`, `TextService` or `ClassifierService`.

@@ -45,8 +45,8 @@ class Batches:
     Attributes:
         examples: `Examples`.
         sizes: rows per batch, or a dict with this number for each bucket.
-        arrange: function from named features and the step, an int64 scalar, to the
-            (inputs, targets, weights) of `fit`.
+        arrange: function from named features and the step, an int64 scalar, to the (inputs,
+            targets, weights) of `fit`.
         seed: shuffling seed.
         paths: path of each row's picture, which is read as the feature IMAGE, or None. With paths,
             `sizes` is one number.

@@ -60,8 +60,7 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
     """Separates usable pairs and unusable records.
 
     Control characters become a space, runs of white space one space. A text that is then empty, or
-    has more than MOST_WORDS words or MOST_CHARACTERS characters, is
-    unusable.
+    has more than MOST_WORDS words or MOST_CHARACTERS characters, is unusable.
 
     Raises:
         ValueError: no usable record.

@@ -70,8 +70,8 @@ def split_pictures(
         dict of the three lists; a split without a split file is empty.
 
     Raises:
-        ValueError: a split file names a missing picture, two split files share a
-            picture, or "train" or "dev" comes out empty.
+        ValueError: a split file names a missing picture, two split files share a picture, or
+            "train" or "dev" comes out empty.
     """
     listed = _listed_splits(data_folder(data))
     if listed:

@@ -195,8 +195,8 @@ def write_scenes(
     """Writes a data folder of distinct scenes.
 
     captions.csv, images/, train.txt, dev.txt, test.txt and novel_pairs.txt (scenes with a pair of
-    color and shape that never occurs in training), scenes.json (boxes and phrases
-    of each picture, for `pointing_accuracy`).
+    color and shape that never occurs in training), scenes.json (boxes and phrases of each picture,
+    for `pointing_accuracy`).
 
     Args:
         folder: path, new or empty.

@@ -128,7 +128,7 @@ def test_greedy_and_too_little_room():
     service = parser_service(Greedy())
     text = service.answer(tf.constant(SENTENCES[:1]))[TEXT][0, 0].numpy().decode()
     assert [leaf.word for leaf in leaves(parse_tree(text))] == ["the", "cell", "grows"]
-    with pytest.raises(ValueError, match=r"max_source \+ 2 symbols and more, 14. Received: .*=13"):
+    with pytest.raises(ValueError, match=r"max_length >= max_source \+ 2 = 14. Received: .*=13"):
         parser_service(max_length=13)
 
 

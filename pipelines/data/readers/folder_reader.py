@@ -25,11 +25,10 @@ def read_captions(
 ) -> PictureFolder[CaptionedPicture]:
     """Reads captioned pictures in any of these formats.
 
-    CSV or TSV with a header; JSON lines, metadata.csv and metadata.jsonl of image folders
-    included; a JSON list of records; COCO captions; Flickr8k tokens; photo.txt beside photo.jpg,
-    one
-    caption per line. UTF-8, with or without byte order mark, any line ends. All pictures are
-    decoded once to find the unreadable ones; see `examine_pictures`.
+    CSV or TSV with a header; JSON lines, metadata.csv and metadata.jsonl of image folders included;
+    a JSON list of records; COCO captions; Flickr8k tokens; photo.txt beside photo.jpg, one caption
+    per line. UTF-8, with or without byte order mark, any line ends. All pictures are decoded once
+    to find the unreadable ones; see `examine_pictures`.
 
     Args:
         folder: path of a data folder or of a caption file in it, or "tfds:NAME[/CONFIG]".

@@ -25,8 +25,7 @@ def read_labels(
 ) -> PictureFolder[LabeledPicture]:
     """Reads labeled pictures in any of these formats.
 
-    CSV or TSV with a header, or JSON lines; or a folder for each class, at the top (`cat/a.jpg`)
-    or
+    CSV or TSV with a header, or JSON lines; or a folder for each class, at the top (`cat/a.jpg`) or
     in split folders (`train/cat/a.jpg`), if there is one for train. Names that begin with a dot are
     ignored. All pictures are decoded once to find the unreadable ones; see `examine_pictures`.
 

@@ -52,10 +52,9 @@ def pair_sources(
 ) -> dict[str, PairSource]:
     """Finds pairs of texts in any of these formats.
 
-    Parallel text files, `train.en` and `train.de`, one text per line;
-    CSV or TSV with a header; JSON
-    lines, also with both texts under "translation", or with a list of targets. Each plain or .gz,
-    UTF-8, with or without byte order mark.
+    Parallel text files, `train.en` and `train.de`, one text per line; CSV or TSV with a header;
+    JSON lines, also with both texts under "translation", or with a list of targets. Each plain or
+    .gz, UTF-8, with or without byte order mark.
 
     Args:
         data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".

@@ -78,8 +78,8 @@ class Projected:
 
     Args:
         size: int ≥ 28.
-        deviation: float ≥ 0. Of the corners, in pixels. The paper has 5, which folds
-            many digits beyond recognition.
+        deviation: float ≥ 0. Of the corners, in pixels. The paper has 5, which folds many digits
+            beyond recognition.
         scales: (least, greatest).
     """
 
