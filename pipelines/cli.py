@@ -18,29 +18,29 @@ def main(arguments=None) -> int:
     """Runs one command; bad input ends with one line on standard error and exit code 2."""
     parser = _parser()
     arguments = sys.argv[1:] if arguments is None else list(arguments)
-    known, rest = parser.parse_known_args(arguments)
+    parsed, rest = parser.parse_known_args(arguments)
     try:
-        if known.command == "train":
-            recipe = load_recipe(known.recipe)
-            add_flags(known.parser, recipe)
-            known, rest = parser.parse_known_args(arguments)
-            known.experiment = recipe
-        if known.command == "predict":  # Inputs may precede and follow flags.
+        if parsed.command == "train":
+            recipe = load_recipe(parsed.recipe)
+            add_flags(parsed.parser, recipe)
+            parsed, rest = parser.parse_known_args(arguments)
+            parsed.experiment = recipe
+        if parsed.command == "predict":  # Inputs may precede and follow flags.
             inputs = [
                 argument for argument in rest if argument == "-" or not argument.startswith("-")
             ]
-            known.inputs, rest = (
-                known.inputs + inputs,
+            parsed.inputs, rest = (
+                parsed.inputs + inputs,
                 [argument for argument in rest if argument not in inputs],
             )
         if rest:
-            known.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed(rest)}")
-        known.run_command(known)
+            parsed.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed_flags(rest)}")
+        parsed.run_command(parsed)
     except BrokenPipeError:  # The reader of the pipe has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ValueError, ImportError, OSError) as error:
-        print(f"keras-attn: {_said(error)}", file=sys.stderr)
+        print(f"keras-attn: {_error_text(error)}", file=sys.stderr)
         return 2
     except Exception as error:
         if type(error).__name__ != "ResourceExhaustedError":  # TensorFlow's, not imported here.
@@ -50,19 +50,19 @@ def main(arguments=None) -> int:
         return 2
     except KeyboardInterrupt:
         again = "; rerun the same command to resume from the last checkpoint, if any"
-        print(f"\nkeras-attn: stopped{again if known.command == 'train' else ''}", file=sys.stderr)
+        print(f"\nkeras-attn: stopped{again if parsed.command == 'train' else ''}", file=sys.stderr)
         return 130
     return 0
 
 
-def _said(error):
+def _error_text(error):
     """The error's message; a system error's without its number."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return error
 
 
-def _renamed(arguments) -> str:
+def _renamed_flags(arguments) -> str:
     """The new names of renamed flags among the arguments."""
     from keras_attn.former_names import CONSTRUCTOR  # It imports Keras, which takes seconds.
 

@@ -49,8 +49,8 @@ class PairSplits:
         Raises:
             ValueError: too many unusable records, no train file, or an empty split.
         """
-        whole = self._file("train")
-        split, files = self._divided(whole), [whole]
+        train = self._file("train")
+        split, files = self._with_held_out(train), [train]
         if self._stem("dev"):
             files.append(self._file("dev"))
             split["dev"] = files[-1].pairs
@@ -59,8 +59,8 @@ class PairSplits:
         for name in ("train", "dev"):
             if not split[name]:
                 raise ValueError(
-                    f"Expected at least one pair in the split {name!r} of {whole.path}. "
-                    f"Received: none of {len(whole.pairs)}"
+                    f"Expected at least one pair in the split {name!r} of {train.path}. "
+                    f"Received: none of {len(train.pairs)}"
                 )
         return Records(
             split,
@@ -79,9 +79,9 @@ class PairSplits:
         if name in self.sources or self._stem(name):
             split = {name: self._file(name).pairs}
             if name == "train":
-                split = self._divided(self._file(name))
+                split = self._with_held_out(self._file(name))
         elif name in SPLIT_NAMES:
-            split = self._divided(self._file("train"))
+            split = self._with_held_out(self._file("train"))
         else:
             raise ValueError(
                 f"Expected a split of {', '.join(dict.fromkeys((*SPLIT_NAMES, *self.sources)))}. "
@@ -95,13 +95,13 @@ class PairSplits:
             )
         return split[name]
 
-    def _divided(self, whole):
+    def _with_held_out(self, train):
         """Train, and the splits held out from it."""
         dev = 0.0 if self._stem("dev") else self.dev_share
         test = 0.0 if self._tests() or self._stem("dev") else self.test_share
-        places = [place_of_text(pair.source) for pair in whole.pairs]
+        places = [place_of_text(pair.source) for pair in train.pairs]
         need_dev = not self._stem("dev")
-        return split_by_place(whole.pairs, places, dev, test, need_dev)
+        return split_by_place(train.pairs, places, dev, test, need_dev)
 
     def _file(self, name):
         stem = name if name in self.sources else self._stem(name)
@@ -116,16 +116,18 @@ class PairSplits:
 
     def _stem(self, name):
         """The stem of a split's file, or None."""
-        known = next((stem for stem in SPLIT_NAMES.get(name, ()) if stem in self.sources), None)
-        if known:
-            return known
+        split_stem = next(
+            (stem for stem in SPLIT_NAMES.get(name, ()) if stem in self.sources), None
+        )
+        if split_stem:
+            return split_stem
         if name == "test":
             return self._test_stem()
-        taken = {name for names in SPLIT_NAMES.values() for name in names}
-        others = [
-            name for name in self.sources if name not in taken and not name.startswith("test")
+        reserved = {name for names in SPLIT_NAMES.values() for name in names}
+        candidates = [
+            name for name in self.sources if name not in reserved and not name.startswith("test")
         ]
-        return others[0] if name == "train" and len(others) == 1 else None
+        return candidates[0] if name == "train" and len(candidates) == 1 else None
 
     def _test_stem(self):
         stems = self._tests()

@@ -78,8 +78,8 @@ class PairSplit:
                 f"Expected a pair of at most {form.length_text(*longest)}, the last of lengths. "
                 f"Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
             )
-        left = sorted(set(range(len(pairs))) - set(kept.tolist()))
-        long = [(pairs[place], int(sources[place]), int(targets[place])) for place in left]
+        dropped = sorted(set(range(len(pairs))) - set(kept.tolist()))
+        long = [(pairs[place], int(sources[place]), int(targets[place])) for place in dropped]
         sizes = examples.sizes(form.batch_size, form.batch_tokens, form.replicas)
         batches = Batches(examples, sizes, form.arrange, form.seed)
         return cls([pairs[place] for place in kept], examples, sizes, batches, long)
@@ -139,8 +139,8 @@ def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Reco
     for name, pairs in records.splits.items():
         reasons = [unusable(pair) for pair in pairs]
         kept[name] = [pair for pair, reason in zip(pairs, reasons) if not reason]
-        bad = ((pair, reason) for pair, reason in zip(pairs, reasons) if reason)
-        refused += skipped_pairs(records.files.get(name), bad)
+        unusable_pairs = ((pair, reason) for pair, reason in zip(pairs, reasons) if reason)
+        refused += skipped_pairs(records.files.get(name), unusable_pairs)
     for name in ("train", "dev"):
         if not kept[name]:
             raise ValueError(

@@ -54,7 +54,7 @@ def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Ex
     store = cache / f"{digest[:32]}.json"
     known, examined, unknown = _load(store), {}, []
     for path in dict.fromkeys(paths):
-        if (mark := _mark(path)) is not None and known.get(str(path), [None])[0] == mark:
+        if (mark := _file_state(path)) is not None and known.get(str(path), [None])[0] == mark:
             examined[path] = Examined(*known[str(path)][1:])
         else:
             unknown.append((path, mark))
@@ -91,7 +91,7 @@ def naming_pictures(paths: Iterable[Path], folder):
         ) from error
 
 
-def _mark(path):
+def _file_state(path):
     """Size and modification time, or None if the file is gone."""
     try:
         status = path.stat()

@@ -109,7 +109,7 @@ def split_labeled(
         split.setdefault(picture.split, []).append(picture)
     if "dev" not in split:
         test_share = 0.0 if "test" in split else test_share
-        split = {**_split_by_bytes(split["train"], dev_share, test_share), **_but_train(split)}
+        split = {**_split_by_bytes(split["train"], dev_share, test_share), **_without_train(split)}
     _check_split(data, split, folder.pictures)
     return split
 
@@ -149,7 +149,7 @@ def listed_pictures(
     return chosen
 
 
-def _but_train(split):
+def _without_train(split):
     return {name: pictures for name, pictures in split.items() if name != "train"}
 
 

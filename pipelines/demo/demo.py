@@ -105,8 +105,8 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
 def table(scores: dict[str, dict[str, float]]) -> str:
     """The demo's table: exact captions, pointing and BLEU-4 of each split."""
     rows = [
-        f"| {SPLITS[split]} | {own['exact']:.1%} | {own['pointing']:.1%} | {own['bleu_4']:.3f} |"
-        for split, own in scores.items()
+        f"| {SPLITS[split]} | {row['exact']:.1%} | {row['pointing']:.1%} | {row['bleu_4']:.3f} |"
+        for split, row in scores.items()
     ]
     head = "| scenes | captions exactly right | pointing | BLEU-4 |\n| --- | --- | --- | --- |"
     return "\n".join([head, *rows])

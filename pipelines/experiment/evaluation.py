@@ -38,8 +38,8 @@ class Evaluation:
         """The metrics as a Markdown table, then how they were computed."""
         head, row = " | ".join(self.cells), " | ".join(self.cells.values())
         beam = "" if self.beam_width is None else f", beam {self.beam_width}"
-        taken = f"{self.count} {self.unit} of {self.split}{beam}{self.note}"
-        return f"| {head} |\n|{' --- |' * len(self.cells)}\n| {row} |\n\n{taken}"
+        summary = f"{self.count} {self.unit} of {self.split}{beam}{self.note}"
+        return f"| {head} |\n|{' --- |' * len(self.cells)}\n| {row} |\n\n{summary}"
 
     def json(self) -> str:
         """Everything, as JSON."""

@@ -111,20 +111,21 @@ def _check_parts(experiment):
     """Raises ValueError for a part that is not a dataclass or lacks a member of its protocol."""
     protocols = {"source": Source, "task": Task, "model": Model, "optimizer": Optimizer}
     for name, protocol in protocols.items():
-        given = getattr(experiment, name)
-        if isinstance(given, type) or not dataclasses.is_dataclass(given):
+        instance = getattr(experiment, name)
+        if isinstance(instance, type) or not dataclasses.is_dataclass(instance):
             raise ValueError(
-                f"Expected {name} to be an instance of a class with @part. Received: {given!r:.80}"
+                f"Expected {name} to be an instance of a class with @part. "
+                f"Received: {instance!r:.80}"
             )
         members = (*inspect.get_annotations(protocol), *vars(protocol))
         missing = [
             member
             for member in dict.fromkeys(members)
-            if not member.startswith("_") and not hasattr(given, member)
+            if not member.startswith("_") and not hasattr(instance, member)
         ]
         if missing:
             raise ValueError(
-                f"Expected {name} {type(given).__name__} to have {', '.join(missing)}, see "
+                f"Expected {name} {type(instance).__name__} to have {', '.join(missing)}, see "
                 f"{protocol.__module__}.{protocol.__name__}. Received: a class without them"
             )
     if not isinstance(experiment.fit, Fit):
@@ -133,14 +134,14 @@ def _check_parts(experiment):
 
 def _check_names(experiment):
     """Raises ValueError if two parts share a field name, since each field is a flag."""
-    known: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for name, owner, declared in experiment._fields():
-        if declared.name in known:
+        if declared.name in owners:
             raise ValueError(
                 f"Expected unique field names across all parts. Received: {declared.name} in "
-                f"{known[declared.name]} and in the {name} {type(owner).__name__}"
+                f"{owners[declared.name]} and in the {name} {type(owner).__name__}"
             )
-        known[declared.name] = f"the {name} {type(owner).__name__}"
+        owners[declared.name] = f"the {name} {type(owner).__name__}"
 
 
 def _check_fit(experiment):

@@ -39,8 +39,8 @@ def restored(parts: Any, recipe: Experiment | None = None, place: Any = "") -> E
         raise ValueError(
             f"Expected the parts {', '.join(PARTS)} in {place}. Received: {parts!r:.80}"
         )
-    own = _classes(recipe) if recipe is not None else {}
-    return Experiment(**{name: _restored(parts[name], own, place) for name in PARTS})
+    recipe_classes = _classes(recipe) if recipe is not None else {}
+    return Experiment(**{name: _restored(parts[name], recipe_classes, place) for name in PARTS})
 
 
 def type_of(part) -> str:
@@ -70,30 +70,30 @@ def _stored(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-def _restored(content, own, place):
+def _restored(content, recipe_classes, place):
     if isinstance(content, list):
         return tuple(content)
     if not isinstance(content, Mapping):
         return content
-    cls = _class(content.get(TYPE), own, place)
-    known = {field.name for field in dataclasses.fields(cls)}
+    cls = _class(content.get(TYPE), recipe_classes, place)
+    field_names = {field.name for field in dataclasses.fields(cls)}
     values = {key: value for key, value in content.items() if key != TYPE}
-    if unknown := sorted(set(values) - known):
+    if unknown := sorted(set(values) - field_names):
         raise ValueError(
             f"Expected fields of {content[TYPE]} in {place}. Received: {', '.join(unknown)}"
         )
-    fields = {key: _restored(value, own, place) for key, value in values.items()}
+    fields = {key: _restored(value, recipe_classes, place) for key, value in values.items()}
     try:
         return cls(**fields)
     except ValueError as error:
         raise ValueError(f"{error}, in the parts in {place}") from error
 
 
-def _class(name, own, place):
+def _class(name, recipe_classes, place):
     """The class of a part by its name from `type_of`."""
     folder, _, cls = name.partition(".") if isinstance(name, str) else ("", "", "")
-    if folder == OWN and cls in own:
-        return own[cls]
+    if folder == OWN and cls in recipe_classes:
+        return recipe_classes[cls]
     if folder == OWN:
         raise ValueError(
             f"Expected the recipe file that defines {cls}, a part of {place}. Received: none, or "

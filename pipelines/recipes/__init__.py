@@ -34,8 +34,8 @@ def load_recipe(name: str) -> Experiment:
         return load_recipe_file(name)
     if recipe_name(name) in recipe_names():
         return recipe_of(importlib.import_module(f"{__name__}.{recipe_name(name)}"), name)
-    near = difflib.get_close_matches(name, recipe_names(), 1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
+    matches = difflib.get_close_matches(name, recipe_names(), 1)
+    hint = f" Did you mean {matches[0]!r}?" if matches else ""
     raise ValueError(
         f"Expected a recipe of {recipe_names()} or a .py file. Received: {name!r}.{hint}"
     )

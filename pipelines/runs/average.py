@@ -28,24 +28,24 @@ def average(runs: Sequence[Run], out) -> Run:
     """
     if len(runs) < 2:
         raise ValueError(f"Expected two or more runs. Received: {len(runs)}")
-    made, last = Run(out), runs[-1]
-    if made.folder.exists() and any(made.folder.iterdir()):
-        raise ValueError(f"Expected a new run directory. Received: {made.folder}")
+    average_run, last = Run(out), runs[-1]
+    if average_run.folder.exists() and any(average_run.folder.iterdir()):
+        raise ValueError(f"Expected a new run directory. Received: {average_run.folder}")
     description, vocabularies, shapes = last.description, last.vocabularies(), _shapes(last)
     for run in runs:  # All checks come before anything is written.
-        if wrong := _differences(run, last, vocabularies, shapes):
+        if differing := _differences(run, last, vocabularies, shapes):
             raise ValueError(
                 f"Expected runs of one model. Received: {run.folder} and {last.folder}, which "
-                f"differ in {', '.join(wrong)}"
+                f"differ in {', '.join(differing)}"
             )
     means = [str(run.folder.resolve()) for run in runs]
-    made.describe({**description, "mean_of": means, "ended": True})
+    average_run.describe({**description, "mean_of": means, "ended": True})
     for name, vocabulary in vocabularies.items():
-        vocabulary.save(made.folder / name)
+        vocabulary.save(average_run.folder / name)
     if (last.folder / RECIPE_FILE).is_file():
-        shutil.copyfile(last.folder / RECIPE_FILE, made.folder / RECIPE_FILE)
-    average_models([run.folder / MODEL_FILE for run in runs], made.folder / MODEL_FILE)
-    return made
+        shutil.copyfile(last.folder / RECIPE_FILE, average_run.folder / RECIPE_FILE)
+    average_models([run.folder / MODEL_FILE for run in runs], average_run.folder / MODEL_FILE)
+    return average_run
 
 
 def _differences(run, last, vocabularies, shapes):
@@ -55,10 +55,12 @@ def _differences(run, last, vocabularies, shapes):
         if type_of(getattr(experiment, name)) != type_of(getattr(expected, name)):
             return [name]
     settled = experiment.settled()
-    wrong = [key for key, value in expected.settled().items() if settled.get(key) != value]
-    own = run.vocabularies()
-    wrong += [name for name, known in vocabularies.items() if not known.equals(own.get(name))]
-    return wrong or ([] if _shapes(run) == shapes else ["the shapes of their weights"])
+    differing = [key for key, value in expected.settled().items() if settled.get(key) != value]
+    run_vocabularies = run.vocabularies()
+    differing += [
+        name for name, known in vocabularies.items() if not known.equals(run_vocabularies.get(name))
+    ]
+    return differing or ([] if _shapes(run) == shapes else ["the shapes of their weights"])
 
 
 def _shapes(run):

@@ -49,7 +49,9 @@ def export(
     """
     check_model_folder(folder)
     description = run.description
-    metrics = "\n\n".join(_measured(run, evaluation, precision) for evaluation in evaluations)
+    metrics = "\n\n".join(
+        _metrics_section(run, evaluation, precision) for evaluation in evaluations
+    )
     metrics = metrics or "Not measured at export."
     service = run.service(beam_width, n_best, precision)
     title = f"{Path(folder).name}, version {next_version(folder)}"
@@ -78,7 +80,7 @@ def limits_in(path) -> str:
     return text
 
 
-def _measured(run, evaluation, precision):
+def _metrics_section(run, evaluation, precision):
     command = f"keras-attn evaluate {run.folder} --data {evaluation.data}"
     command += f" --split {evaluation.split}{evaluation.flags()}"
     return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
@@ -109,8 +111,8 @@ def _card(title, experiment, description, metrics, service, storage, limits):
 
 def _origin(description):
     """Initial weights and averaged runs, by folder name."""
-    begun = description.get("from")
-    origin = f", initialized with the weights of {Path(begun).name}" if begun else ""
+    initial = description.get("from")
+    origin = f", initialized with the weights of {Path(initial).name}" if initial else ""
     if means := description.get("mean_of"):
         origin += f"; mean of the weights of {', '.join(Path(mean).name for mean in means)}"
     return origin

@@ -76,7 +76,7 @@ def train(
     )
     loaded = prepared.data
     unit = experiment.source.unit
-    counts = {split: len(own) for split, own in loaded.splits.items()}
+    counts = {split: len(split_records) for split, split_records in loaded.splits.items()}
     _check_data(run, unit, counts, prepared.vocabularies)
     keras.config.set_dtype_policy(policy)
     try:
@@ -138,14 +138,14 @@ class _Fitting:
                     current, callbacks = loaded.unfrozen(), None
                     print(f"training the encoder too, from step {stretch.start + 1} on")
                 callbacks = callbacks or self._callbacks(current)
-                whole = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
+                active = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
                 self.stage.fit(
                     current.training(stretch.start),
                     validation_data=current.dev if stretch.ends_epoch else None,
                     initial_epoch=stretch.epoch,
                     epochs=stretch.last,
                     steps_per_epoch=stretch.steps,
-                    callbacks=[*whole, checkpoint],
+                    callbacks=[*active, checkpoint],
                     shuffle=False,
                     verbose=verbose,
                 )
@@ -179,46 +179,48 @@ def _keep_history(path, epochs):
     if not path.is_file():
         return
     head, *rows = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
-    kept = [row for row in rows if int(row.split(",")[0]) < epochs]
-    path.write_text("".join([head, *kept]) if kept else "", encoding="utf-8")
+    kept_rows = [row for row in rows if int(row.split(",")[0]) < epochs]
+    path.write_text("".join([head, *kept_rows]) if kept_rows else "", encoding="utf-8")
 
 
 def _check_folder(run, description):
     """Raises ValueError for a folder with other files, or a run of another experiment."""
     if not run.folder.exists() or not any(run.folder.iterdir()):
         return
-    known = run.description
-    if not _begun(run):
+    recorded = run.description
+    if not _has_progress(run):
         return
     for key in ("recipe", "parts", "from"):
-        before, after = known.get(key), description[key]
+        before, after = recorded.get(key), description[key]
         if before != after:
             raise ValueError(
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
                 f"with {_difference(before, after)}"
             )
-    if known.get("ended"):
+    if recorded.get("ended"):
         raise ValueError(
             f"Expected a new run directory. Received: {run.folder}, whose training has ended"
         )
 
 
-def _begun(run):
+def _has_progress(run):
     """Whether a checkpoint or a model has been saved."""
     return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
 
 
 def _check_data(run, unit, counts, vocabularies):
     """Raises ValueError if a run would resume with other data, before anything is written."""
-    if not _begun(run):
+    if not _has_progress(run):
         return
-    before, known = run.description.get("records"), run.vocabularies()
-    other = [
-        name for name, vocabulary in vocabularies.items() if not vocabulary.equals(known.get(name))
+    before, recorded = run.description.get("records"), run.vocabularies()
+    changed = [
+        name
+        for name, vocabulary in vocabularies.items()
+        if not vocabulary.equals(recorded.get(name))
     ]
-    if before != counts or other:
+    if before != counts or changed:
         same = before == counts
-        received = f"others, from which another {other[0]} was learned" if same else counts
+        received = f"others, from which another {changed[0]} was learned" if same else counts
         raise ValueError(
             f"Expected the {unit} that training in {run.folder} started with, {before}. "
             f"Received: {received}"
@@ -244,7 +246,9 @@ def _report(run, unit, prepared: Prepared):
     records, loaded, vocabularies = prepared.records, prepared.data, prepared.vocabularies
     for line in records.lines:
         print(line)
-    counts = ", ".join(f"{len(own)} {split}" for split, own in loaded.splits.items())
+    counts = ", ".join(
+        f"{len(split_records)} {split}" for split, split_records in loaded.splits.items()
+    )
     sizes = ", ".join(
         f"{name}: {vocabulary.vocabulary_size} {vocabulary.unit}"
         for name, vocabulary in vocabularies.items()

@@ -20,46 +20,48 @@ def print_answers(arguments) -> None:
     Raises:
         ValueError: no inputs, or some could not be answered; the others' answers are printed.
     """
-    given = _given(arguments)
+    inputs = _inputs(arguments)
     saved, failed = predict.saved_model(arguments.folder), []
     crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
-    given = [(place, name) for place, argument in given for name in saved.named([argument])]
-    reasons = saved.reasons([asked for _, asked in given])
-    answers = iter(saved.answers([asked for (_, asked), bad in zip(given, reasons) if not bad]))
+    inputs = [(place, name) for place, argument in inputs for name in saved.named([argument])]
+    reasons = saved.reasons([item for _, item in inputs])
+    answers = iter(
+        saved.answers([item for (_, item), problem in zip(inputs, reasons) if not problem])
+    )
     # On a terminal the printed lines show the progress; a bar between them would only disturb.
     hidden = sys.stdout.isatty() or not sys.stderr.isatty()
-    for (place, asked), reason in tqdm(list(zip(given, reasons)), unit="answer", disable=hidden):
+    for (place, item), reason in tqdm(list(zip(inputs, reasons)), unit="answer", disable=hidden):
         answer = {ERROR: reason.encode()} if reason else next(answers)
-        shown = asked.encode(errors="surrogateescape").decode(errors="replace")
+        item_text = item.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
-            name = shown if shown.strip() else repr(shown)
+            name = item_text if item_text.strip() else repr(item_text)
             name = name if IMAGE in saved.scored else f"{name:.80}"  # A truncated path is useless.
             failed.append(f"{place or name}: {error}")
-        written = {CROP: crops.write(asked, answer)} if crops and not error else {}
+        written = {CROP: crops.write(item, answer)} if crops and not error else {}
         if arguments.json:
-            print(json.dumps(_record(saved, shown, answer) | written, ensure_ascii=False))
+            print(json.dumps(_record(saved, item_text, answer) | written, ensure_ascii=False))
         elif not error:
-            line = re.sub(r"\s+", " ", shown.strip(), flags=re.ASCII)
-            for text, score in _found(saved, answer):
+            line = re.sub(r"\s+", " ", item_text.strip(), flags=re.ASCII)
+            for text, score in _scored_answers(saved, answer):
                 print(f"{line}\t{score:.2f}\t{text}")
     if failed:
         raise ValueError("\n".join(failed))
 
 
-def _given(arguments):
+def _inputs(arguments):
     """(place, input) of each input, as the user gave it."""
-    given = []
+    inputs = []
     for argument in arguments.inputs:
-        given += _lines("-") if argument == "-" else [("", argument)]
-    given += _lines(arguments.file) if arguments.file else []
-    if not given:
+        inputs += _lines("-") if argument == "-" else [("", argument)]
+    inputs += _lines(arguments.file) if arguments.file else []
+    if not inputs:
         empty = arguments.file or ("standard input" if arguments.inputs else "")
         received = f"nothing in {empty}" if empty else "nothing"
         raise ValueError(f"Expected inputs or --file FILE. Received: {received}")
-    return given
+    return inputs
 
 
-def _found(saved, answer):
+def _scored_answers(saved, answer):
     """Answers and scores; possibly fewer than requested."""
     answers, scores = (answer[key] for key in saved.answered)
     return [
@@ -67,12 +69,12 @@ def _found(saved, answer):
     ]
 
 
-def _record(saved, asked, answer):
+def _record(saved, item, answer):
     """The input with its answers and scores, best first, or its error."""
-    record = {saved.scored[0]: asked}
+    record = {saved.scored[0]: item}
     if error := answer[ERROR].decode():
         return {**record, ERROR: error}
-    return {**record, **dict(zip(saved.answered, zip(*_found(saved, answer))))}
+    return {**record, **dict(zip(saved.answered, zip(*_scored_answers(saved, answer))))}
 
 
 def _lines(file):

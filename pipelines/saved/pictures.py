@@ -39,7 +39,7 @@ class SavedPictureModel(Saved):
 
     def reasons(self, inputs):
         """See `Saved`: paths of pictures."""
-        return [_no_picture(Path(path)) if path else "no such file" for path in inputs]
+        return [_path_error(Path(path)) if path else "no such file" for path in inputs]
 
     def answers(self, inputs):
         """See `Saved`: paths of pictures; files are read a batch at a time."""
@@ -180,7 +180,7 @@ def _pictures(named):
     )
 
 
-def _no_picture(path):
+def _path_error(path):
     """Why a path is not a usable input; '' if it is."""
     if path.is_dir():
         return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"

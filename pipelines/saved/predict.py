@@ -65,7 +65,7 @@ class SavedTextModel(Saved):
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
         if heads is None and word is None:
-            explained, figure = _pictured(answer)
+            explained, figure = _figure_of(answer)
         else:
             explained = EveryHead.of(answer)
             figure = (
@@ -82,7 +82,7 @@ def saved_model(folder) -> Saved:
         ValueError: no SavedModel there, or one that takes neither image nor source.
     """
     version = version_folder(folder)
-    inputs, outputs = _names(version)
+    inputs, outputs = _signature_names(version)
     if declares_pictures(version):
         return SavedDeclared(folder, inputs, outputs)
     if IMAGE in inputs and CROP in outputs:
@@ -94,7 +94,7 @@ def saved_model(folder) -> Saved:
     raise ValueError(f"Expected a SavedModel that takes {IMAGE} or {SOURCE}. Received: {folder}")
 
 
-def _pictured(answer):
+def _figure_of(answer):
     """What an answer of `explain` shows, and its figure; a parser's answer has tags."""
     if TAGS in answer:
         tree = ParsedTree.of(answer)
@@ -103,7 +103,7 @@ def _pictured(answer):
     return alignment, alignment_figure(alignment)
 
 
-def _names(version):
+def _signature_names(version):
     """Names of the inputs and the outputs of `serving_default`, read without loading the model."""
     proto = saved_model_pb2.SavedModel()
     with whole_saved_model(version):

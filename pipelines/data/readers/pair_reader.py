@@ -84,7 +84,7 @@ def pair_sources(
         for stem, files in parallel_files(folder, source_column, target_column).items():
             tables.setdefault(stem, _parallel(*files))
     if not tables:
-        raise ValueError(_nothing(folder, columns, refused))
+        raise ValueError(_no_pairs(folder, columns, refused))
     return tables
 
 
@@ -130,7 +130,7 @@ def _tables(folder, columns):
     return dict(sorted(tables.items())), refused
 
 
-def _nothing(folder, columns, refused):
+def _no_pairs(folder, columns, refused):
     expected = f"Expected {', '.join(TABLES)} files with a source and a target in {folder}, or"
     known = languages(folder)
     reasons = "".join(f"\n  {reason}" for reason in refused[:10])

@@ -38,7 +38,7 @@ def materialized(name: str, cache=None) -> Path:
         ImportError: tensorflow-datasets is not installed.
         ValueError: the data set has no pictures with captions.
     """
-    return _laid_out(name, _write, user_cache() / "tfds" if cache is None else Path(cache))
+    return _materialized(name, _write, user_cache() / "tfds" if cache is None else Path(cache))
 
 
 def materialized_texts(name: str, cache=None) -> Path:
@@ -53,18 +53,18 @@ def materialized_texts(name: str, cache=None) -> Path:
         ImportError: tensorflow-datasets is not installed.
     """
     cache = user_cache() / "tfds-texts" if cache is None else Path(cache)
-    return _laid_out(name, _write_texts, cache)
+    return _materialized(name, _write_texts, cache)
 
 
-def _laid_out(name, write, cache):
+def _materialized(name, write, cache):
     """The folder of a data set, created atomically."""
-    wanted = name.removeprefix(PREFIX)
-    folder = cache / re.sub(r"[^\w.-]+", "-", wanted)
+    dataset_name = name.removeprefix(PREFIX)
+    folder = cache / re.sub(r"[^\w.-]+", "-", dataset_name)
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         partial = Path(tempfile.mkdtemp(prefix="partial-", dir=cache))
         try:
-            write(wanted, partial)
+            write(dataset_name, partial)
             partial.chmod(0o755)
             partial.rename(folder)
         finally:
@@ -72,21 +72,21 @@ def _laid_out(name, write, cache):
     return folder
 
 
-def _import(wanted) -> Any:
+def _import(dataset_name) -> Any:
     try:
         import tensorflow_datasets
     except ImportError as error:
         raise ImportError(
-            f"Expected tensorflow-datasets for {PREFIX}{wanted}. Received: {error}. "
+            f"Expected tensorflow-datasets for {PREFIX}{dataset_name}. Received: {error}. "
             "Install it: pip install 'keras-attn[tfds]'"
         ) from error
     return tensorflow_datasets
 
 
-def _write(wanted, folder):
-    tfds = _import(wanted)
-    builder = tfds.builder(wanted)
-    image, caption = _features(builder.info.features, wanted)
+def _write(dataset_name, folder):
+    tfds = _import(dataset_name)
+    builder = tfds.builder(dataset_name)
+    image, caption = _features(builder.info.features, dataset_name)
     builder.download_and_prepare()
     (folder / "images").mkdir()
     splits = {}
@@ -96,7 +96,7 @@ def _write(wanted, folder):
             dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
             names = splits.setdefault(SPLIT_NAMES.get(split, split), [])
             for index, example in enumerate(
-                tqdm(dataset, desc=f"{wanted} {split}", unit="picture")
+                tqdm(dataset, desc=f"{dataset_name} {split}", unit="picture")
             ):
                 data = bytes(example[image].numpy())
                 names.append(f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}")
@@ -108,16 +108,18 @@ def _write(wanted, folder):
             (folder / f"{split}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
 
 
-def _write_texts(wanted, folder):
-    builder = _import(wanted).builder(wanted)
+def _write_texts(dataset_name, folder):
+    builder = _import(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for example in tqdm(dataset, desc=f"{wanted} {split}", unit="record"):
-                values = {key: own.numpy() for key, own in example.items() if tf.is_tensor(own)}
-                texts = {key: own for key, own in values.items() if isinstance(own, bytes)}
-                decoded = {key: _decoded(own) for key, own in texts.items()}
+            for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
+                values = {
+                    key: value.numpy() for key, value in example.items() if tf.is_tensor(value)
+                }
+                texts = {key: value for key, value in values.items() if isinstance(value, bytes)}
+                decoded = {key: _decoded(value) for key, value in texts.items()}
                 file.write(json.dumps(decoded) + "\n")
 
 
@@ -125,14 +127,14 @@ def _decoded(text):
     return text.decode("utf-8", "surrogateescape")
 
 
-def _features(features, wanted):
+def _features(features, dataset_name):
     """The keys of the picture and of the captions."""
     keys = list(features)
     image = next((key for key in IMAGE_COLUMNS if key in keys), None)
     caption = next((key for key in CAPTION_COLUMNS if key in keys), None)
     if image is None or caption is None:
         raise ValueError(
-            f"Expected a data set with image and captions. Received: {wanted} with {keys}"
+            f"Expected a data set with image and captions. Received: {dataset_name} with {keys}"
         )
     return image, caption
 

@@ -71,10 +71,10 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
     """Training data of digits: see `Task.encode`."""
     splits, fit = records.splits, setting.fit
     known = {*splits["train"].labels, *splits["dev"].labels}
-    if strange := sorted(label for label in known if labels.id_of(label) is None):
+    if unknown_labels := sorted(label for label in known if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected labels {in_words(labels.names)} in train and dev, the last "
-            f"of the training digits. Received: {in_words(strange)}"
+            f"Expected only labels {in_words(labels.names)} in train and dev, which is "
+            f"taken from the end of the training digits. Received: {in_words(unknown_labels)}"
         )
     distort, size = Distorted(distortion), (DISTORTED_SIZES[distortion],) * 2
 

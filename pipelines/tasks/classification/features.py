@@ -78,16 +78,17 @@ def _known(splits, labels):
         ValueError: an unknown label in train, or no picture of dev with a known label.
     """
     train = {picture.label for picture in splits["train"]}
-    if strange := sorted(label for label in train if labels.id_of(label) is None):
+    if unknown_labels := sorted(label for label in train if labels.id_of(label) is None):
         raise ValueError(
-            f"Expected only labels {in_words(labels.names)} in train. Received: {in_words(strange)}"
+            f"Expected only labels {in_words(labels.names)} in train. "
+            f"Received: {in_words(unknown_labels)}"
         )
     known = [picture for picture in splits["dev"] if labels.id_of(picture.label) is not None]
     unknown = [picture for picture in splits["dev"] if labels.id_of(picture.label) is None]
     if not known:
-        strange = sorted({picture.label for picture in unknown})
+        unknown_labels = sorted({picture.label for picture in unknown})
         raise ValueError(
-            f"Expected a picture of dev with a label of train. Received: {in_words(strange)}"
+            f"Expected a picture of dev with a label of train. Received: {in_words(unknown_labels)}"
         )
     skipped = [
         Skipped(
