@@ -16,15 +16,15 @@ class TreeState(NamedTuple):
 
     Attributes:
         labels: int32 (N, D). Label of each open constituent, from the outermost.
-        above: int32 (N, D). How many open constituents, itself among them, lie around it without
-            anything else in them so far.
-        below: int32 (N, D). Length of the unary chain that is its only child; 0 where that is a
-            word, or where it has several children; −1 where it has none.
+        above: int32 (N, D). Length of the chain of open constituents that ends with it and has
+            nothing else in it so far.
+        below: int32 (N, D). Length of the unary chain that is its only child; 0 if that is a word
+            or if it has several children; −1 if it has none.
         depth: int32 (N,). Open constituents.
-        words: int32 (N,). Words that are still to come.
-        room: int32 (N,). Symbols that may still come, the end included.
-        breaks: int32 (N,). Words that are needed, beside the first of a constituent without
-            children, lest an open constituent ends a chain that is too long.
+        words: int32 (N,). Words still to be placed.
+        room: int32 (N,). Symbols left, end included.
+        breaks: int32 (N,). Words needed, besides the first of a constituent without children, so
+            that no open constituent ends a chain that is too long.
     """
 
     labels: Any

@@ -37,7 +37,7 @@ def text_metrics(candidates: Sequence[str], references: Sequence[str]) -> dict[s
 
 
 def text_signatures() -> dict[str, str]:
-    """sacreBLEU's signature of each of its metrics, for one reference a text."""
+    """sacreBLEU's signature of each of its metrics, for one reference per text."""
     values = {}
     for name, metric in _metrics().items():
         score = metric.corpus_score(["a"], [["a"]])

@@ -6,8 +6,8 @@ import math
 def same_numbers(shape, stored) -> bool:
     """Whether a weight of `shape` is a reshape of a stored one.
 
-    Equal shapes are, and shapes in which one has several axes for one axis of the other: attention
-    layers in SavedModels from before 0.1.0 have (D, H·d) for (D, H, d).
+    True if the shapes are equal or if one splits an axis of the other: attention layers in
+    SavedModels from before 0.1.0 have (D, H·d) for (D, H, d).
 
     Args:
         shape: tuple of int.

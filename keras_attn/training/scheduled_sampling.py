@@ -1,4 +1,4 @@
-"""Scheduled sampling: training on the model's own words, more and more of them."""
+"""Scheduled sampling: training on a growing share of the model's own samples."""
 
 from dataclasses import replace
 

@@ -16,7 +16,7 @@ except ImportError as error:  # pragma: no cover - it comes with the extra
     ) from error
 
 MOST_LABELS = 24
-"""Words beside one small matrix; with more of them there are no labels."""
+"""Maximum number of words labeled beside a small matrix."""
 FAINT = 0.04
 """Lines of lower weight are not drawn."""
 

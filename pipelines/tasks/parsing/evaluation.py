@@ -17,11 +17,11 @@ LABELS = {
     "right_branching_f1": "right-branching F1",
 }
 NOTE = (
-    "Percent, by the rules of EVALB with COLLINS.prm, on sentences of any length; F1, precision "
-    "and recall of the labeled brackets of all sentences together. EVALB finds punctuation marks "
-    "by their tags, and leaves out a sentence where a wrong one makes a word of them; under the "
-    "true tags every sentence with a tree counts. Right-branching: every constituent reaches to "
-    "the sentence's end, with this split's own most frequent label for the tag of its first word."
+    "In percent, by EVALB's rules with COLLINS.prm, on sentences of any length; F1, precision and "
+    "recall are over the labeled brackets of all sentences. EVALB identifies punctuation by its "
+    "tags and skips sentences in which a wrong tag turns punctuation into a word; with the true "
+    "tags every sentence with a tree counts. Right-branching: every constituent extends to the end "
+    "of the sentence, with this split's most frequent label for the tag of its first word."
 )
 
 
