@@ -180,7 +180,7 @@ def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path
     others = write_classes(tmp_path / "others", labels=["red", "pink"])
     capsys.readouterr()
     assert train(others, tmp_path / "other", "--from", model) == 2
-    assert "yellow alone. Received: pink" in capsys.readouterr().err
+    assert "yellow in train. Received: pink" in capsys.readouterr().err
 
 
 def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):

@@ -158,7 +158,7 @@ def changed(part, **values):
         (changed("task", type="recipe.Mine"), "Expected the recipe file that defines Mine, a part"),
         (changed("task", zoom=3), "Expected fields of captioning.Captioning in"),
         (changed("model", type="seq2seq.Transformer"), "Expected fields of seq2seq.Transformer in"),
-        (changed("fit", epochs="many"), "Expected epochs of type int. Received: epochs='many', am"),
+        (changed("fit", epochs="many"), "Expected epochs of type int. Received: epochs='many', in"),
         (changed("task", lengths=["a"]), "Expected lengths of type tuple[int, ...]. Received"),
         (changed("task", lowercase=1), "Expected lowercase of type bool. Received: lowercase=1"),
         (changed("source", image_folder=3), "Expected image_folder of type str. Received: image_"),
