@@ -24,10 +24,8 @@ def compare(out) -> str:
         begin = time.monotonic()
         run = train(experiment, data, Path(out) / context, name="scenes")
         minutes = (time.monotonic() - begin) / 60
-        exact = [
-            evaluate(run, data, each_name).scores["exact"] for each_name in ("test", "novel_pairs")
-        ]
-        shown = " | ".join(f"{value:.1%}" for value in exact)
+        exact = [evaluate(run, data, split).scores["exact"] for split in ("test", "novel_pairs")]
+        shown = " | ".join(f"{share:.1%}" for share in exact)
         rows.append(f"| {name} | {run.model().count_params():,} | {minutes:.1f} | {shown} |")
     return "\n".join(rows)
 

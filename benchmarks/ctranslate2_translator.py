@@ -22,10 +22,10 @@ def make(settings):
     source = [list(map(str, row)) for row in task.sources().tolist()]
 
     def tokens(rows, beams):
-        translations = translator.translate_batch(
+        results = translator.translate_batch(
             source[:rows], beam_size=beams, max_decoding_length=task.target
         )
-        return [list(map(int, value.hypotheses[0])) for value in translations]
+        return [list(map(int, result.hypotheses[0])) for result in results]
 
     return {
         GREEDY: lambda: len(tokens(task.batch, 1)[0]),

@@ -72,8 +72,8 @@ def result(recipe, data, out) -> dict:
         changed = {key: own for key, own in was.items() if own != recipe.values()[key]}
         raise ValueError(f"Expected a run of the choices asked for in {out}. Received: {changed}")
     if "error" not in record:
-        scores = evaluate(run, data, "test", batch=500)
-        record = _kept(path, {**record, "error": 100 * (1 - scores.scores["accuracy"])})
+        evaluation = evaluate(run, data, "test", batch=500)
+        record = _kept(path, {**record, "error": 100 * (1 - evaluation.scores["accuracy"])})
     return record
 
 
@@ -83,14 +83,14 @@ def _kept(path, record):
     return record
 
 
-def row(distortion: str, recipe, actual: list[dict]) -> str:
+def row(distortion: str, recipe, records: list[dict]) -> str:
     """A row of the table."""
-    errors = [value["error"] for value in actual]
+    errors = [record["error"] for record in records]
     mean = f"{statistics.mean(errors):.2f}"
     if len(errors) > 1:
         mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
     each = ", ".join(f"{error:.2f}" for error in errors)
-    minutes = sum(value["minutes"] for value in actual)
+    minutes = sum(record["minutes"] for record in records)
     transforms = recipe.values()["transforms"]
     network = "CNN" if transforms == (NONE,) else f"ST-CNN, {' '.join(transforms)}"
     return (
@@ -116,8 +116,8 @@ def compare(data, out, plans, seeds) -> str:
         for recipe in (alone, behind):
             folder = Path(out) / distortion / recipe.values()["transforms"][0]
             runs = [(recipe.replaced({"seed": seed}), folder / str(seed)) for seed in seeds]
-            actual = [result(run, data, path) for run, path in runs]
-            rows.append(row(distortion, recipe, actual))
+            records = [result(seeded, data, path) for seeded, path in runs]
+            rows.append(row(distortion, recipe, records))
             print(rows[-1], flush=True)
     return "\n".join(rows)
 

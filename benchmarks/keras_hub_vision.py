@@ -34,7 +34,7 @@ def make(settings):
     labels = np.arange(task.pictures) % 10
     data = iter(tf.data.Dataset.from_tensors((images, labels)).repeat())
     model.make_train_function()
-    forward = tf.function(lambda value: backbone(value, training=False), autograph=False)
+    forward = tf.function(lambda pictures: backbone(pictures, training=False), autograph=False)
     given = tf.constant(images)
     return {
         FORWARD: lambda: float(tf.reduce_sum(tf.cast(forward(given), tf.float32))),

@@ -21,11 +21,9 @@ def works_of(task, size, jit):
     def both(images, theta, upstream):
         with tf.GradientTape() as tape:
             tape.watch((images, theta))
-            actual = read(images, theta)
-        return [
-            actual,
-            *map(tf.convert_to_tensor, tape.gradient(actual, (images, theta), upstream)),
-        ]
+            output = read(images, theta)
+        gradients = tape.gradient(output, (images, theta), upstream)
+        return [output, *map(tf.convert_to_tensor, gradients)]
 
     forward = compiled(read)
     calls = [lambda: [forward(images, theta)], lambda: both(images, theta, upstream)]
@@ -37,8 +35,8 @@ def repeated(call):
 
     def work():
         for _ in range(CALLS):
-            actual = [array.numpy() for array in call()]
-        return float(actual[0].sum())
+            arrays = [array.numpy() for array in call()]
+        return float(arrays[0].sum())
 
     return work
 

@@ -106,9 +106,9 @@ def export(task, weights, folder):
     holder = tf.Module()
     holder.weights = [variable.value for variable in model.weights]
 
-    def signature(value):
+    def signature(decode):
         spec = tf.TensorSpec((None, None), tf.int32, name="source")
-        return tf.function(lambda source: {"tokens": value(source)}, input_signature=[spec])
+        return tf.function(lambda source: {"tokens": decode(source)}, input_signature=[spec])
 
     signatures = {"greedy": signature(decoding[GREEDY]), "beam": signature(decoding[BEAM])}
     tf.saved_model.save(holder, folder, signatures)

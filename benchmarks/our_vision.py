@@ -86,7 +86,7 @@ def encoding(task):
     data = tf.data.Dataset.from_tensors((images, np.arange(task.pictures) % 10))
     iterator = iter(data.repeat())
     model.make_train_function()
-    forward = tf.function(lambda value: encoder(value, training=False), autograph=False)
+    forward = tf.function(lambda pictures: encoder(pictures, training=False), autograph=False)
     return {
         FORWARD: lambda: float(tf.reduce_sum(tf.cast(forward(images), tf.float32))),
         TRAIN: lambda: float(model.train_function(iterator)["loss"]),

@@ -60,7 +60,7 @@ class Race:
     def __init__(self, task, folder, contenders, pythons, left_out=(), processor_time=False):
         self.task, self.folder = task, Path(folder)
         self.processor_time = processor_time
-        self.found, self.pythons = [], {}
+        self.contenders, self.pythons = [], {}
         for contender in contenders:
             python = (
                 python_with(contender.package, pythons) if contender.package else sys.executable
@@ -68,7 +68,7 @@ class Race:
             if python is None:
                 say(f"{contender.name}: left out, no Python given has {contender.package}")
             elif contender.name not in left_out:
-                self.found.append(contender)
+                self.contenders.append(contender)
                 self.pythons[contender.name] = python
 
     @contextlib.contextmanager
@@ -76,7 +76,7 @@ class Race:
         """dict from name to `Worker`, of those that take part in a phase."""
         with contextlib.ExitStack() as stack:
             running = {}
-            for place, contender in enumerate(self.found):
+            for place, contender in enumerate(self.contenders):
                 if phase not in contender.settings:
                     continue
                 say(f"{contender.name}: starting")
@@ -107,8 +107,8 @@ class Race:
                 for work in works:
                     able = {name: value for name, value in running.items() if work in value.works}
                     seconds[work] = self._seconds(able, work, repeats)
-                    for name, spent in seconds[work].items():
-                        say(f"{work}: {name} {self.task.items(work) / np.median(spent):.1f}/s")
+                    for name, times in seconds[work].items():
+                        say(f"{work}: {name} {self.task.items(work) / np.median(times):.1f}/s")
                 for name, worker in running.items():
                     if show in worker.works:
                         _, shown[name] = worker.do(show)
@@ -125,7 +125,7 @@ class Race:
         waited = in_turns({name: turn(name) for name in running}, repeats)
         if not self.processor_time:
             return waited
-        return {name: np.array(value[1:]) for name, value in spent.items()}
+        return {name: np.array(times[1:]) for name, times in spent.items()}
 
     def rate(self, seconds, work, name, digits=0):
         """A cell: what a contender makes in a second, and in brackets its rate by keras-attn's."""

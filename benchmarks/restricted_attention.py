@@ -83,8 +83,8 @@ def compare(lengths: Sequence[int], radius: int, repeats: int) -> dict[str, list
     """Costs of both kinds, by length."""
     costs: dict[str, list[Cost]] = {FULL: [], RESTRICTED: []}
     for length in lengths:
-        for kind, values in costs.items():
-            values.append(in_its_own_process(kind, length, radius, repeats))
+        for kind, kind_costs in costs.items():
+            kind_costs.append(in_its_own_process(kind, length, radius, repeats))
     return costs
 
 
@@ -108,10 +108,10 @@ def draw(lengths: Sequence[int], costs: dict[str, list[Cost]], path: Path) -> No
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
     for axes, name, unit in zip(figure.subplots(1, 2), Cost._fields, ("s", "MiB")):
-        for kind, values in costs.items():
+        for kind, kind_costs in costs.items():
             axes.plot(
                 lengths,
-                [max(getattr(cost, name), 1e-6) for cost in values],
+                [max(getattr(cost, name), 1e-6) for cost in kind_costs],
                 marker="o",
                 label=kind,
             )

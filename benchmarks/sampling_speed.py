@@ -47,15 +47,13 @@ def compare(task, pythons, repeats) -> str:
 
 
 def _rows(race, seconds, memory):
-    for contender in race.found:
-        cells = []
+    for contender in race.contenders:
+        name, cells = contender.name, []
         for own in seconds.values():
-            cell = f"{1000 * np.median(own[contender.name]) / CALLS:.1f}"
-            beside = (
-                "" if contender.name == OURS else f" ({ratio(own[contender.name], own[OURS]):.2f})"
-            )
+            cell = f"{1000 * np.median(own[name]) / CALLS:.1f}"
+            beside = "" if name == OURS else f" ({ratio(own[name], own[OURS]):.2f})"
             cells.append(cell + beside)
-        yield [contender.name, *cells, *(f"{held[contender.name]:.0f}" for held in memory.values())]
+        yield [name, *cells, *(f"{held[name]:.0f}" for held in memory.values())]
 
 
 def main(arguments=None) -> None:
@@ -65,8 +63,8 @@ def main(arguments=None) -> None:
     parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     known = parser.parse_args(arguments)
-    comparison = compare(Task(known.threads), known.peer_python, known.repeats)
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{comparison}")
+    markdown = compare(Task(known.threads), known.peer_python, known.repeats)
+    print(f"{known.threads} threads, {known.repeats} turns\n\n{markdown}")
 
 
 if __name__ == "__main__":

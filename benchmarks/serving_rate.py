@@ -90,7 +90,7 @@ def _rows(service, exports, strategies, batches, repeats):
     for name, (_, signature) in exports.items():
         works[f"{name} search"] = functools.partial(_each, searches[name], features)
         works[name] = functools.partial(
-            _each, lambda value, ask=signature: ask(image=value), batches
+            _each, lambda pictures, ask=signature: ask(image=pictures), batches
         )
     seconds = in_turns(works, repeats)
     size = batches[0].shape[0]

@@ -29,7 +29,7 @@ def in_turns(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[st
             begin = time.perf_counter()
             works[name]()
             seconds[name].append(time.perf_counter() - begin)
-    return {name: np.array(value) for name, value in seconds.items()}
+    return {name: np.array(times) for name, times in seconds.items()}
 
 
 def ratio(above: np.ndarray, below: np.ndarray) -> float:

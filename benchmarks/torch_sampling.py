@@ -36,8 +36,8 @@ def works_of(task, size, kornia):
     """The two works of one size, by name; gradients are those to images and θ."""
     images, theta, upstream = map(torch.from_numpy, task.arrays(size))
     images, upstream = (
-        value.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
-        for value in (images, upstream)
+        array.permute(0, 3, 1, 2).contiguous(memory_format=torch.channels_last)
+        for array in (images, upstream)
     )
     read = kornia_reader(*images.shape[2:]) if kornia else torch_read
     learned = [images.clone().requires_grad_(), theta.clone().requires_grad_()]
@@ -45,16 +45,16 @@ def works_of(task, size, kornia):
     def forward():
         with torch.inference_mode():
             for _ in range(CALLS):
-                actual = read(images, theta)
-        return float(actual.sum())
+                output = read(images, theta)
+        return float(output.sum())
 
     def gradients():
         for _ in range(CALLS):
-            for value in learned:
-                value.grad = None
-            actual = read(*learned)
-            actual.backward(upstream)
-        return float(actual.detach().sum())
+            for tensor in learned:
+                tensor.grad = None
+            output = read(*learned)
+            output.backward(upstream)
+        return float(output.detach().sum())
 
     return dict(zip(task.works(size), (forward, gradients)))
 

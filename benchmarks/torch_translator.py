@@ -65,18 +65,18 @@ def _load(model, arrays):
 def _load_layer(layer, arrays, prefix):
     attentions = {"attention": "self_attn", "cross_attention": "encoder_attn"}
     norms = {f"{value}_residual": f"{theirs}_layer_norm" for value, theirs in attentions.items()}
-    for each_name, theirs in attentions.items():
+    for attention, theirs in attentions.items():
         if hasattr(layer, theirs):
             for kernel, name in KERNELS.items():
-                weight = arrays[f"{prefix}/{each_name}/{kernel}_kernel"]
+                weight = arrays[f"{prefix}/{attention}/{kernel}_kernel"]
                 getattr(getattr(layer, theirs), name).weight.copy_(weight.T)
-    for each_name, theirs in {**norms, "feed_forward_residual": "final_layer_norm"}.items():
+    for residual, theirs in {**norms, "feed_forward_residual": "final_layer_norm"}.items():
         if hasattr(layer, theirs):
-            getattr(layer, theirs).weight.copy_(arrays[f"{prefix}/{each_name}/normalization/gamma"])
-            getattr(layer, theirs).bias.copy_(arrays[f"{prefix}/{each_name}/normalization/beta"])
-    for each_name, theirs in (("hidden", layer.fc1), ("output", layer.fc2)):
-        theirs.weight.copy_(arrays[f"{prefix}/feed_forward/{each_name}_kernel"].T)
-        theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{each_name}_bias"])
+            getattr(layer, theirs).weight.copy_(arrays[f"{prefix}/{residual}/normalization/gamma"])
+            getattr(layer, theirs).bias.copy_(arrays[f"{prefix}/{residual}/normalization/beta"])
+    for dense, theirs in (("hidden", layer.fc1), ("output", layer.fc2)):
+        theirs.weight.copy_(arrays[f"{prefix}/feed_forward/{dense}_kernel"].T)
+        theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{dense}_bias"])
 
 
 def make(settings):
@@ -93,14 +93,14 @@ def make(settings):
     def tokens(rows, beams):
         given = source[:rows]
         with torch.inference_mode(), low:
-            answers = model.generate(
+            generated = model.generate(
                 given,
                 attention_mask=torch.ones_like(given),
                 num_beams=beams,
                 do_sample=False,
                 max_new_tokens=task.target,
             )
-        return answers[:, 1:].tolist()
+        return generated[:, 1:].tolist()
 
     return {
         GREEDY: lambda: len(tokens(task.batch, 1)[0]),

@@ -56,11 +56,11 @@ def captioning(task, low):
 
         def captions():
             with torch.inference_mode(), low:
-                actual = [
+                generated = [
                     model.generate(images, num_beams=beams, do_sample=False, **length)
                     for _ in turns(batch)
                 ]
-            return [int(value.shape[1]) for value in actual]
+            return [int(tokens.shape[1]) for tokens in generated]
 
         return captions
 

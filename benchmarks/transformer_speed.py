@@ -78,7 +78,7 @@ def run(race, repeats, works=(*DECODING, TRAIN)):
 def shown(race, seconds, memory) -> str:
     """The table."""
     rows = []
-    for contender in race.found:
+    for contender in race.contenders:
         rates = [race.rate(seconds, work, contender.name) for work in (*DECODING, TRAIN)]
         held = (memory.get(phase, {}).get(contender.name) for phase in (DECODE, TRAIN))
         rows.append([contender.name, *rates, *("" if m is None else f"{m:.0f}" for m in held)])
@@ -88,10 +88,10 @@ def shown(race, seconds, memory) -> str:
 def agreement(said):
     """Lines that say for how many sentences the contenders say what keras-attn does."""
     lines = []
-    for name, value in said.items():
+    for name, answers in said.items():
         if name != OURS and OURS in said:
             same = {
-                work: np.mean([a == b for a, b in zip(said[OURS][work], value[work])])
+                work: np.mean([a == b for a, b in zip(said[OURS][work], answers[work])])
                 for work in (GREEDY, BEAM)
             }
             shares = ", ".join(f"{work} {share:.0%}" for work, share in same.items())

@@ -62,13 +62,13 @@ class Task:
 
         table = normal(self.vocabulary, units, units**-0.5)
         table[:SPECIAL] = 0
-        actual = {"decoder/embedding/table": table}
+        arrays = {"decoder/embedding/table": table}
         for stack, parts in (("encoder", 1), ("decoder", 2)):
             for block in (f"{stack}/block_{n}" for n in range(self.layers)):
                 attentions = ("attention", "cross_attention")[:parts]
                 for name in attentions:
                     for kernel in ("query", "key", "value", "output"):
-                        actual[f"{block}/{name}/{kernel}_kernel"] = normal(
+                        arrays[f"{block}/{name}/{kernel}_kernel"] = normal(
                             units, units, units**-0.5
                         )
                 for name, (rows, columns) in {
@@ -76,13 +76,13 @@ class Task:
                     "output": (self.hidden, units),
                 }.items():
                     prefix = f"{block}/feed_forward/{name}"
-                    actual[f"{prefix}_kernel"] = normal(rows, columns, rows**-0.5)
-                    actual[f"{prefix}_bias"] = normal(1, columns, 0.1)[0]
+                    arrays[f"{prefix}_kernel"] = normal(rows, columns, rows**-0.5)
+                    arrays[f"{prefix}_bias"] = normal(1, columns, 0.1)[0]
                 for name in (*attentions, "feed_forward"):
                     prefix = f"{block}/{name}_residual/normalization"
-                    actual[f"{prefix}/gamma"] = 1 + normal(1, units, 0.1)[0]
-                    actual[f"{prefix}/beta"] = normal(1, units, 0.1)[0]
-        return actual
+                    arrays[f"{prefix}/gamma"] = 1 + normal(1, units, 0.1)[0]
+                    arrays[f"{prefix}/beta"] = normal(1, units, 0.1)[0]
+        return arrays
 
     def settings(self, **more):
         """The JSON object that a worker gets."""

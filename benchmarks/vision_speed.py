@@ -28,8 +28,8 @@ def contenders() -> list[Contender]:
     """All that there are."""
 
     def phases(policy, captions=True):
-        actual = {ENCODE: {"policy": policy, "captions": False}}
-        return {**actual, CAPTION: {"policy": policy, "captions": True}} if captions else actual
+        encoding = {ENCODE: {"policy": policy, "captions": False}}
+        return {**encoding, CAPTION: {"policy": policy, "captions": True}} if captions else encoding
 
     torch, hub = "transformers on torch", "keras-hub"
     return [
@@ -60,7 +60,7 @@ def compare(task, pythons, repeats, works=WORKS, **choices) -> str:
         seconds, _, _ = race.run(repeats, phases)
     rows = [
         [contender.name, *(race.rate(seconds, work, contender.name, digits=1) for work in WORKS)]
-        for contender in race.found
+        for contender in race.contenders
     ]
     return table(HEAD, rows)
 
@@ -75,10 +75,10 @@ def main(arguments=None) -> None:
     parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
     known = parser.parse_args(arguments)
     task = Task(cores=known.threads)
-    comparison = compare(
+    markdown = compare(
         task, known.peer_python, known.repeats, known.works, left_out=known.leave_out
     )
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{comparison}")
+    print(f"{known.threads} threads, {known.repeats} turns\n\n{markdown}")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def _written(folder, splits):
     with (folder / "captions.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["image", "caption"])
-        for record in (each_record for records in splits.values() for each_record in records):
+        for record in (record for records in splits.values() for record in records):
             name = record.path.name
             writer.writerows([name, caption] for caption in record.captions)
             if not (folder / "images" / name).is_file():

@@ -31,12 +31,12 @@ def serve(make):
     _answer(answers, sorted(works))
     for line in sys.stdin:
         name, begin = line.strip(), time.process_time()
-        actual = peak() if name == MEMORY else works[name]()
-        _answer(answers, (time.process_time() - begin, actual))
+        answer = peak() if name == MEMORY else works[name]()
+        _answer(answers, (time.process_time() - begin, answer))
 
 
-def _answer(answers, actual):
-    answers.write(json.dumps(actual) + "\n")
+def _answer(answers, answer):
+    answers.write(json.dumps(answer) + "\n")
     answers.flush()
 
 

@@ -47,9 +47,9 @@ def tiny():
     return recipe.replaced({"image_size": 16, "lengths": (7, 13), **sizes, **counts})
 
 
-def cells(actual):
+def cells(markdown):
     """The rows of a Markdown table below its head."""
-    lines = [line for line in actual.splitlines() if line.startswith("|")]
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
@@ -76,8 +76,8 @@ def test_picture_pipeline(size, tmp_path):
 @pytest.mark.slow
 def test_restricted_attention(tmp_path):
     costs = restricted_attention.compare((7, 67), 2, 1)
-    actual_cells = cells(restricted_attention.shown((7, 67), costs))
-    assert [row[0] for row in actual_cells] == ["7", "67"] and len(actual_cells[0]) == 5
+    rows = cells(restricted_attention.shown((7, 67), costs))
+    assert [row[0] for row in rows] == ["7", "67"] and len(rows[0]) == 5
     restricted_attention.draw((7, 67), costs, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
@@ -116,8 +116,8 @@ def test_counted_operations_are_the_graphs():
         )
 
     graph = gradients.get_concrete_function(tf.TensorSpec(shape)).graph
-    actual = sum(_operations(node) for node in graph.get_operations() if "MatMul" in node.type)
-    assert actual == operations(model, pictures, captions, [length])
+    count = sum(_operations(node) for node in graph.get_operations() if "MatMul" in node.type)
+    assert count == operations(model, pictures, captions, [length])
 
 
 def _operations(node):
@@ -201,14 +201,14 @@ def test_subject_is_set_apart(tmp_path):
     for split, rows in splits.items():
         (tmp_path / f"{split}.txt").write_text("".join(f"{row:05}.jpg\n" for row in rows))
     others, own = set_apart(tmp_path, tmp_path / "out", "dogs?|puppies", 7)
-    actual = {
+    chosen = {
         split: [int(name[:5]) for name in (own / f"{split}.txt").read_text().split()]
         for split in ("train", "dev", "test")
     }
-    assert {split: len(rows) for split, rows in actual.items()} == {"train": 6, "dev": 1, "test": 6}
-    assert all(row % 7 in (0, 1, 2) for rows in actual.values() for row in rows)
-    assert not set(actual["train"]) & set(actual["dev"])
-    assert set(actual["test"]) == {row for row in splits["dev"] if row % 7 in (0, 1, 2)}
+    assert {split: len(rows) for split, rows in chosen.items()} == {"train": 6, "dev": 1, "test": 6}
+    assert all(row % 7 in (0, 1, 2) for rows in chosen.values() for row in rows)
+    assert not set(chosen["train"]) & set(chosen["dev"])
+    assert set(chosen["test"]) == {row for row in splits["dev"] if row % 7 in (0, 1, 2)}
     kept = [int(name[:5]) for name in (others / "train.txt").read_text().split()]
     assert kept == [row for row in splits["train"] if row % 7 not in (0, 1, 2)]
 
@@ -220,7 +220,8 @@ def test_sampling_speed():
     names = [row[0] for row in rows]
     torch = [name for name in ("torch", "kornia") if importlib.util.find_spec(name)]
     assert names[:2] == ["keras-attn", "keras-attn, no XLA"] and set(names[2:]) <= set(torch)
-    assert all(len(row) == 1 + 4 + 2 for row in rows) and all(float(row) > 0 for row in rows[0][1:])
+    assert all(len(row) == 1 + 4 + 2 for row in rows)
+    assert all(float(cell) > 0 for cell in rows[0][1:])
 
 
 def test_distorted_digits(tmp_path):
@@ -239,20 +240,20 @@ def test_distorted_digits(tmp_path):
         "filters": 5,
     }
     folders = (tmp_path / "noise.npz", tmp_path / "out")
-    comparison = distorted_digits.compare(*folders, {"elastic": plan}, (0, 3))
-    rows = cells(comparison)
+    markdown = distorted_digits.compare(*folders, {"elastic": plan}, (0, 3))
+    rows = cells(markdown)
     assert [row[:2] for row in rows] == [["elastic", "CNN"], ["elastic", "ST-CNN, affine"]]
     alone, behind = (int(row[2].replace(",", "")) for row in rows)
     assert 0.7 < alone / behind < 1.3
     for row in rows:
         mean, _, spread = row[4].partition(" ± ")
-        errors = [float(each_part) for each_part in row[5].split(", ")]
+        errors = [float(error) for error in row[5].split(", ")]
         assert row[3] == "1"
         assert float(mean) == pytest.approx(np.mean(errors), abs=0.01) and len(errors) == 2
         assert float(spread) == pytest.approx(abs(errors[0] - errors[1]) / 2, abs=0.01)
     times = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
     assert len(times) == 4
-    assert distorted_digits.compare(*folders, {"elastic": plan}, (0, 3)) == comparison
+    assert distorted_digits.compare(*folders, {"elastic": plan}, (0, 3)) == markdown
     again = [path.stat().st_mtime_ns for path in sorted((tmp_path / "out").rglob("model.keras"))]
     assert again == times
     with pytest.raises(ValueError, match=r"a run of the choices asked for.*'epochs': 1"):

@@ -64,8 +64,8 @@ def sequential(case):
 def functional(case):
     """Two stacked layers, of which the first is shared by two branches, and an LSTM behind them."""
     tokens, first = keras.Input((None,), dtype="int32"), case.make()
-    first_copy, second_copy = (first(embedding(5)(tokens)) for _ in range(2))
-    hidden = case.make()(keras.layers.Add()([first_copy, second_copy]), **dict(case.arguments))
+    left, right = (first(embedding(5)(tokens)) for _ in range(2))
+    hidden = case.make()(keras.layers.Add()([left, right]), **dict(case.arguments))
     pooled = keras.layers.GlobalAveragePooling1D()(hidden)
     return keras.Model(tokens, [pooled, keras.layers.LSTM(3)(hidden)])
 
@@ -77,15 +77,15 @@ def subclassed(case):
 def numpy(outputs):
     """A structure of tensors as a list of float32 arrays."""
     flat = keras.tree.flatten(outputs)
-    return [np.array(ops.convert_to_numpy(ops.cast(array, "float32"))) for array in flat]
+    return [np.array(ops.convert_to_numpy(ops.cast(output, "float32"))) for output in flat]
 
 
 def check_same(model, tokens, tolerance):
     """More padding changes nothing, and what stands in it is not seen."""
     several = isinstance(tokens, list)
     padded = [longer(token) for token in tokens] if several else longer(tokens)
-    for output, other in zip(numpy(model(tokens)), numpy(model(padded)), strict=True):
-        np.testing.assert_allclose(output, other, rtol=tolerance, atol=tolerance)
+    for output, padded_output in zip(numpy(model(tokens)), numpy(model(padded)), strict=True):
+        np.testing.assert_allclose(output, padded_output, rtol=tolerance, atol=tolerance)
         assert np.abs(output).max() < 50, "the padding's 100 is in what came out"
 
 
@@ -105,8 +105,8 @@ def check_sequences(
             model.save(path)
             again = keras.saving.load_model(path)
             check_same(again, TOKENS, tolerance)
-            for output, other in zip(numpy(again(TOKENS)), numpy(model(TOKENS)), strict=True):
-                np.testing.assert_allclose(output, other, atol=1e-6)
+            for output, wanted in zip(numpy(again(TOKENS)), numpy(model(TOKENS)), strict=True):
+                np.testing.assert_allclose(output, wanted, atol=1e-6)
     keras.config.set_dtype_policy("float32")
 
 
@@ -187,11 +187,11 @@ def check_drop_in(policy="float32"):
             check_close(measured(ours, inputs, masks, kind), expected, tolerance)
 
 
-def check_close(actual, expected, tolerance):
+def check_close(arrays, expected, tolerance):
     """Equal arrays, relative to the largest number of all of them."""
     scale = max(1.0, *(np.abs(array).max() for array in expected))
-    for value, other in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(value, other, rtol=tolerance, atol=tolerance * scale)
+    for array, wanted in zip(arrays, expected, strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=tolerance, atol=tolerance * scale)
 
 
 def measured(layer, inputs, masks, kind):
@@ -276,8 +276,8 @@ def check_keras_stack():
         feed = block.feed_forward
         pairs = ((feed.hidden_kernel, feed.hidden_bias), (feed.output_kernel, feed.output_bias))
         for own, dense in zip(pairs, net):
-            for item, other in zip(own, dense.get_weights()):
-                item.assign(other)
+            for variable, value in zip(own, dense.get_weights()):
+                variable.assign(value)
         for residual, norm in zip(block.residuals, norms):
             residual.normalization.set_weights(norm.get_weights())
     for given in (TOKENS, longer(TOKENS)):

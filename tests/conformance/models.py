@@ -127,7 +127,7 @@ def main(folder, name):
         model.save(again)
         loaded = keras.saving.load_model(again)
         pairs = zip(loaded.get_weights(), model.get_weights(), strict=True)
-        assert all(np.array_equal(pair, other) for pair, other in pairs), path.stem
+        assert all(np.array_equal(weight, original) for weight, original in pairs), path.stem
         assert int(loaded.optimizer.iterations) == 1 and loaded.get_config() == model.get_config()
         np.savez(folder / name / f"{path.stem}.npz", *model.get_weights())
 

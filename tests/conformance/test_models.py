@@ -47,10 +47,10 @@ def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
         if isinstance(inputs, dict)
         else tf.constant(inputs)
     )
-    for output, other in zip(tf.nest.flatten(outputs), expected, strict=True):
-        np.testing.assert_allclose(output, other, atol=1e-5)
+    for output, wanted in zip(tf.nest.flatten(outputs), expected, strict=True):
+        np.testing.assert_allclose(output, wanted, atol=1e-5)
     _, named = loaded.signatures["serve"].structured_input_signature
-    types = {value.dtype for value in named.values()}
+    types = {spec.dtype for spec in named.values()}
     assert types == (
         {tf.int32, tf.uint8}
         if isinstance(inputs, dict) and IMAGE in inputs
@@ -63,9 +63,9 @@ def test_generate_is_decode(name):
     model = models.MODELS[name]()
     model.build()
     inputs, _ = models.batch(model)
-    answers = model.generate(inputs, Beam(3), max_length=5)
-    for answer, other in zip(answers, decode(model, inputs, Beam(3), 5)):
-        np.testing.assert_array_equal(answer, other)
+    generated = model.generate(inputs, Beam(3), max_length=5)
+    for part, expected in zip(generated, decode(model, inputs, Beam(3), 5)):
+        np.testing.assert_array_equal(part, expected)
     with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding.*'greedy'"):
         model.generate(inputs, "greedy")
 

@@ -59,7 +59,7 @@ def arrays(result):
 
 
 if __name__ == "__main__":
-    actual = {n: arrays(compiled(partial(answer, n))(CONTEXT)) for n in sys.argv[2:]}
+    answers = {n: arrays(compiled(partial(answer, n))(CONTEXT)) for n in sys.argv[2:]}
     np.savez(
-        sys.argv[1], **{f"{n}/{i}": value for n in actual for i, value in enumerate(actual[n])}
+        sys.argv[1], **{f"{n}/{i}": array for n in answers for i, array in enumerate(answers[n])}
     )

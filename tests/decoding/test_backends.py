@@ -13,9 +13,9 @@ from tests.reference.decoding import TableStepper
 ON_JAX = ("beam", "sampling cut", "exhaustive", "trees")
 
 
-def check_equal(actual, expected):
-    for value, other in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(value, other, rtol=1e-5, atol=1e-5)
+def check_equal(parts, expected):
+    for part, wanted in zip(parts, expected, strict=True):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def eager():
 def on_jax(tmp_path_factory):
     path = tmp_path_factory.mktemp("jax") / "answers.npz"
     run_module("tests.decoding.replay", path, *ON_JAX, backend="jax")
-    with np.load(path) as actual_arrays:
-        return {name: [actual_arrays[f"{name}/{part}"] for part in range(5)] for name in ON_JAX}
+    with np.load(path) as answers:
+        return {name: [answers[f"{name}/{part}"] for part in range(5)] for name in ON_JAX}
 
 
 @pytest.mark.parametrize("name", ON_JAX)

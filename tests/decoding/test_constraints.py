@@ -97,10 +97,8 @@ def test_prefix_is_in_the_answer_but_not_in_the_scores(strategy):
     result = run(stepper, strategy, 5, prefix=PREFIX)
     assert result.tokens.shape[-1] == result.weights.shape[2] == 7
     for example, rank in np.ndindex(result.lengths.shape):
-        tokens, forced = (
-            words(result, example, rank),
-            [int(value) for value in PREFIX[example] if value],
-        )
+        tokens = words(result, example, rank)
+        forced = [int(token) for token in PREFIX[example] if token]
         assert tokens[: len(forced)] == forced
         scores, weights = result.token_scores[example, rank], result.weights[example, rank]
         assert not scores[: len(forced)].any() and not weights[: len(forced)].any()

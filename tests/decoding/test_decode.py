@@ -123,9 +123,9 @@ def test_early_stop_changes_nothing(alpha, normalization, n_best):
         stepper = twin.TableStepper(7, 3, seed, end_bonus)
         strategy = Beam(3, alpha, n_best, normalization)
         endless = Endless(strategy)
-        actual, expected = run(stepper, strategy, 11), run(stepper, endless, 11)
-        for value, other in zip(actual, expected):
-            np.testing.assert_array_equal(value, other)
+        result, expected = run(stepper, strategy, 11), run(stepper, endless, 11)
+        for part, wanted in zip(result, expected):
+            np.testing.assert_array_equal(part, wanted)
         stopped += any(endless.steps)
     assert stopped
 
@@ -186,8 +186,8 @@ def test_without_weights_in_a_graph(strategy):
     stepper = twin.TableStepper(7, 3, 5)
     function = tf.function(lambda c: decode(stepper, c, strategy, 5, with_weights=False)[:4])
     expected = run(stepper, strategy, 5)
-    for output, wanted in zip(function(tf.constant(CONTEXT)), expected):
-        np.testing.assert_allclose(output, wanted, rtol=1e-5)
+    for part, wanted in zip(function(tf.constant(CONTEXT)), expected):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5)
     assert decode(stepper, CONTEXT, strategy, 5, with_weights=False).weights is None
 
 
@@ -224,8 +224,8 @@ def test_a_length_that_only_the_graph_knows(strategy, length):
         return decode(stepper, context, strategy, length, **choices)
 
     expected = run(stepper, strategy, length, **choices)
-    for output, other in zip(in_graph(CONTEXT, tf.constant(length)), expected):
-        np.testing.assert_allclose(output, other, rtol=1e-5, atol=1e-5)
+    for part, wanted in zip(in_graph(CONTEXT, tf.constant(length)), expected):
+        np.testing.assert_allclose(part, wanted, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,8 @@ def test_a_seed_for_each_example_makes_it_independent_of_its_neighbors():
         alone = Sampling(seed=ops.array(seeds[example : example + 1]), n=2)
         alone = run(stepper, alone, 7, CONTEXT[example : example + 1])
         np.testing.assert_array_equal(alone.tokens[0], together.tokens[example])
-    result = run(stepper, Sampling(seed=ops.array(3), n=2), 7, CONTEXT[:1])
-    np.testing.assert_array_equal(result.tokens[0], together.tokens[0])
+    single = run(stepper, Sampling(seed=ops.array(3), n=2), 7, CONTEXT[:1])
+    np.testing.assert_array_equal(single.tokens[0], together.tokens[0])
 
 
 def test_impossible_tokens_are_never_drawn():

@@ -48,10 +48,7 @@ def test_every_whole_tree_and_nothing_else(words, chain, deepest, length):
     while level:
         prefixes = sorted(level)
         state = type(level[prefixes[0]])(
-            *(
-                ops.concatenate(part)
-                for part in zip(*(level[each_prefix] for each_prefix in prefixes))
-            )
+            *(ops.concatenate(part) for part in zip(*(level[prefix] for prefix in prefixes)))
         )
         masked = limits.mask(ops.zeros((len(prefixes), VOCABULARY)), state)
         allowed = ops.convert_to_numpy(masked) > DEAD / 2
@@ -64,9 +61,7 @@ def test_every_whole_tree_and_nothing_else(words, chain, deepest, length):
             after = [ops.convert_to_numpy(array) for array in after]
             for row, prefix in enumerate(prefixes):
                 if symbol in going_on[prefix]:
-                    level[(*prefix, symbol)] = type(state)(
-                        *(value[row : row + 1] for value in after)
-                    )
+                    level[(*prefix, symbol)] = type(state)(*(part[row : row + 1] for part in after))
     assert seen == len(going_on) > 0
 
 
@@ -84,10 +79,10 @@ def test_answers_of_every_strategy_are_trees(strategy):
     tokens, counts = (ops.convert_to_numpy(array) for array in (result.tokens, result.lengths))
     for row in range(3):
         trees = whole_trees(OPENINGS, CLOSINGS, WORD, words[row], 2, 4, lengths[row])
-        actual = [tuple(tokens[row, n, :count].tolist()) for n, count in enumerate(counts[row])]
-        assert actual[0] and all(value in trees for value in actual if value)
+        answers = [tuple(tokens[row, n, :count].tolist()) for n, count in enumerate(counts[row])]
+        assert answers[0] and all(answer in trees for answer in answers if answer)
         if words[row] == 0:
-            assert actual[0] == (END_ID,)
+            assert answers[0] == (END_ID,)
 
 
 def test_what_has_ended_stays_as_it_is():

@@ -28,15 +28,15 @@ def compare(parsed, true):
 
 def counts(parsed, true):
     """Matched, true, parsed and crossing brackets, words, correct tags."""
-    (actual,) = compare(parsed, true).sentences
-    return actual[1:]
+    (sentence,) = compare(parsed, true).sentences
+    return sentence[1:]
 
 
 def check(report, rows, scores):
     """A report against what `evalb_answer` gave; EVALB prints two decimals."""
     expected = [(index, *row[1:]) for index, row in enumerate(rows) if row[0] == OK]
     assert [tuple(sentence) for sentence in report.sentences] == expected
-    unscored = sorted(error.sentence for error in (*report.errors, *report.skipped))
+    unscored = sorted(entry.sentence for entry in (*report.errors, *report.skipped))
     assert unscored == [index for index, row in enumerate(rows) if row[0] != OK]
     assert report.scores() == pytest.approx(scores, abs=0.00501)
     assert len(expected) > len(rows) / 3 and any(row[4] for row in rows)

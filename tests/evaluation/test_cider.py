@@ -20,10 +20,10 @@ def test_equals_pycocoevalcap():
         place: [" ".join(ptb_tokenize(text)) for text in own]
         for place, own in enumerate(REFERENCES)
     }
-    actual = {place: [" ".join(ptb_tokenize(text))] for place, text in enumerate(CAPTIONS)}
-    _, expected = Cider().compute_score(truth, actual)
+    candidates = {place: [" ".join(ptb_tokenize(text))] for place, text in enumerate(CAPTIONS)}
+    _, expected = Cider().compute_score(truth, candidates)
     reward = ConsensusReward(REFERENCES, with_end=False)
-    scores = [reward.scores([value], own)[0] for value, own in zip(CAPTIONS, REFERENCES)]
+    scores = [reward.scores([caption], own)[0] for caption, own in zip(CAPTIONS, REFERENCES)]
     np.testing.assert_allclose(scores, expected, rtol=1e-9)
     assert max(scores) > 1
 

@@ -10,12 +10,12 @@ TEXTS = ["two dogs run over the green hill .", "A cat sleeps under an old tree."
 
 
 def test_equal_to_sacrebleus_functions():
-    scores = text_metrics(TEXTS, REFERENCES)
-    assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [REFERENCES]).score)
-    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [REFERENCES]).score)
+    metrics = text_metrics(TEXTS, REFERENCES)
+    assert metrics["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, [REFERENCES]).score)
+    assert metrics["chrf"] == pytest.approx(sacrebleu.corpus_chrf(TEXTS, [REFERENCES]).score)
     lower = sacrebleu.corpus_bleu(TEXTS, [REFERENCES], lowercase=True).score
-    assert scores["bleu_lowercase"] == pytest.approx(lower)
-    assert 0 < scores["bleu"] < lower < 100 and scores["exact"] == 0
+    assert metrics["bleu_lowercase"] == pytest.approx(lower)
+    assert 0 < metrics["bleu"] < lower < 100 and metrics["exact"] == 0
 
 
 def test_perfect_and_empty_texts():

@@ -24,15 +24,15 @@ def sampled(images, grid, upstream, kernel, padding, align):
     from torch.nn import functional
 
     images, grid = (torch.from_numpy(array).requires_grad_() for array in (images, grid))
-    actual = functional.grid_sample(
+    output = functional.grid_sample(
         images.permute(0, 3, 1, 2),
         grid,
         mode=kernel,
         padding_mode=padding,
         align_corners=align,
     ).permute(0, 2, 3, 1)
-    actual.backward(torch.from_numpy(upstream))
-    values = {"values": actual.detach(), "to_images": images.grad, "to_grid": grid.grad}
+    output.backward(torch.from_numpy(upstream))
+    values = {"values": output.detach(), "to_images": images.grad, "to_grid": grid.grad}
     return {name: array.numpy() for name, array in values.items()}
 
 
@@ -53,16 +53,16 @@ def main() -> None:
     file["integers"] = integers = np.repeat(integers[None], IMAGES[0], axis=0)
     file["upstream_integers"] = normal(*integers.shape[:3], IMAGES[-1])
     for kernel, padding, align in product(KERNELS, PADDINGS, (False, True)):
-        values = sampled(images, grid, upstream, kernel, padding, align)
+        arrays = sampled(images, grid, upstream, kernel, padding, align)
         if align:
             at = sampled(few, integers, file["upstream_integers"], kernel, padding, align)
-            values |= {f"integers_{name}": value for name, value in at.items()}
-        file |= {f"{kernel} {padding} {align} {name}": value for name, value in values.items()}
+            arrays |= {f"integers_{name}": value for name, value in at.items()}
+        file |= {f"{kernel} {padding} {align} {name}": value for name, value in arrays.items()}
     for align in (False, True):
         parameters = torch.from_numpy(theta).requires_grad_()
-        values = functional.affine_grid(parameters, (IMAGES[0], 1, *POINTS), align_corners=align)
-        values.backward(torch.from_numpy(grid))
-        file[f"affine {align} grid"] = values.detach().numpy()
+        affine = functional.affine_grid(parameters, (IMAGES[0], 1, *POINTS), align_corners=align)
+        affine.backward(torch.from_numpy(grid))
+        file[f"affine {align} grid"] = affine.detach().numpy()
         file[f"affine {align} to_theta"] = parameters.grad.numpy()
     np.savez_compressed(GOLDEN, **file)
 

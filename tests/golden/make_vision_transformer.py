@@ -128,13 +128,13 @@ def of_interpolation(random):
     grid = random.normal(size=(*GRIDS[0], 2)).astype(np.float32)
     arrays = {"bicubic/grid": grid}
     for height, width in GRIDS[1:]:
-        table = torch.nn.functional.interpolate(
+        resized = torch.nn.functional.interpolate(
             torch.tensor(grid).permute(2, 0, 1)[None],
             size=(height, width),
             mode="bicubic",
             align_corners=False,
         )
-        arrays[f"bicubic/{height}x{width}"] = table[0].permute(1, 2, 0).numpy()
+        arrays[f"bicubic/{height}x{width}"] = resized[0].permute(1, 2, 0).numpy()
     return arrays
 
 

@@ -94,7 +94,7 @@ def test_the_fourth_byte_of_a_bmp_is_alpha_only_by_its_mask():
 
 
 def test_animations_and_other_kinds_of_bmp_are_refused():
-    mixed = [value for data in REFUSED.values() for value in (data, JPEG)]
+    mixed = [item for data in REFUSED.values() for item in (data, JPEG)]
     pictures, readable, reasons = (part.numpy() for part in FORMAT.decode_batch(mixed))
     expected = [BMP_KIND if kind.startswith("bmp") else ANIMATED for kind in REFUSED]
     assert [reason.decode() for reason in reasons[::2]] == expected and not any(reasons[1::2])
@@ -128,8 +128,8 @@ def test_all_orientations_in_both_byte_orders():
                 data = with_exif(JPEG, tiff(orientation, order, kind))
                 expected = pillow(data)
                 assert expected.shape[:2] == ((13, 11) if orientation > 4 else (11, 13))
-                result = PictureFormat(*expected.shape[:2]).decode(data)
-                np.testing.assert_allclose(result, expected, atol=2)
+                picture = PictureFormat(*expected.shape[:2]).decode(data)
+                np.testing.assert_allclose(picture, expected, atol=2)
 
 
 @pytest.mark.parametrize("kind", ["PNG", "WEBP"])
@@ -177,7 +177,7 @@ def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():
         UNKNOWN.encode(),
         *[DAMAGED.encode()] * (len(bad) - 2),
     ]
-    alone = [FORMAT.decode_batch([value])[0][0].numpy() for value in good]
+    alone = [FORMAT.decode_batch([item])[0][0].numpy() for item in good]
     for index, picture in enumerate(pictures[1::2]):
         np.testing.assert_array_equal(picture, alone[index % len(good)])
 
@@ -192,20 +192,20 @@ def test_empty_batch():
 def test_mutations_never_crash(data):
     batch = []
     for original in (*KINDS.values(), *REFUSED.values()):
-        damaged = bytearray(original)
+        mutated = bytearray(original)
         for _ in range(data.draw(st.integers(1, 5))):
-            place = data.draw(st.integers(0, len(damaged) - 1))
+            place = data.draw(st.integers(0, len(mutated) - 1))
             how = data.draw(st.sampled_from(["set", "cut", "insert", "repeat"]))
             if how == "set":
-                damaged[place] = data.draw(st.integers(0, 255))
+                mutated[place] = data.draw(st.integers(0, 255))
             elif how == "cut":
-                del damaged[place : place + data.draw(st.integers(1, 30))]
+                del mutated[place : place + data.draw(st.integers(1, 30))]
             elif how == "insert":
-                damaged[place:place] = data.draw(st.binary(max_size=7))
+                mutated[place:place] = data.draw(st.binary(max_size=7))
             else:
-                damaged[place:place] = damaged[place : place + data.draw(st.integers(1, 50))]
-            damaged = damaged or bytearray(b"x")
-        batch.append(bytes(damaged))
+                mutated[place:place] = mutated[place : place + data.draw(st.integers(1, 50))]
+            mutated = mutated or bytearray(b"x")
+        batch.append(bytes(mutated))
     pictures, readable, reasons = (array.numpy() for array in FORMAT.decode_batch([*batch, JPEG]))
     assert [not reason for reason in reasons] == readable.tolist() and readable[-1]
     assert pictures.shape == (len(batch) + 1, 11, 13, 3) and not pictures[~readable].any()

@@ -36,9 +36,9 @@ def attention(shapes=(QUERY.shape, KEYS.shape), value_dim=5, **kwargs):
     return layer
 
 
-def check(actual, expected):
-    for value, other in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(value, other, rtol=1e-5, atol=1e-6)
+def check(outputs, expected):
+    for output, wanted in zip(outputs, expected, strict=True):
+        np.testing.assert_allclose(output, wanted, rtol=1e-5, atol=1e-6)
 
 
 def check_twin(layer, query, values, arguments, sees, keys=None):
@@ -183,9 +183,9 @@ def test_a_cache_extended_in_steps_equals_the_whole_sequence():
         time = tf.fill((2,), begin)
         coming = next_steps(own_caches(2, 1, 13), time, steps, layer.num_heads)
         part = slice(begin, begin + steps)
-        actual, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
+        rows, cache = layer.extend(KEYS[:, part].reshape(2 * steps, -1), cache, coming)
         expected_rows = expected.numpy()[:, part].reshape(2 * steps, -1)
-        np.testing.assert_allclose(actual, expected_rows, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(rows, expected_rows, rtol=1e-5, atol=1e-6)
         begin += steps
 
 
@@ -195,9 +195,9 @@ def test_feed_forward_and_embedding_equal_their_formulas():
     hidden, output, _, _ = layer.get_weights()
     np.testing.assert_allclose(outputs, np.maximum(0, KEYS @ hidden) @ output, rtol=1e-5, atol=1e-6)
     embedding = ScaledEmbedding(13, 5)
-    outputs = embedding(np.array([[3, 0, 12]]))
+    embedded = embedding(np.array([[3, 0, 12]]))
     (table,) = embedding.get_weights()
-    np.testing.assert_allclose(outputs[0], table[[3, 0, 12]] * 5**0.5, rtol=1e-6)
+    np.testing.assert_allclose(embedded[0], table[[3, 0, 12]] * 5**0.5, rtol=1e-6)
     logits = embedding.logits(QUERY, embedding.output_kernel())
     np.testing.assert_allclose(logits, QUERY @ table.T, rtol=1e-5, atol=1e-6)
 
@@ -235,7 +235,7 @@ def test_sequences_share_the_keys_of_their_example():
     )
     mask = np.arange(11) < np.array([[11], [4]])
     outputs = block(inputs, keys, value_mask=mask, **WEIGHTS)
-    keys, mask = (np.repeat(value, 3, axis=0) for value in (keys, mask))
+    keys, mask = (np.repeat(array, 3, axis=0) for array in (keys, mask))
     alone = block(inputs, keys, value_mask=mask, **WEIGHTS)
-    for output, other in zip(outputs, alone, strict=True):
-        np.testing.assert_allclose(output, other, atol=1e-6)
+    for output, wanted in zip(outputs, alone, strict=True):
+        np.testing.assert_allclose(output, wanted, atol=1e-6)

@@ -67,8 +67,8 @@ def test_patches_of_no_size(sizes):
 
 def test_positions_are_added_at_their_own_size():
     layer, inputs = GridPositions(3, 5), np.ones((2, 3, 5, 7), "float32")
-    outputs = layer(inputs)
-    np.testing.assert_array_equal(outputs, 1 + layer.table.numpy()[None].repeat(2, axis=0))
+    output = layer(inputs)
+    np.testing.assert_array_equal(output, 1 + layer.table.numpy()[None].repeat(2, axis=0))
 
 
 def test_positions_are_interpolated_for_another_grid():
@@ -76,10 +76,10 @@ def test_positions_are_interpolated_for_another_grid():
     layer.build((None, 3, 5, 2))
     rows, columns = np.meshgrid(np.arange(3), np.arange(5), indexing="ij")
     layer.table.assign(np.stack([rows, columns], axis=-1))
-    outputs = np.array(layer(np.zeros((1, 7, 11, 2), "float32")))[0]
-    assert np.ptp(outputs[..., 0], axis=1).max() < 1e-5 < np.ptp(outputs[..., 0], axis=0).min()
-    assert np.ptp(outputs[..., 1], axis=0).max() < 1e-5 < np.ptp(outputs[..., 1], axis=1).min()
-    np.testing.assert_allclose(outputs[3, 5], [1, 2], atol=1e-5)
+    positions = np.array(layer(np.zeros((1, 7, 11, 2), "float32")))[0]
+    assert np.ptp(positions[..., 0], axis=1).max() < 1e-5 < np.ptp(positions[..., 0], axis=0).min()
+    assert np.ptp(positions[..., 1], axis=0).max() < 1e-5 < np.ptp(positions[..., 1], axis=1).min()
+    np.testing.assert_allclose(positions[3, 5], [1, 2], atol=1e-5)
 
 
 def test_positions_are_interpolated_in_float32():
@@ -90,9 +90,9 @@ def test_positions_are_interpolated_in_float32():
     rounded.build((None, 3, 5, 7))
     rounded.set_weights(exact.get_weights())
     inputs = np.zeros((1, 7, 11, 7), "float32")
-    outputs = rounded(inputs)
-    assert outputs.dtype == tf.bfloat16
-    np.testing.assert_array_equal(tf.cast(exact(inputs), tf.bfloat16), outputs)
+    output = rounded(inputs)
+    assert output.dtype == tf.bfloat16
+    np.testing.assert_array_equal(tf.cast(exact(inputs), tf.bfloat16), output)
 
 
 def test_positions_want_to_know_the_grid():

@@ -21,10 +21,10 @@ def test_sinusoids_equal_the_formula(units):
 
 def test_sinusoids_are_exact_under_bfloat16():
     keras.config.set_dtype_policy("mixed_bfloat16")
-    outputs = SinusoidalPositions("concatenate", 5)(np.zeros((1, 3, 2)), start_index=600)
-    assert outputs.dtype == tf.bfloat16
+    output = SinusoidalPositions("concatenate", 5)(np.zeros((1, 3, 2)), start_index=600)
+    assert output.dtype == tf.bfloat16
     expected = [sinusoid(600 + step, 5) for step in range(3)]
-    np.testing.assert_allclose(tf.cast(outputs[0, :, 2:], "float32"), expected, atol=4e-3)
+    np.testing.assert_allclose(tf.cast(output[0, :, 2:], "float32"), expected, atol=4e-3)
 
 
 def test_added_and_concatenated():
@@ -33,9 +33,9 @@ def test_added_and_concatenated():
     joined = SinusoidalPositions("concatenate")(INPUTS)
     np.testing.assert_allclose(joined[1], np.concatenate([INPUTS[1], table], -1), atol=1e-6)
     layer = LearnedPositions(5)
-    outputs = layer(INPUTS)
+    added = layer(INPUTS)
     (table,) = layer.get_weights()
-    np.testing.assert_allclose(outputs, INPUTS + table[:3], atol=1e-6)
+    np.testing.assert_allclose(added, INPUTS + table[:3], atol=1e-6)
 
 
 @pytest.mark.parametrize("layer", [SinusoidalPositions(), LearnedPositions(13)])
@@ -43,9 +43,9 @@ def test_from_a_start_index(layer):
     long = np.concatenate([INPUTS, INPUTS, INPUTS], axis=1)
     expected = layer(long)
     np.testing.assert_allclose(layer(INPUTS, start_index=3), expected[:, 3:6], atol=1e-6)
-    outputs = layer(INPUTS, start_index=tf.constant([6, 3]))
-    np.testing.assert_allclose(outputs[0], expected[0, 6:], atol=1e-6)
-    np.testing.assert_allclose(outputs[1], expected[1, 3:6], atol=1e-6)
+    output = layer(INPUTS, start_index=tf.constant([6, 3]))
+    np.testing.assert_allclose(output[0], expected[0, 6:], atol=1e-6)
+    np.testing.assert_allclose(output[1], expected[1, 3:6], atol=1e-6)
 
 
 def test_learned_positions_end():

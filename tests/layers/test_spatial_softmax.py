@@ -11,7 +11,7 @@ FEATURES = RANDOM.normal(size=(3, 5, 7, 2)).astype("float32")
 def slow(features):
     """Places by loops."""
     batch, height, width, channels = features.shape
-    output = np.zeros((batch, channels, 2))
+    places = np.zeros((batch, channels, 2))
     for b in range(batch):
         for c in range(channels):
             total = 0.0
@@ -19,10 +19,10 @@ def slow(features):
                 for column in range(width):
                     share = np.exp(float(features[b, row, column, c]))
                     place = ((2 * column + 1) / width - 1, (2 * row + 1) / height - 1)
-                    output[b, c] += share * np.array(place)
+                    places[b, c] += share * np.array(place)
                     total += share
-            output[b, c] /= total
-    return output.reshape(batch, -1)
+            places[b, c] /= total
+    return places.reshape(batch, -1)
 
 
 def test_it_equals_a_slow_computation():
@@ -33,8 +33,8 @@ def test_a_peak_is_found_to_a_fraction_of_a_cell():
     x = (np.arange(11) * 2 + 1) / 11 - 1
     for center in (-0.31, 0.0, 0.27):
         bump = 9.0 * np.exp(-(((x[None] - center) / 0.4) ** 2) - ((x[:, None] + 0.1) / 0.4) ** 2)
-        outputs = SpatialSoftmax()(bump.astype("float32")[None, ..., None])
-        np.testing.assert_allclose(outputs, [[center, -0.1]], atol=0.03)
+        peak = SpatialSoftmax()(bump.astype("float32")[None, ..., None])
+        np.testing.assert_allclose(peak, [[center, -0.1]], atol=0.03)
 
 
 def test_flat_features_are_in_the_middle_and_large_ones_are_numbers():

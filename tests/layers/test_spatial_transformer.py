@@ -19,7 +19,7 @@ RANDOM = np.random.default_rng(17)
 TRANSFORMS = [Translation(), AttentionWindow(), Similarity(), Affine(), Projective()]
 TRANSFORMS += [ThinPlateSpline(2, 3), ThinPlateSpline(4, 4)]
 IMAGES = RANDOM.normal(size=(3, 11, 13, 2)).astype("float32")
-every_transform = pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda value: str(value))
+every_transform = pytest.mark.parametrize("transform", TRANSFORMS, ids=str)
 
 
 def localization(units=5):
@@ -36,12 +36,12 @@ def moved(layer, scale=0.3):
 @every_transform
 def test_it_begins_as_the_identity(transform):
     layer = SpatialTransformer(localization(), transform, return_grid=True)
-    outputs = layer(IMAGES)
-    np.testing.assert_allclose(outputs.images, IMAGES, atol=1e-5)
+    output = layer(IMAGES)
+    np.testing.assert_allclose(output.images, IMAGES, atol=1e-5)
     expected = np.broadcast_to(target_points(11, 13), (3, 11, 13, 2))
-    np.testing.assert_allclose(outputs.grid, expected, atol=1e-6)
-    np.testing.assert_allclose(outputs.theta, np.tile(transform.identity(), (3, 1)))
-    assert transform.parameters == outputs.theta.shape[1]
+    np.testing.assert_allclose(output.grid, expected, atol=1e-6)
+    np.testing.assert_allclose(output.theta, np.tile(transform.identity(), (3, 1)))
+    assert transform.parameters == output.theta.shape[1]
 
 
 @every_transform
@@ -49,12 +49,12 @@ def test_it_reads_its_own_grid_of_its_own_parameters(transform):
     options = {"interpolation": "bilinear", "padding": "border", "align_corners": True}
     layer = SpatialTransformer(localization(), transform, (5, 7), return_grid=True, **options)
     layer.build(IMAGES.shape)
-    outputs = moved(layer)(IMAGES)
+    output = moved(layer)(IMAGES)
     theta = transform.identity() + layer.head(layer.localization(IMAGES))
-    np.testing.assert_allclose(outputs.theta, theta, atol=1e-6)
+    np.testing.assert_allclose(output.theta, theta, atol=1e-6)
     expected = transform.grid(theta, target_points(5, 7, align_corners=True))
-    np.testing.assert_allclose(outputs.grid, expected, atol=1e-6)
-    np.testing.assert_array_equal(outputs.images, sample(IMAGES, outputs.grid, **options))
+    np.testing.assert_allclose(output.grid, expected, atol=1e-6)
+    np.testing.assert_array_equal(output.images, sample(IMAGES, output.grid, **options))
 
 
 @every_transform
@@ -88,7 +88,8 @@ def test_a_model_with_two_in_depth_and_two_in_parallel_learns_and_is_saved(trans
 def test_two_with_the_same_localization_are_saved(tmp_path):
     inputs, shared = keras.Input((11, 13, 2)), localization()
     outputs = [
-        SpatialTransformer(shared, value)(inputs) for value in (Affine(), ThinPlateSpline(2, 3))
+        SpatialTransformer(shared, transform)(inputs)
+        for transform in (Affine(), ThinPlateSpline(2, 3))
     ]
     model = keras.Model(inputs, outputs)
     for layer in model.layers[1:]:
@@ -97,8 +98,8 @@ def test_two_with_the_same_localization_are_saved(tmp_path):
     again = keras.saving.load_model(tmp_path / "model.keras")
     assert again.layers[1].localization is again.layers[2].localization
     assert len(again.weights) == len(model.weights) == 6
-    for output, other in zip(again(IMAGES), model(IMAGES)):
-        np.testing.assert_allclose(output, other, atol=1e-6)
+    for output, wanted in zip(again(IMAGES), model(IMAGES)):
+        np.testing.assert_allclose(output, wanted, atol=1e-6)
 
 
 def test_channels_first_is_channels_last_turned():
@@ -127,8 +128,8 @@ def test_a_learned_grid_begins_as_the_pixels_and_learns():
 def test_a_bound_holds_every_number():
     layer = SpatialTransformer(localization(), Affine(), bound=0.2, return_grid=True)
     layer.build(IMAGES.shape)
-    outputs = moved(layer, 100.0)(IMAGES)
-    distance = np.abs(outputs.theta - Affine().identity())
+    output = moved(layer, 100.0)(IMAGES)
+    distance = np.abs(output.theta - Affine().identity())
     assert distance.max() <= 0.2 + 1e-6 and distance.max() > 0.19
 
 
@@ -137,12 +138,12 @@ def test_places_are_of_float32_in_half_precision():
     images = RANDOM.normal(size=(2, 7, 301, 3)).astype("float32")
     pool = keras.layers.GlobalAveragePooling2D()
     layer = SpatialTransformer(pool, Affine(), return_grid=True, dtype=policy)
-    outputs = layer(images)
-    assert (outputs.images.dtype, outputs.theta.dtype, outputs.grid.dtype) == (
+    output = layer(images)
+    assert (output.images.dtype, output.theta.dtype, output.grid.dtype) == (
         "bfloat16",
         *2 * ["float32"],
     )
-    np.testing.assert_array_equal(outputs.images, tf.cast(images, "bfloat16"))
+    np.testing.assert_array_equal(output.images, tf.cast(images, "bfloat16"))
 
 
 @pytest.mark.parametrize(

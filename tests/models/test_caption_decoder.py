@@ -82,9 +82,9 @@ def test_sampled_locations_follow_the_weights():
     features, tokens = np.repeat(features, 4001, 0), np.repeat(tokens, 4001, 0)
     _, weights, locations = made(features, tokens, training=True)
     for rows in (slice(0, 4001), slice(4001, None)):
-        actual = ops.convert_to_numpy(locations)[rows, 0, 0]
-        assert abs(np.mean(actual == EXPECTED) - 0.25) < 0.03
-        shares = np.bincount(actual[actual != EXPECTED], minlength=LOCATION_COUNT)
+        drawn = ops.convert_to_numpy(locations)[rows, 0, 0]
+        assert abs(np.mean(drawn == EXPECTED) - 0.25) < 0.03
+        shares = np.bincount(drawn[drawn != EXPECTED], minlength=LOCATION_COUNT)
         np.testing.assert_allclose(shares / shares.sum(), weights[rows][0, 0, 0], atol=0.03)
 
 
@@ -94,7 +94,7 @@ def test_captions_of_a_picture_share_the_choice_of_the_expectation():
     _, _, locations = made(features, tokens, training=True)
     expected = ops.convert_to_numpy(locations) == EXPECTED
     assert 0 < expected.mean() < 1
-    assert all(value.all() or not value.any() for value in expected)
+    assert all(row.all() or not row.any() for row in expected)
 
 
 def force(reader, locations):
@@ -135,7 +135,7 @@ def test_gradient_of_sampled_attention_equals_the_twins():
     forced = [[0, 2], [1, 1], [EXPECTED, EXPECTED], [EXPECTED, EXPECTED]]
     force(reader, forced)
     reader.baseline.assign(-3.0)
-    actual, output = gradients(model, features, tokens, targets)
+    model_gradients, output = gradients(model, features, tokens, targets)
     np.testing.assert_array_equal(ops.reshape(output[LOCATIONS], (-1, LENGTH)), forced)
     baseline, total = -3.0, int((targets != 0).sum())
     named = twin.parameters(made)
@@ -158,7 +158,7 @@ def test_gradient_of_sampled_attention_equals_the_twins():
     likelihoods = slow(named)[1]
     advantages = likelihoods - baseline
     names = twin.names(made)
-    for name, gradient in zip(names, actual):
+    for name, gradient in zip(names, model_gradients):
         gradient = ops.convert_to_numpy(tf.convert_to_tensor(gradient))
         for place in list(np.ndindex(gradient.shape))[:: max(1, gradient.size // 5)]:
             ends = []
@@ -185,22 +185,22 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
     for locations in itertools.product(range(LOCATION_COUNT), repeat=LENGTH):
         force(reader, [locations])
         reader.baseline.assign(-1.7)
-        actual, _ = gradients(model, features, tokens, targets)
+        sampled, _ = gradients(model, features, tokens, targets)
         with tf.GradientTape() as tape:
             _, weights, _ = made(features, tokens, training=True)
             chance = tf.reduce_prod([weights[0, 0, t, s] for t, s in enumerate(locations)])
             logits = made(features, tokens, training=True)[0][0, 0]
             logs = tf.gather(tf.nn.log_softmax(logits), targets[0, 0], batch_dims=1)
             share = -chance * tf.reduce_sum(logs) / LENGTH
-        actual = [float(chance) * np.array(tf.convert_to_tensor(value)) for value in actual]
-        estimate = actual if estimate is None else [a + b for a, b in zip(estimate, actual)]
+        weighted = [float(chance) * np.array(tf.convert_to_tensor(array)) for array in sampled]
+        estimate = weighted if estimate is None else [a + b for a, b in zip(estimate, weighted)]
         exact = [
             a if b is None else a + np.array(tf.convert_to_tensor(b))
             for a, b in zip(exact, tape.gradient(share, variables))
         ]
     assert max(np.abs(array).max() for array in exact) > 0.01
-    for value, other in zip(estimate, exact):
-        np.testing.assert_allclose(value, other, atol=1e-5)
+    for gradient, wanted in zip(estimate, exact):
+        np.testing.assert_allclose(gradient, wanted, atol=1e-5)
 
 
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):

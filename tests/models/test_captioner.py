@@ -105,8 +105,8 @@ def test_decoding_under_xla_equals_plain(model, strategy):
         return tuple(decode(model, pictures, strategy, 7))
 
     plain = tf.function(search)(images)
-    for output, expected in zip(tf.function(search, jit_compile=True)(images), plain):
-        np.testing.assert_allclose(output, expected, atol=1e-4)
+    for part, expected in zip(tf.function(search, jit_compile=True)(images), plain):
+        np.testing.assert_allclose(part, expected, atol=1e-4)
 
 
 def test_bad_arguments(model):

@@ -49,15 +49,15 @@ def test_logits_equal_the_parts_one_by_one(grayscale):
     seen = IMAGES / np.float32(255)
     if grayscale:
         seen = (seen @ np.array([0.299, 0.587, 0.114], "float32"))[..., None]
-    for reading, layer in zip(read, model.transformers):
-        np.testing.assert_allclose(reading.images, sample(seen, reading.grid), atol=1e-5)
-        np.testing.assert_allclose(reading.theta, layer(seen).theta, atol=1e-5)
-        seen = np.asarray(reading.images)
+    for output, layer in zip(read, model.transformers):
+        np.testing.assert_allclose(output.images, sample(seen, output.grid), atol=1e-5)
+        np.testing.assert_allclose(output.theta, layer(seen).theta, atol=1e-5)
+        seen = np.asarray(output.images)
     features = np.asarray(model.encoder(seen)).reshape(3, -1)
     kernel, bias = model.head.get_weights()
     np.testing.assert_allclose(logits, features @ kernel + bias, atol=1e-5)
     np.testing.assert_array_equal(model(IMAGES), logits)
-    assert [reading.images.shape for reading in read] == [
+    assert [output.images.shape for output in read] == [
         (3, 7, 11, 1 if grayscale else 3),
         (3, 5, 7, 1 if grayscale else 3),
     ]
@@ -80,8 +80,8 @@ def test_maps_in_depth_compose():
     _, read = model.transformed(IMAGES)
     grid = np.asarray(composed_grid(read))
     first, second = (
-        np.concatenate([np.reshape(reading.theta, (3, 2, 3)), [[[0, 0, 1]]] * 3], axis=1)
-        for reading in read
+        np.concatenate([np.reshape(output.theta, (3, 2, 3)), [[[0, 0, 1]]] * 3], axis=1)
+        for output in read
     )
     x, y = np.meshgrid((np.arange(7) * 2 + 1) / 7 - 1, (np.arange(5) * 2 + 1) / 5 - 1)
     points = np.stack([x, y, np.ones_like(x)], axis=-1)
@@ -98,13 +98,13 @@ def test_everything_learns_and_is_saved(tmp_path):
     before = [np.array(weight) for weight in model.get_weights()]
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(IMAGES, training=True) ** 2)
-    for each_weight, gradient in zip(model.weights, tape.gradient(loss, model.trainable_weights)):
-        assert np.isfinite(gradient).all() and np.any(gradient), each_weight.path
+    for weight, gradient in zip(model.weights, tape.gradient(loss, model.trainable_weights)):
+        assert np.isfinite(gradient).all() and np.any(gradient), weight.path
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(again(IMAGES), model(IMAGES), atol=1e-6)
-    for each_weight, other in zip(before, again.get_weights()):
-        np.testing.assert_array_equal(each_weight, other)
+    for weight, loaded in zip(before, again.get_weights()):
+        np.testing.assert_array_equal(weight, loaded)
 
 
 def test_bad_arguments():

@@ -35,9 +35,9 @@ def test_equals_its_twin(choices):
     for row in range(3):
         logits, expected = slow.run(inputs[SOURCE][row], inputs[TOKENS][row])
         np.testing.assert_allclose(outputs[LOGITS][row], logits, rtol=1e-5, atol=1e-5)
-        for weight, layers in zip(weights, expected):
-            for value, other in zip(weight, layers):
-                np.testing.assert_allclose(value[row], other, rtol=1e-5, atol=1e-5)
+        for stack, expected_stack in zip(weights, expected):
+            for layer, expected_layer in zip(stack, expected_stack):
+                np.testing.assert_allclose(layer[row], expected_layer, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(outputs[WEIGHTS][row], expected[2][-1].mean(0), atol=1e-5)
 
 
@@ -127,9 +127,9 @@ def test_saved_file(tied, tmp_path):
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     assert again.get_config() == model.get_config() and again.config == model.config
-    actual, expected = again(inputs), model(inputs)
-    np.testing.assert_allclose(actual[LOGITS], expected[LOGITS], atol=1e-6)
-    np.testing.assert_allclose(actual[WEIGHTS], expected[WEIGHTS], atol=1e-6)
+    outputs, expected = again(inputs), model(inputs)
+    np.testing.assert_allclose(outputs[LOGITS], expected[LOGITS], atol=1e-6)
+    np.testing.assert_allclose(outputs[WEIGHTS], expected[WEIGHTS], atol=1e-6)
     assert len(again.weights) == len(model.weights)
 
 
@@ -153,10 +153,10 @@ def test_mixed_bfloat16():
     keras.config.set_dtype_policy("mixed_bfloat16")
     low = transformer()
     low.set_weights(model.get_weights())
-    actual, expected = low(inputs), model(inputs)
-    assert {value.dtype for value in actual.values()} == {tf.float32}
-    np.testing.assert_allclose(actual[LOGITS], expected[LOGITS], atol=0.3)
-    np.testing.assert_allclose(tf.reduce_sum(actual[WEIGHTS], -1), np.ones((3, LENGTH)), rtol=1e-6)
+    outputs, expected = low(inputs), model(inputs)
+    assert {output.dtype for output in outputs.values()} == {tf.float32}
+    np.testing.assert_allclose(outputs[LOGITS], expected[LOGITS], atol=0.3)
+    np.testing.assert_allclose(tf.reduce_sum(outputs[WEIGHTS], -1), np.ones((3, LENGTH)), rtol=1e-6)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -169,8 +169,8 @@ def test_parameters_are_counted(first, positions, tied):
 
 def test_parameters_of_table_3():
     for name, preset in PRESETS.items():
-        actual = preset.config(41_000).count_parameters() / 1e6
-        assert abs(actual / preset.millions - 1) < 0.03, name
+        millions = preset.config(41_000).count_parameters() / 1e6
+        assert abs(millions / preset.millions - 1) < 0.03, name
     assert PRESETS["base"].config(41_000) == TransformerConfig(41_000)
 
 

@@ -53,7 +53,7 @@ def test_reported_is_recomputed(model, strategy, prefix):
 
 
 def test_width_one_is_greedy(model):
-    greedy, beam = (decode(model, SOURCES, value, LENGTH) for value in (Greedy(), Beam(1)))
+    greedy, beam = (decode(model, SOURCES, strategy, LENGTH) for strategy in (Greedy(), Beam(1)))
     np.testing.assert_array_equal(greedy.tokens, beam.tokens)
     np.testing.assert_allclose(greedy.scores, beam.scores, atol=1e-5)
 

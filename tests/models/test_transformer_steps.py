@@ -33,11 +33,11 @@ def check_states(actual, expected):
     for part, other in zip(tree.flatten(actual.added), tree.flatten(expected.added), strict=True):
         check(part, other)
     real = np.arange(actual.ancestors.shape[2]) < ops.convert_to_numpy(actual.time)[:, None]
-    for value in (actual, expected):
-        assert ops.convert_to_numpy(value.ancestors).dtype == bool
+    for state in (actual, expected):
+        assert ops.convert_to_numpy(state.ancestors).dtype == bool
     check(actual.ancestors & real[:, None], expected.ancestors & real[:, None])
-    for value, other in zip(tree.flatten(actual.caches), tree.flatten(expected.caches)):
-        check(value * real[:, None, :, None], other * real[:, None, :, None])
+    for cache, expected_cache in zip(tree.flatten(actual.caches), tree.flatten(expected.caches)):
+        check(cache * real[:, None, :, None], expected_cache * real[:, None, :, None])
 
 
 @both
@@ -70,8 +70,8 @@ def test_a_prefix_in_one_pass_equals_its_steps(choices):
         check(result.logits[row], stepped.logits[0])
         check(result.weights[row], stepped.weights[0])
         alone = slice(row, row + 1)
-        actual = tree.map_structure(lambda leaf, alone=alone: leaf[alone], result.state)
-        check_states(actual, state)
+        row_state = tree.map_structure(lambda leaf, alone=alone: leaf[alone], result.state)
+        check_states(row_state, state)
     following = model.step(prefix[:, 0], memory, result.state)
     for row, length in enumerate(lengths):
         joined = np.concatenate([prefix[row, :length], prefix[row, :1]])[None]
@@ -114,15 +114,15 @@ def test_reordering_by_ancestors_equals_copied_caches_and_the_whole_sequence(cho
     for _ in range(6):
         tokens = random.integers(1, VOCABULARY, 3 * width).astype("int32")
         said = np.concatenate([said, tokens[:, None]], axis=1)
-        outputs = model.step(tokens, memory, state)
+        result = model.step(tokens, memory, state)
         expected = model.step(tokens, memory, copied)
-        check(outputs.logits, expected.logits)
-        check(outputs.weights, expected.weights)
+        check(result.logits, expected.logits)
+        check(result.weights, expected.weights)
         source = np.repeat(inputs[SOURCE], width, axis=0)
-        check(outputs.logits, model({SOURCE: source, TOKENS: said})[LOGITS][:, -1])
+        check(result.logits, model({SOURCE: source, TOKENS: said})[LOGITS][:, -1])
         parents = random.integers(0, width, (3, width)).astype("int32")
         state, copied = (
-            model.reorder(outputs.state, parents),
+            model.reorder(result.state, parents),
             gathered(model, expected.state, parents),
         )
         said = said[(np.arange(3)[:, None] * width + parents).reshape(-1)]
@@ -175,18 +175,18 @@ def test_an_empty_batch_has_empty_answers():
         return model.step(ops.repeat(tokens[:, 0], 3), memory, state).logits
 
     graph = tf.function(answer, input_signature=[unknown, unknown])
-    for actual in (answer, graph):
-        assert actual(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
+    for call in (answer, graph):
+        assert call(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
 
 
 def test_steps_on_jax(tmp_path):
     run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
     inputs = batch()
     expected = search(transformer(num_layers=1), inputs[SOURCE], inputs[TOKENS])
-    with np.load(tmp_path / "found.npz") as arrays:
-        check(arrays["logits"], expected)
+    with np.load(tmp_path / "found.npz") as saved:
+        check(saved["logits"], expected)
         logits = tf.convert_to_tensor(expected[0, :3])
         with tf.GradientTape() as tape:
             tape.watch(logits)
             loss = summed_loss(logits, inputs[TOKENS])
-        check(arrays["slope"], tape.gradient(loss, logits))
+        check(saved["slope"], tape.gradient(loss, logits))

@@ -73,9 +73,9 @@ def main(path):
     import jax
 
     model, inputs = transformer(num_layers=1), batch()
-    outputs = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
-    slope = jax.jit(jax.grad(lambda logits: summed_loss(logits, inputs[TOKENS])))(outputs[0, :3])
-    np.savez(path, logits=outputs, slope=slope)
+    logits = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
+    slope = jax.jit(jax.grad(lambda logits: summed_loss(logits, inputs[TOKENS])))(logits[0, :3])
+    np.savez(path, logits=logits, slope=slope)
 
 
 if __name__ == "__main__":

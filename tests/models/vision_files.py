@@ -19,8 +19,8 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "vision_transformer.npz"
 def golden(name):
     """The arrays of a golden model, without its name."""
     with np.load(GOLDEN) as arrays:
-        actual = {key: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
-    return {key.removeprefix(f"{name}/"): value for key, value in actual.items()}
+        own = {key: arrays[key] for key in arrays.files if key.startswith(f"{name}/")}
+    return {key.removeprefix(f"{name}/"): value for key, value in own.items()}
 
 
 def state(name):
@@ -51,7 +51,7 @@ def flax_arrays(heads=2, new=False):
         names = ("Attention_0", "LayerNorm_1", "MlpBlock_0")
     attention, norm, feed = names
     table = tensors["pos_embed"]
-    actual = {
+    arrays = {
         "cls": tensors["cls_token"] + (table[:, :1] if new else 0),
         "embedding/kernel": tensors["patch_embed.proj.weight"].transpose(2, 3, 1, 0),
         "embedding/bias": tensors["patch_embed.proj.bias"],
@@ -61,27 +61,27 @@ def flax_arrays(heads=2, new=False):
         "Transformer/encoder_norm/bias": tensors["norm.bias"],
     }
     place = "pos_embedding" if new else "Transformer/posembed_input/pos_embedding"
-    actual[place] = table[:, 1:] if new else table
+    arrays[place] = table[:, 1:] if new else table
     for n in range(2):
-        torch_block, block = f"blocks.{n}", f"Transformer/encoderblock_{n}"
+        prefix, block = f"blocks.{n}", f"Transformer/encoderblock_{n}"
         units = len(tensors["norm.weight"])
         own = f"{block}/MultiHeadDotProduct{attention}"
-        kernels = np.split(tensors[f"{torch_block}.attn.qkv.weight"].T, 3, axis=1)
-        biases = np.split(tensors[f"{torch_block}.attn.qkv.bias"], 3)
+        kernels = np.split(tensors[f"{prefix}.attn.qkv.weight"].T, 3, axis=1)
+        biases = np.split(tensors[f"{prefix}.attn.qkv.bias"], 3)
         for name, kernel, bias in zip(("query", "key", "value"), kernels, biases):
-            actual[f"{own}/{name}/kernel"] = kernel.reshape(units, heads, -1)
-            actual[f"{own}/{name}/bias"] = bias.reshape(heads, -1)
-        output = tensors[f"{torch_block}.attn.proj.weight"].T
-        actual[f"{own}/out/kernel"] = output.reshape(heads, -1, units)
-        actual[f"{own}/out/bias"] = tensors[f"{torch_block}.attn.proj.bias"]
+            arrays[f"{own}/{name}/kernel"] = kernel.reshape(units, heads, -1)
+            arrays[f"{own}/{name}/bias"] = bias.reshape(heads, -1)
+        output = tensors[f"{prefix}.attn.proj.weight"].T
+        arrays[f"{own}/out/kernel"] = output.reshape(heads, -1, units)
+        arrays[f"{own}/out/bias"] = tensors[f"{prefix}.attn.proj.bias"]
         for layer in (1, 2):
             dense = f"{block}/{feed}/Dense_{layer - 1}"
-            actual[f"{dense}/kernel"] = tensors[f"{torch_block}.mlp.fc{layer}.weight"].T
-            actual[f"{dense}/bias"] = tensors[f"{torch_block}.mlp.fc{layer}.bias"]
+            arrays[f"{dense}/kernel"] = tensors[f"{prefix}.mlp.fc{layer}.weight"].T
+            arrays[f"{dense}/bias"] = tensors[f"{prefix}.mlp.fc{layer}.bias"]
             normal = f"{block}/{'LayerNorm_0' if layer == 1 else norm}"
-            actual[f"{normal}/scale"] = tensors[f"{torch_block}.norm{layer}.weight"]
-            actual[f"{normal}/bias"] = tensors[f"{torch_block}.norm{layer}.bias"]
-    return {f"params/{key}": value for key, value in actual.items()} if new else actual
+            arrays[f"{normal}/scale"] = tensors[f"{prefix}.norm{layer}.weight"]
+            arrays[f"{normal}/bias"] = tensors[f"{prefix}.norm{layer}.bias"]
+    return {f"params/{key}": value for key, value in arrays.items()} if new else arrays
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ def test_the_product_and_its_gradient_equal_numpy(left, right, transposed, jit):
     upstream = normal(expected.shape)
 
     @tf.function(autograph=False, jit_compile=jit)
-    def found(left, right):
+    def product_and_gradients(left, right):
         with tf.GradientTape() as tape:
             tape.watch((left, right))
             product = batched_product(left, right, "float32", transposed)
         return product, tape.gradient(product, (left, right), upstream)
 
-    product, (to_left, to_right) = found(left, right)
+    product, (to_left, to_right) = product_and_gradients(left, right)
     np.testing.assert_allclose(product, expected, rtol=1e-5, atol=1e-5)
     plain = np.swapaxes(right, -1, -2) if transposed else right.numpy()
     expected_left = upstream.numpy() @ np.swapaxes(plain, -1, -2)
@@ -55,11 +55,11 @@ def test_the_product_and_its_gradient_equal_numpy(left, right, transposed, jit):
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_other_precisions(dtype, rows):
     left, right = normal((2, rows, 3), dtype), normal((2, 3, 7), dtype)
-    actual = batched_product(left, right, dtype)
-    assert actual.dtype == dtype
+    product = batched_product(left, right, dtype)
+    assert product.dtype == dtype
     expected = left.numpy().astype("float64") @ right.numpy().astype("float64")
     tolerance = 1e-12 if dtype == "float64" else 0.02
-    np.testing.assert_allclose(actual.numpy().astype("float64"), expected, tolerance, tolerance)
+    np.testing.assert_allclose(product.numpy().astype("float64"), expected, tolerance, tolerance)
 
 
 def test_a_row_of_half_precision_is_not_rounded_on_the_way():

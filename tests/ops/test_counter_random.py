@@ -18,7 +18,7 @@ ONES = 0xFFFFFFFF
     ],
 )
 def test_known_answers_of_random123(key, counter, expected):
-    assert tuple(int(value) for value in _threefry(*map(_word, (*key, *counter)))) == expected
+    assert tuple(int(word) for word in _threefry(*map(_word, (*key, *counter)))) == expected
 
 
 def test_uniform_and_unrelated():

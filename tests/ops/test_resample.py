@@ -11,8 +11,8 @@ from tests.models.vision_files import golden
 @pytest.mark.parametrize("size", [(7, 11), (2, 13)])
 def test_equals_torch(size):
     arrays = golden("bicubic")
-    actual = ops.convert_to_numpy(resample_grid(arrays["grid"], *size))
-    np.testing.assert_allclose(actual, arrays[f"{size[0]}x{size[1]}"], atol=1e-5)
+    resized = ops.convert_to_numpy(resample_grid(arrays["grid"], *size))
+    np.testing.assert_allclose(resized, arrays[f"{size[0]}x{size[1]}"], atol=1e-5)
 
 
 @pytest.mark.parametrize(("old", "new"), [(3, 7), (7, 3), (1, 5), (5, 1), (13, 11)])

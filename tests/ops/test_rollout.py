@@ -29,18 +29,18 @@ def twin(weights):
 
 def test_equals_the_twin():
     weights = random_weights(3, 2, 5, 7)
-    actual = ops.convert_to_numpy(attention_rollout(list(weights)))
+    rollout = ops.convert_to_numpy(attention_rollout(list(weights)))
     for row in range(2):
-        np.testing.assert_allclose(actual[row], twin(weights[:, row]), atol=1e-6)
-    np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
-    np.testing.assert_array_equal(ops.convert_to_numpy(attention_rollout(weights)), actual)
+        np.testing.assert_allclose(rollout[row], twin(weights[:, row]), atol=1e-6)
+    np.testing.assert_allclose(rollout.sum(axis=-1), 1, atol=1e-6)
+    np.testing.assert_array_equal(ops.convert_to_numpy(attention_rollout(weights)), rollout)
 
 
 def test_rows_that_do_not_sum_to_one_are_divided():
     halved = 0.5 * random_weights(2, 1, 3, 5)
-    actual = ops.convert_to_numpy(attention_rollout(list(halved)))
-    np.testing.assert_allclose(actual[0], twin(halved[:, 0]), atol=1e-6)
-    np.testing.assert_allclose(actual.sum(axis=-1), 1, atol=1e-6)
+    rollout = ops.convert_to_numpy(attention_rollout(list(halved)))
+    np.testing.assert_allclose(rollout[0], twin(halved[:, 0]), atol=1e-6)
+    np.testing.assert_allclose(rollout.sum(axis=-1), 1, atol=1e-6)
 
 
 def test_no_layers():

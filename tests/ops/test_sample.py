@@ -23,7 +23,7 @@ def normal(*shape):
 
 def with_gradients(images, grid, upstream, jit=False, **choices):
     @tf.function(autograph=False, jit_compile=jit)
-    def found(images, grid):
+    def sampled(images, grid):
         with tf.GradientTape() as tape:
             tape.watch((images, grid))
             values = sample(images, grid, **choices)
@@ -32,14 +32,14 @@ def with_gradients(images, grid, upstream, jit=False, **choices):
         )
         return values, *map(tf.convert_to_tensor, gradients)
 
-    return found(tf.constant(images), tf.constant(grid))
+    return sampled(tf.constant(images), tf.constant(grid))
 
 
 def check_torchs(inputs, names, jit, **choices):
     """`sample` of the golden `inputs`, beside torch's answers of the names' endings."""
-    actual = with_gradients(*(GOLDEN[name] for name in inputs), jit, **choices)
-    for name, value in zip(("values", "to_images", "to_grid"), actual):
-        np.testing.assert_allclose(value, GOLDEN[names + name], rtol=1e-5, atol=1e-5, err_msg=name)
+    arrays = with_gradients(*(GOLDEN[name] for name in inputs), jit, **choices)
+    for name, array in zip(("values", "to_images", "to_grid"), arrays):
+        np.testing.assert_allclose(array, GOLDEN[names + name], rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("jit", [False, True])
@@ -80,8 +80,8 @@ def test_the_lectures_sums_and_sub_gradients(align_corners):
     expected = lecture_sample(images, grid, align_corners)
     np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-5)
     expected = lecture_gradients(images, grid, upstream, align_corners)
-    for gradient, value in zip(gradients, expected):
-        np.testing.assert_allclose(gradient, value, rtol=1e-4, atol=1e-4)
+    for gradient, wanted in zip(gradients, expected):
+        np.testing.assert_allclose(gradient, wanted, rtol=1e-4, atol=1e-4)
 
 
 @every_padding
@@ -113,11 +113,11 @@ def test_the_identity_is_exact(interpolation, padding, align_corners, size, jit)
     points = target_points(*size, align_corners)
 
     @tf.function(autograph=False, jit_compile=jit)
-    def found(images, theta):
+    def transformed(images, theta):
         return sample(images, affine_grid(theta, points), interpolation, padding, align_corners)
 
     identity = tf.constant([[[1.0, 0, 0], [0, 1, 0]]] * 2)
-    np.testing.assert_array_equal(found(tf.constant(images), identity), images)
+    np.testing.assert_array_equal(transformed(tf.constant(images), identity), images)
 
 
 @pytest.mark.parametrize("size", [(3, 5), (7, 2), (1, 11), (28, 56)])
@@ -141,19 +141,19 @@ def test_points_that_are_far_outside_or_no_numbers_read_nothing_else(
     values, to_images, to_grid = with_gradients(
         images, grid, upstream, jit, interpolation=interpolation, padding=padding
     )
-    assert all(np.isfinite(each_value).all() for each_value in (values, to_images, to_grid))
+    assert all(np.isfinite(array).all() for array in (values, to_images, to_grid))
     np.testing.assert_array_equal(
         values[1], sample(images[1:], grid[1:], interpolation, padding)[0]
     )
-    actual = values[0, 0, 1].numpy()
+    output = values[0, 0, 1].numpy()
     if padding == "reflection" and abs(value) == np.float32(1e30):
-        assert (images[0].min((0, 1)) <= actual).all() and (actual <= images[0].max((0, 1))).all()
+        assert (images[0].min((0, 1)) <= output).all() and (output <= images[0].max((0, 1))).all()
         return
     np.testing.assert_array_equal(to_grid[0, 0, 1], 0)
     if padding == "zeros":
-        np.testing.assert_array_equal(actual, 0)
+        np.testing.assert_array_equal(output, 0)
     else:
-        assert any(np.array_equal(actual, each_value) for each_value in images[0].reshape(-1, 2))
+        assert any(np.array_equal(output, pixel) for pixel in images[0].reshape(-1, 2))
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])

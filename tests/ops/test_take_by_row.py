@@ -15,7 +15,7 @@ def test_each_row_is_taken_from_by_its_own_places(shape, jit):
     upstream = RANDOM.normal(size=(shape[0], 11, *shape[2:])).astype("float32")
 
     @tf.function(autograph=False, jit_compile=jit)
-    def found(values):
+    def with_gradient(values):
         with tf.GradientTape() as tape:
             tape.watch(values)
             taken = take_by_row(values, places)
@@ -23,9 +23,9 @@ def test_each_row_is_taken_from_by_its_own_places(shape, jit):
 
     expected, gradient = np.zeros_like(upstream), np.zeros_like(values)
     for row, own in enumerate(places):
-        for place, item in enumerate(own):
-            expected[row, place] = values[row, item]
-            gradient[row, item] += upstream[row, place]
-    taken, to_values = found(tf.constant(values))
+        for place, source in enumerate(own):
+            expected[row, place] = values[row, source]
+            gradient[row, source] += upstream[row, place]
+    taken, to_values = with_gradient(tf.constant(values))
     np.testing.assert_array_equal(taken, expected)
     np.testing.assert_allclose(tf.convert_to_tensor(to_values), gradient, rtol=1e-5, atol=1e-6)

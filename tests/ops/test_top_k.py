@@ -18,7 +18,7 @@ def test_equals_a_stable_sort(length, count, jit):
     values[2] = 5.0
     values[3, 2:] = -np.inf
     values[4] = -np.inf
-    function = tf.function(lambda value: few_greatest(value, count), jit_compile=jit)
+    function = tf.function(lambda rows: few_greatest(rows, count), jit_compile=jit)
     expected = np.argsort(-values, axis=-1, kind="stable")[:, :count]
     greatest, index = function(tf.constant(values))
     np.testing.assert_array_equal(index, expected)

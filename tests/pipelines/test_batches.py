@@ -31,13 +31,13 @@ CAPTIONS = ["a dog", "a red dog runs over the green grass", "dogs", "a big dog s
 @pytest.fixture
 def records(tmp_path):
     random = np.random.default_rng(1)
-    actual = []
+    pictures = []
     for index in range(11):
         path = tmp_path / f"{index}.png"
         Image.fromarray(random.integers(0, 256, (5, 7, 3), "uint8")).save(path)
         own = [CAPTIONS[(index + place) % 4] for place in range(1 + index % 5)]
-        actual.append(CaptionedPicture(path.name, path, tuple(own), digest_of(path)))
-    return actual
+        pictures.append(CaptionedPicture(path.name, path, tuple(own), digest_of(path)))
+    return pictures
 
 
 def digest_of(path):
@@ -66,7 +66,7 @@ def make(tokenizer, records):
 
 def read(tokenizer, dataset):
     """Multiset of (first pixel row, caption) in a data set, after checking its shapes."""
-    actual = []
+    pairs = []
     for inputs, targets, weights in dataset:
         assert inputs[IMAGE].shape == (3, 5, 7, 3) and inputs[IMAGE].dtype == tf.uint8
         assert inputs[TOKENS].shape == targets.shape == weights.shape
@@ -81,8 +81,8 @@ def read(tokenizer, dataset):
         for row, column in np.argwhere(weights[..., 0] > 0):
             assert inputs[TOKENS][row, column, 0] == START_ID
             picture = inputs[IMAGE][row].numpy().tobytes()
-            actual.append((picture, texts[row, column].decode()))
-    return sorted(actual)
+            pairs.append((picture, texts[row, column].decode()))
+    return sorted(pairs)
 
 
 def test_every_caption_once_in_each_epoch(make, tokenizer, records):
@@ -140,10 +140,8 @@ def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(reco
 
     def features(fit="squash"):
         picture_format = PictureFormat(5, 7, fit)
-        actual_features = np.array(
-            cached_features(records, encoder, picture_format, tmp_path / "cache", 4)
-        )
-        return actual_features, len(list((tmp_path / "cache").iterdir()))
+        encoded = np.array(cached_features(records, encoder, picture_format, tmp_path / "cache", 4))
+        return encoded, len(list((tmp_path / "cache").iterdir()))
 
     first, files = features()
     assert files == 1 and features()[1] == 1
@@ -224,7 +222,7 @@ def test_a_changed_picture_is_one_of_its_step_and_features_never_change(make):
     assert seen == 7
     features = np.random.default_rng(2).random((11, 12, 3)).astype("float16")
     frozen = (make(encoded=features), make(encoded=features, augmentation=augmentation))
-    for first, second in itertools.islice(zip(*(value.training() for value in frozen)), 3):
+    for first, second in itertools.islice(zip(*(batches.training() for batches in frozen)), 3):
         np.testing.assert_array_equal(second[0][FEATURES], first[0][FEATURES])
 
 

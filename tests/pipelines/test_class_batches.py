@@ -26,13 +26,11 @@ def batches(records, augmentation=None):
 
 
 def test_every_picture_once_and_filling_weighs_nothing(records):
-    actual = list(batches(records).dataset().as_numpy_iterator())
-    assert len(actual) == batches(records).steps == 5
-    pictures, classes, weights = map(np.concatenate, zip(*actual))
+    loaded = list(batches(records).dataset().as_numpy_iterator())
+    assert len(loaded) == batches(records).steps == 5
+    pictures, classes, weights = map(np.concatenate, zip(*loaded))
     assert pictures.shape == (25, 11, 13, 3) and weights.tolist() == [1.0] * 21 + [0.0] * 4
-    assert [NAMES[label] for label in classes[:21]] == [
-        each_record.label for each_record in records
-    ]
+    assert [NAMES[label] for label in classes[:21]] == [record.label for record in records]
     for row, record in enumerate(records):
         expected = FORMAT.decode(tf.constant(record.path.read_bytes()))
         np.testing.assert_array_equal(pictures[row], expected)
@@ -43,12 +41,12 @@ def test_training_is_shuffled_and_goes_on_from_any_step(records):
     changed = batches(records, Augmentation(True, 0.6, 3))
     first = list(changed.training().take(11).as_numpy_iterator())
     later = list(changed.training(start=7).take(4).as_numpy_iterator())
-    for value, other in zip(first[7:], later):
-        for left, right in zip(value, other):
+    for batch, later_batch in zip(first[7:], later):
+        for left, right in zip(batch, later_batch):
             np.testing.assert_array_equal(left, right)
-    epochs = [np.concatenate([value[1] for value in first[at : at + 5]]) for at in (0, 5)]
+    epochs = [np.concatenate([batch[1] for batch in first[at : at + 5]]) for at in (0, 5)]
     assert (epochs[0] != epochs[1]).any()
-    weights = [sum(value[2].sum() for value in first[at : at + 5]) for at in (0, 5)]
+    weights = [sum(batch[2].sum() for batch in first[at : at + 5]) for at in (0, 5)]
     assert weights == [21.0, 21.0]
 
 

@@ -19,33 +19,33 @@ ALL = [Turned(), Turned(42, 45.0, (0.7, 1.2)), Projected(), Bent(), Cluttered()]
 
 def digits(count=5):
     """Blobs off the center, of values that tell them apart."""
-    output = np.zeros((count, 28, 28, 1), "float32")
+    blobs = np.zeros((count, 28, 28, 1), "float32")
     for row in range(count):
-        output[row, 5 + row : 15 + row, 8:17] = 0.5 + 0.1 * row
-    return output
+        blobs[row, 5 + row : 15 + row, 8:17] = 0.5 + 0.1 * row
+    return blobs
 
 
 @pytest.mark.parametrize("distortion", ALL, ids=str)
 def test_pictures_are_a_function_of_digits_and_seed(distortion):
-    pictures, again, other = (
+    first, again, other = (
         tf.function(distortion)(digits(), tf.constant(seed)).numpy()
         for seed in ([3, 5], [3, 5], [3, 6])
     )
-    assert pictures.shape == (5, distortion.size, distortion.size, 1)
-    assert pictures.dtype == np.float32 and pictures.min() >= 0 and pictures.max() <= 1
-    np.testing.assert_array_equal(pictures, again)
-    assert (np.abs(pictures - other).max(axis=(1, 2, 3)) > 0.1).all()
+    assert first.shape == (5, distortion.size, distortion.size, 1)
+    assert first.dtype == np.float32 and first.min() >= 0 and first.max() <= 1
+    np.testing.assert_array_equal(first, again)
+    assert (np.abs(first - other).max(axis=(1, 2, 3)) > 0.1).all()
     assert distortion(digits(0), SEED).shape == (0, distortion.size, distortion.size, 1)
 
 
 def test_nothing_drawn_is_the_digit_in_the_middle():
     for still in (Turned(42, 0.0, (1.0, 1.0)), Projected(42, 0.0, (1.0, 1.0)), Bent(42, 0.0)):
-        actual = still(digits(), SEED).numpy()
+        pictures = still(digits(), SEED).numpy()
         if isinstance(still, Turned):
-            assert all(np.isclose(a.sum(), b.sum(), rtol=0.02) for a, b in zip(actual, digits()))
+            assert all(np.isclose(a.sum(), b.sum(), rtol=0.02) for a, b in zip(pictures, digits()))
         else:
             expected = np.pad(digits(), ((0, 0), (7, 7), (7, 7), (0, 0)))
-            np.testing.assert_allclose(actual, expected, atol=1e-4)
+            np.testing.assert_allclose(pictures, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("distortion", ALL, ids=str)
@@ -95,8 +95,8 @@ def test_homographies_take_points_to_their_images():
 
 
 def test_clutter_is_pieces_of_the_batch_beside_the_whole_digit():
-    outputs = Cluttered(60, 16, 6)(digits(), SEED).numpy()[..., 0]
-    for row, (picture, digit) in enumerate(zip(outputs, digits()[..., 0])):
+    pictures = Cluttered(60, 16, 6)(digits(), SEED).numpy()[..., 0]
+    for row, (picture, digit) in enumerate(zip(pictures, digits()[..., 0])):
         places = [
             (top, left)
             for top in range(33)

@@ -101,7 +101,7 @@ def tree(folder):
 def refused(capsys, command):
     """The one line that a command ends with."""
     capsys.readouterr()
-    assert main([str(value) for value in command]) == 2
+    assert main([str(argument) for argument in command]) == 2
     lines = [
         line for line in capsys.readouterr().err.splitlines() if line.startswith("keras-attn: ")
     ]
@@ -147,7 +147,7 @@ def test_train_cache_on_a_full_disk(data, tmp_path, capsys):
 
 @pytest.mark.slow
 def test_train_on_a_full_disk_and_again_on_one_with_room(data, tmp_path, capsys):
-    command = [str(value) for value in training(data, tmp_path / "run")]
+    command = [str(argument) for argument in training(data, tmp_path / "run")]
     with no_file_above(100_000):
         line = refused(capsys, command)
     assert f"{MODEL_FILE}. {FILE_TOO_LARGE}" in line
@@ -158,13 +158,13 @@ def test_train_on_a_full_disk_and_again_on_one_with_room(data, tmp_path, capsys)
 
 def test_a_run_is_described_whole(run, tmp_path):
     """Files smaller than what a training's own temporary ones need."""
-    actual, copy = run.description, Run(tmp_path / "run")
-    copy.describe(actual)
+    description, copy = run.description, Run(tmp_path / "run")
+    copy.describe(description)
     run.vocabularies()["tokenizer"].save(copy.folder / "tokenizer")
     before, other = tree(tmp_path), Tokenizer.learn(["a red circle"], 270)
     with no_file_above(100):
         with pytest.raises(OSError, match=f"recipe.json. {FILE_TOO_LARGE}"):
-            copy.describe({**actual, "ended": True})
+            copy.describe({**description, "ended": True})
         with pytest.raises(OSError, match=f"sentencepiece.model. {FILE_TOO_LARGE}"):
             other.save(copy.folder / "tokenizer")
     assert tree(tmp_path) == before

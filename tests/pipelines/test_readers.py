@@ -18,7 +18,7 @@ PAIRS = [(name, caption) for name, captions in EXPECTED for caption in captions]
 
 def table(header, delimiter):
     rows = [header, *PAIRS]
-    return "".join(delimiter.join(f'"{value}"' for value in row) + "\n" for row in rows)
+    return "".join(delimiter.join(f'"{cell}"' for cell in row) + "\n" for row in rows)
 
 
 def coco():
@@ -57,9 +57,9 @@ FORMS = {
 
 
 def found_in(folder, **options):
-    captions = read_captions(folder, **options)
-    assert not captions.skipped
-    return [(picture.name, picture.captions) for picture in captions.pictures]
+    captioned = read_captions(folder, **options)
+    assert not captioned.skipped
+    return [(picture.name, picture.captions) for picture in captioned.pictures]
 
 
 @pytest.mark.parametrize("where", ["images", "."])
@@ -68,10 +68,10 @@ def test_forms(where, tmp_path):
         folder = tmp_path / form / name
         pictures(folder / where)
         (folder / name).write_text(text, encoding="utf-8")
-        captions = read_captions(folder)
-        assert (captions.source, captions.form, captions.records) == (folder / name, form, 3)
-        assert [picture.path for picture in captions.pictures] == [
-            folder / where / value for value, _ in EXPECTED
+        captioned = read_captions(folder)
+        assert (captioned.source, captioned.form, captioned.records) == (folder / name, form, 3)
+        assert [picture.path for picture in captioned.pictures] == [
+            folder / where / file for file, _ in EXPECTED
         ]
         assert found_in(folder) == found_in(folder / name) == EXPECTED
         assert found_in(folder, captions_file=name) == EXPECTED
@@ -89,9 +89,10 @@ def test_sidecars(where, tmp_path):
     pictures(folder / "deeper", ["c.JPG", "d.png"])
     (folder / "deeper" / "c.txt").write_bytes(b"fine\n\xff\xfe\nfine too")
     (folder / "b.txt").write_text("\n \n")
-    captions = read_captions(tmp_path)
-    assert captions.pictures[-1].name == "deeper/c.JPG" and len(captions.pictures[-1].captions) == 2
-    assert [str(value).removeprefix(f"{folder}/") for value in captions.skipped] == [
+    captioned = read_captions(tmp_path)
+    last = captioned.pictures[-1]
+    assert last.name == "deeper/c.JPG" and len(last.captions) == 2
+    assert [str(skip).removeprefix(f"{folder}/") for skip in captioned.skipped] == [
         "b.txt:1: empty caption",
         "deeper/c.txt:2: not UTF-8",
         "deeper/d.png: no text file with captions beside it",
@@ -162,12 +163,12 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
         decode=types.SimpleNamespace(SkipDecoding=lambda: "skipped"),
     )
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", fake)
-    captions = read_captions("tfds:toy/small")
-    assert [picture.captions for picture in captions.pictures][1] == ("val one", "val two")
-    assert [picture.path.read_bytes() for picture in captions.pictures] == data
-    assert captions.pictures[1].path.suffix == ".jpg"
-    split = split_pictures("tfds:toy/small", captions)
+    captioned = read_captions("tfds:toy/small")
+    assert [picture.captions for picture in captioned.pictures][1] == ("val one", "val two")
+    assert [picture.path.read_bytes() for picture in captioned.pictures] == data
+    assert captioned.pictures[1].path.suffix == ".jpg"
+    split = split_pictures("tfds:toy/small", captioned)
     assert {key: len(own) for key, own in split.items()} == {"train": 1, "dev": 1, "test": 1}
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", None)
-    assert read_captions("tfds:toy/small").pictures == captions.pictures
+    assert read_captions("tfds:toy/small").pictures == captioned.pictures
     assert [entry.name for entry in (user_cache() / "tfds").iterdir()] == ["toy-small"]

@@ -90,11 +90,11 @@ def expected_caption(scene):
         (item.box[0] + item.box[2], item.box[1] + item.box[3], item) for item in scene.objects
     )
     text = ""
-    for index, (x, y, place) in enumerate(places):
+    for index, (x, y, item) in enumerate(places):
         if index:
             dx, dy = x - places[index - 1][0], y - places[index - 1][1]
             text += " left of " if dx > abs(dy) else " above " if dy > 0 else " below "
-        text += f"a {place.size} {place.color} {place.shape}"
+        text += f"a {item.size} {item.color} {item.shape}"
     return text
 
 
@@ -104,30 +104,30 @@ def test_every_caption_follows_the_rule(scenes):
 
 def test_places_that_a_caption_depends_on_differ_clearly(scenes):
     for scene in scenes:
-        for combination, other in itertools.combinations(scene.objects, 2):
-            across = other.center[0] - combination.center[0]
-            down = abs(other.center[1] - combination.center[1])
+        for item, other in itertools.combinations(scene.objects, 2):
+            across = other.center[0] - item.center[0]
+            down = abs(other.center[1] - item.center[1])
             assert across >= MARGIN
             assert abs(across - down) >= MARGIN
 
 
 def test_objects_lie_in_the_picture_and_do_not_overlap(scenes):
     for scene in scenes:
-        for each_object in scene.objects:
-            assert min(each_object.box) >= 0
-            assert max(each_object.box) <= IMAGE_SIZE
-        for each_object, other in itertools.combinations([item.box for item in scene.objects], 2):
-            right, left = min(each_object[2], other[2]), max(each_object[0], other[0])
-            bottom, top = min(each_object[3], other[3]), max(each_object[1], other[1])
+        for item in scene.objects:
+            assert min(item.box) >= 0
+            assert max(item.box) <= IMAGE_SIZE
+        for box, other in itertools.combinations([item.box for item in scene.objects], 2):
+            right, left = min(box[2], other[2]), max(box[0], other[0])
+            bottom, top = min(box[3], other[3]), max(box[1], other[1])
             assert right < left or bottom < top
 
 
 def test_sizes_are_far_apart(scenes):
     edges = {"small": [], "large": []}
-    for value in (item for scene in scenes for item in scene.objects):
-        left, top, right, bottom = value.box
+    for item in (item for scene in scenes for item in scene.objects):
+        left, top, right, bottom = item.box
         assert right - left == bottom - top
-        edges[value.size].append(right - left)
+        edges[item.size].append(right - left)
     assert max(edges["small"]) * 1.5 <= min(edges["large"])
 
 
@@ -164,9 +164,9 @@ def test_boxes_hold_the_drawn_colors_and_the_rest_is_background(scenes):
     for scene in scenes[:101]:
         picture = draw(scene)
         outside = np.ones((IMAGE_SIZE, IMAGE_SIZE), bool)
-        for each_object in scene.objects:
-            left, top, right, bottom = each_object.box
-            inside = far_from(COLORS[each_object.color], picture)[top:bottom, left:right] == 0
+        for item in scene.objects:
+            left, top, right, bottom = item.box
+            inside = far_from(COLORS[item.color], picture)[top:bottom, left:right] == 0
             assert inside[(bottom - top) // 2, (right - left) // 2]
             assert inside.mean() > 0.1
             drawn = far_from((scene.background,) * 3, picture)[top:bottom, left:right] > 20
@@ -193,14 +193,14 @@ def test_shapes_differ_clearly_even_where_they_are_smallest():
         > 90
         for shape in SHAPES
     }
-    for combination, other in itertools.combinations(SHAPES, 2):
-        assert (masks[combination] != masks[other]).sum() >= 0.12 * (2 * radius) ** 2
+    for shape, other in itertools.combinations(SHAPES, 2):
+        assert (masks[shape] != masks[other]).sum() >= 0.12 * (2 * radius) ** 2
 
 
 def test_colors_differ_clearly_from_each_other_and_from_the_background():
     colors = [*COLORS.values(), (215,) * 3]
-    for combination, other in itertools.combinations(colors, 2):
-        assert np.abs(np.subtract(combination, other)).max() >= 60
+    for color, other in itertools.combinations(colors, 2):
+        assert np.abs(np.subtract(color, other)).max() >= 60
 
 
 def test_a_folder_has_all_its_pictures_and_captions(folder):
@@ -217,16 +217,14 @@ def test_a_folder_has_all_its_pictures_and_captions(folder):
 def test_boxes_and_phrases_on_disk_fit_captions_and_pictures(folder):
     for name, caption in captions_of(folder).items():
         scene = described(folder)[name]
-        objects = [
-            SceneObject(**value | {"box": tuple(value["box"])}) for value in scene["objects"]
-        ]
+        objects = [SceneObject(**item | {"box": tuple(item["box"])}) for item in scene["objects"]]
         assert Scene(tuple(objects)).caption == caption
         said = [caption.split()[slice(*phrase)] for phrase in scene["phrases"]]
         assert said == [[item.size, item.color, item.shape] for item in objects]
         with Image.open(folder / "images" / name) as picture:
-            for each_object in objects:
-                x, y = map(int, each_object.center)
-                assert far_from(COLORS[each_object.color], picture)[y, x] <= 8
+            for item in objects:
+                x, y = map(int, item.center)
+                assert far_from(COLORS[item.color], picture)[y, x] <= 8
 
 
 def pairs_of(folder, split):

@@ -22,12 +22,12 @@ TINY = {
 def pairs(count, seed=0, longest=6):
     """Pairs such as "one three" and "drei eins"."""
     random = np.random.default_rng(seed)
-    actual = []
+    text_pairs = []
     for _ in range(count):
         digits = random.integers(0, len(NAMES), random.integers(1, longest + 1))
         source = " ".join(NAMES[digit] for digit in digits)
-        actual.append(TextPair(source, " ".join(OTHERS[digit] for digit in digits[::-1])))
-    return actual
+        text_pairs.append(TextPair(source, " ".join(OTHERS[digit] for digit in digits[::-1])))
+    return text_pairs
 
 
 def write_folder(folder, train=61, val=7, test=5):

@@ -20,8 +20,8 @@ def parameters(decoder):
 def names(decoder):
     """The keys of `parameters` that are trainable, in the order of `trainable_weights`."""
     trainable = {id(weight) for weight in decoder.trainable_weights}
-    actual = dict(zip(parameters(decoder), decoder.weights))
-    return [name for name, weight in actual.items() if id(weight) in trainable]
+    weights = dict(zip(parameters(decoder), decoder.weights))
+    return [name for name, weight in weights.items() if id(weight) in trainable]
 
 
 class Twin:
@@ -43,8 +43,8 @@ class Twin:
         self.cell = np.tanh(self._dense("initial_state_1", mean))
 
     def _dense(self, name, x):
-        actual = x @ self.named[f"{name}/kernel"]
-        return actual + self.named.get(f"{name}/bias", 0.0)
+        product = x @ self.named[f"{name}/kernel"]
+        return product + self.named.get(f"{name}/bias", 0.0)
 
     def weights(self, hidden):
         """α (S,)."""

@@ -38,16 +38,16 @@ def bleu(candidates, references, order):
     return brevity * math.prod(precisions) ** (1 / order)
 
 
-def longest_common_subsequence(value, other):
+def longest_common_subsequence(first, second):
     @functools.cache
     def length(i, j):
         if i == 0 or j == 0:
             return 0
-        if value[i - 1] == other[j - 1]:
+        if first[i - 1] == second[j - 1]:
             return length(i - 1, j - 1) + 1
         return max(length(i - 1, j), length(i, j - 1))
 
-    return length(len(value), len(other))
+    return length(len(first), len(second))
 
 
 def rouge_l(candidates, references, beta=1.2):

@@ -109,7 +109,7 @@ def sample(stepper, example, uniforms, temperature=1.0, top_k=None, top_p=1.0, f
     prefix, score = [START_ID, *forced], 0.0
     for uniform in uniforms:
         row = stepper.log_probabilities(example, prefix)
-        order = [int(index) for index in np.argsort(-row, kind="stable") if np.isfinite(row[index])]
+        order = [int(token) for token in np.argsort(-row, kind="stable") if np.isfinite(row[token])]
         order = order[:top_k]
         shares = np.exp(row[order] / temperature)
         shares /= shares.sum()
@@ -163,7 +163,7 @@ def beam(stepper, example, length, width, alpha, normalization="gnmt", forced=()
             for token, value in enumerate(stepper.log_probabilities(example, prefix))
             if math.isfinite(value)
         ]
-        candidates.sort(key=lambda value: -value[1])
+        candidates.sort(key=lambda candidate: -candidate[1])
         finished += [c for c in candidates[:width] if c[0][-1] == END_ID]
         alive = [c for c in candidates[: 2 * width] if c[0][-1] != END_ID][:width]
 

@@ -68,8 +68,8 @@ class Twin:
         mean = sum(x) / len(x)
         variance = sum((value - mean) ** 2 for value in x) / len(x)
         normal = (x - mean) / math.sqrt(variance + self.config.epsilon)
-        actual = self._inside(prefix)
-        return normal * actual["gamma"] + actual["beta"]
+        norm = self._inside(prefix)
+        return normal * norm["gamma"] + norm["beta"]
 
     def _residual(self, prefix, xs, sublayer):
         """The sublayer maps a list of vectors to a list of vectors and anything else."""
@@ -121,19 +121,19 @@ class Twin:
         keys, weights = self._embed(table, "encoder", source), ([], [], [])
         for n in range(self.config.num_layers):
             prefix = f"encoder/block_{n}"
-            keys, actual = self._attention(f"{prefix}/attention", keys, lambda t, s: source[s] != 0)
+            keys, heads = self._attention(f"{prefix}/attention", keys, lambda t, s: source[s] != 0)
             keys = self._feed_forward(f"{prefix}/feed_forward", keys)
-            weights[0].append(actual)
+            weights[0].append(heads)
         keys = self._end("encoder", keys)
         xs = self._embed(target, "decoder", tokens)
         for n in range(self.config.num_layers):
             prefix = f"decoder/block_{n}"
-            xs, actual = self._attention(f"{prefix}/attention", xs, lambda t, s: s <= t)
-            weights[1].append(actual)
-            xs, actual = self._attention(
+            xs, heads = self._attention(f"{prefix}/attention", xs, lambda t, s: s <= t)
+            weights[1].append(heads)
+            xs, heads = self._attention(
                 f"{prefix}/cross_attention", xs, lambda t, s: source[s] != 0, keys
             )
-            weights[2].append(actual)
+            weights[2].append(heads)
             xs = self._feed_forward(f"{prefix}/feed_forward", xs)
         output = self.named.get("decoder/output_embedding/table", target)
         return np.array([output @ x for x in self._end("decoder", xs)]), weights

@@ -36,7 +36,7 @@ def whole_trees(openings, closings, word, words, chain, deepest, length, end=3):
                 for symbols, number, _ in forests(count - part, depth, children + 1):
                     yield (*first, *symbols), number + 1, 0 if number else own
 
-    actual = {(*symbols, end) for symbols, _ in nodes(words, deepest)}
+    trees = {(*symbols, end) for symbols, _ in nodes(words, deepest)}
     if words == 1:
-        actual.add((word, end))
-    return {value for value in actual if len(value) <= length}
+        trees.add((word, end))
+    return {tree for tree in trees if len(tree) <= length}

@@ -24,8 +24,8 @@ class Output(ctypes.Structure):
 
 def functions():
     """The C functions, each with its result's type; all pointers are void pointers."""
-    actual = importlib.util.find_spec("tensorflow")
-    folder = Path(actual.submodule_search_locations[0])
+    spec = importlib.util.find_spec("tensorflow")
+    folder = Path(spec.submodule_search_locations[0])
     core = ctypes.CDLL(str(folder / "libtensorflow_framework.so.2"), ctypes.RTLD_GLOBAL)
     library = ctypes.CDLL(str(folder / "libtensorflow_cc.so.2"), ctypes.RTLD_GLOBAL)
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
@@ -75,12 +75,12 @@ class Session:
         inputs = (Output * len(feeds))(*map(self._output, feeds))
         given = (ctypes.c_void_p * len(feeds))(*map(self._strings, feeds.values()))
         outputs = (Output * len(fetches))(*map(self._output, fetches.values()))
-        actual = (ctypes.c_void_p * len(fetches))()
+        results = (ctypes.c_void_p * len(fetches))()
         session = (ctypes.c_void_p(self.session), None)
         sizes = (ctypes.c_int(len(feeds)), ctypes.c_int(len(fetches)))
-        asked = (inputs, given, sizes[0], outputs, actual, sizes[1])
+        asked = (inputs, given, sizes[0], outputs, results, sizes[1])
         self._checked("SessionRun", *session, *asked, None, 0, None, self.status)
-        return {key: self._values(value) for key, value in zip(fetches, actual)}
+        return {key: self._values(result) for key, result in zip(fetches, results)}
 
     def _pointer(self, name):
         return ctypes.c_void_p(self.c[name]())
@@ -132,11 +132,11 @@ def main():
 
 def answered(session, feeds, fetches):
     """The answer to one request, its strings in base64 as those of the feeds."""
-    feeds = {key: [base64.b64decode(value) for value in row] for key, row in feeds.items()}
+    feeds = {key: [base64.b64decode(encoded) for encoded in row] for key, row in feeds.items()}
     answer = session.run(feeds, fetches)
     for key, row in answer.items():
         if row and isinstance(row[0], bytes):
-            answer[key] = [base64.b64encode(value).decode() for value in row]
+            answer[key] = [base64.b64encode(data).decode() for data in row]
     return answer
 
 

@@ -15,11 +15,11 @@ def good(values):
 
 
 def python_op(values):
-    return tf.py_function(lambda value: value, [values], tf.float32)
+    return tf.py_function(lambda tensor: tensor, [values], tf.float32)
 
 
 def numpy_op(values):
-    return tf.numpy_function(lambda value: value, [values], tf.float32)
+    return tf.numpy_function(lambda tensor: tensor, [values], tf.float32)
 
 
 def xla_op(values):
@@ -28,10 +28,10 @@ def xla_op(values):
 
 def in_a_loop(bad):
     def loop(values):
-        def body(time, value):
-            return time + 1, tf.ensure_shape(bad(value), (3,))
+        def body(time, tensor):
+            return time + 1, tf.ensure_shape(bad(tensor), (3,))
 
-        return {"values": tf.while_loop(lambda time, value: time < 3, body, (0, values))[1]}
+        return {"values": tf.while_loop(lambda time, tensor: time < 3, body, (0, values))[1]}
 
     return loop
 

@@ -55,8 +55,8 @@ PICTURE, PAIR = {IMAGE: PICTURES}, {SOURCE: SOURCES, TARGET: encoded(TARGETS)}
 BAD_PICTURES, BAD_TEXTS = [False, False, True, False, True], [False, True, False, True]
 ANSWERS, SCORES = (TEXT, SCORE, ERROR), (SCORE, TOKEN_SCORES, ERROR)
 REQUESTS = {
-    value.model + " " + value.signature: value
-    for value in (
+    request.model + " " + request.signature: request
+    for request in (
         Request("caption", "serving_default", "caption", PICTURE, ANSWERS, BAD_PICTURES),
         Request("caption", "explain", "explain", PICTURE, (*ANSWERS, TOKEN_SCORES), BAD_PICTURES),
         Request(
@@ -114,8 +114,8 @@ def by_files(request, folder, command):
     arrays = {key: np.array(value, object) for key, value in request.inputs.items()}
     np.savez(folder / "inputs.npz", **arrays)
     run(command, folder)
-    actual = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in request.fetches}
-    return {key: value.ravel().tolist() for key, value in actual.items()}
+    outputs = {key: np.load(folder / f"{key}.npy", allow_pickle=True) for key in request.fetches}
+    return {key: value.ravel().tolist() for key, value in outputs.items()}
 
 
 def by_load(version, request, folder):
@@ -138,13 +138,13 @@ def by_c_interface(version, requests, folder):
     for name, request in requests.items():
         named = proto.meta_graphs[0].signature_def[request.signature]
         feeds = {
-            named.inputs[key].name: [base64.b64encode(each_value).decode() for each_value in value]
+            named.inputs[key].name: [base64.b64encode(data).decode() for data in value]
             for key, value in request.inputs.items()
         }
         fetches = {key: named.outputs[key].name for key in request.fetches}
         asked["requests"][name] = {"feeds": feeds, "fetches": fetches}
     answers = json.loads(run([str(C_API)], folder, json.dumps(asked)))
-    return {name: decoded(value) for name, value in answers.items()}
+    return {name: decoded(answer) for name, answer in answers.items()}
 
 
 def decoded(answer):
@@ -170,11 +170,11 @@ def models(tiny_service, tiny_export, tiny_text_service, tiny_text_export):
 @pytest.fixture(scope="module")
 def by_c(models, tmp_path_factory):
     """The C interface's answers to all requests, by name."""
-    actual = {}
+    answers = {}
     for kind, (_, version) in models.items():
         own = {name: value for name, value in REQUESTS.items() if value.model == kind}
-        actual |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
-    return actual
+        answers |= by_c_interface(version, own, tmp_path_factory.mktemp("c"))
+    return answers
 
 
 @pytest.mark.parametrize("name", REQUESTS)
@@ -188,13 +188,13 @@ def test_loaders(models, tmp_path, loader, name):
     check(models, request, loader(models[request.model][1], request, tmp_path))
 
 
-def check(models, request, actual):
+def check(models, request, answer):
     """The service's own answers."""
     inputs = {key: tf.constant(value) for key, value in request.inputs.items()}
     expected = getattr(models[request.model][0], request.method)(**inputs)
-    assert sorted(actual) == sorted(request.fetches)
-    assert [bool(value) for value in actual[ERROR]] == request.faulty
-    for key, values in actual.items():
+    assert sorted(answer) == sorted(request.fetches)
+    assert [bool(error) for error in answer[ERROR]] == request.faulty
+    for key, values in answer.items():
         values, wanted = np.array(values), expected[key].numpy().ravel()
         if key in (TEXT, ERROR):
             assert values.tolist() == wanted.tolist(), key

@@ -63,8 +63,10 @@ def test_weights_are_cast_before_the_loop(low):
 
 def test_answers_are_close_and_float32(tiny_export, low):
     full, half = SavedCaptioner(tiny_export), SavedCaptioner(low)
-    pairs = zip(*(value.ask("score", image=PICTURES, caption=CAPTIONS) for value in (full, half)))
-    scores = np.array([(pair[SCORE], other[SCORE]) for pair, other in pairs])
+    pairs = zip(
+        *(captioner.ask("score", image=PICTURES, caption=CAPTIONS) for captioner in (full, half))
+    )
+    scores = np.array([(answer[SCORE], low_answer[SCORE]) for answer, low_answer in pairs])
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], rtol=0.05)
     assert np.any(scores[:, 0] != scores[:, 1])
     answer = half.ask("explain", image=PICTURES[:2])[0]

@@ -32,16 +32,12 @@ def test_equals_the_token_scores_of_decoding(tiny_service, strategy):
     answer = service.explain(pictures)
     ended = np.any(answer[ANSWER_TOKENS][:, 0] == END_ID, axis=-1)
     assert ended.sum() >= 4 and len(set(answer[TEXT].numpy()[ended, 0])) >= 3
-    actual_scores = service.score(pictures, answer[TEXT][:, 0])
+    scored = service.score(pictures, answer[TEXT][:, 0])
     scores = answer[TOKEN_SCORES].numpy()[:, 0]
-    np.testing.assert_allclose(actual_scores[TOKEN_SCORES].numpy()[ended], scores[ended], atol=1e-5)
-    np.testing.assert_allclose(
-        actual_scores[SCORE].numpy()[ended], scores[ended].sum(-1), atol=1e-5
-    )
-    np.testing.assert_allclose(
-        actual_scores[SCORE].numpy()[ended], answer[SCORE][:, 0][ended], atol=1e-5
-    )
-    cut_off = actual_scores[ERROR].numpy()[~ended]
+    np.testing.assert_allclose(scored[TOKEN_SCORES].numpy()[ended], scores[ended], atol=1e-5)
+    np.testing.assert_allclose(scored[SCORE].numpy()[ended], scores[ended].sum(-1), atol=1e-5)
+    np.testing.assert_allclose(scored[SCORE].numpy()[ended], answer[SCORE][:, 0][ended], atol=1e-5)
+    cut_off = scored[ERROR].numpy()[~ended]
     assert all(b"expected at most 7" in error for error in cut_off) and len(cut_off)
 
 
@@ -56,10 +52,10 @@ def test_equals_a_slow_softmax(tiny_service):
         row[target] - row.max() - np.log(sum(np.exp(value - row.max()) for value in row))
         for row, target in zip(logits, targets)
     ]
-    scores = tiny_service.score(tf.constant([data]), tf.constant([caption]))
-    np.testing.assert_allclose(scores[TOKEN_SCORES][0, : len(targets)], expected, atol=1e-5)
-    assert not np.any(scores[TOKEN_SCORES][0, len(targets) :])
-    np.testing.assert_allclose(scores[SCORE][0], sum(expected), atol=1e-5)
+    scored = tiny_service.score(tf.constant([data]), tf.constant([caption]))
+    np.testing.assert_allclose(scored[TOKEN_SCORES][0, : len(targets)], expected, atol=1e-5)
+    assert not np.any(scored[TOKEN_SCORES][0, len(targets) :])
+    np.testing.assert_allclose(scored[SCORE][0], sum(expected), atol=1e-5)
 
 
 def test_bad_items_leave_their_neighbors_alone(tiny_service):
@@ -80,9 +76,9 @@ def test_bad_items_leave_their_neighbors_alone(tiny_service):
 
 def test_the_longest_caption_fits_and_an_empty_one_is_its_end(tiny_service):
     captions = tf.constant(["a " * (LENGTH - 1), "", " \x00"])
-    scores = tiny_service.score(tf.constant([picture(1)] * 3), captions)
-    assert not np.any(scores[ERROR].numpy() != b"")
-    assert np.count_nonzero(scores[TOKEN_SCORES], axis=1).tolist() == [LENGTH, 1, 1]
+    scored = tiny_service.score(tf.constant([picture(1)] * 3), captions)
+    assert not np.any(scored[ERROR].numpy() != b"")
+    assert np.count_nonzero(scored[TOKEN_SCORES], axis=1).tolist() == [LENGTH, 1, 1]
 
 
 def test_the_saved_model_scores_alike(tiny_service, tiny_export):

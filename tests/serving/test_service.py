@@ -83,8 +83,8 @@ def test_empty_batch(service, exported):
         "score": (service.score, ["image", "caption"]),
     }
     for name, (call, keys) in calls.items():
-        outputs = call(**{key: tf.constant(PICTURES[:1]) for key in keys})
-        expected = {key: (0, *value.shape[1:]) for key, value in outputs.items()}
+        single = call(**{key: tf.constant(PICTURES[:1]) for key in keys})
+        expected = {key: (0, *value.shape[1:]) for key, value in single.items()}
         for ask in (call, loaded[name]):
             answer = ask(**dict.fromkeys(keys, none))
             assert {key: tuple(value.shape) for key, value in answer.items()} == expected, name
@@ -137,9 +137,9 @@ def test_process_without_our_package(service, exported, tmp_path):
 
 def test_greedy_service(service):
     greedy = CaptionService(service.model, service.tokenizer, Greedy(), 7)
-    single = CaptionService(service.model, service.tokenizer, Beam(1), 7)
+    beam = CaptionService(service.model, service.tokenizer, Beam(1), 7)
     for value, expected in zip(
-        greedy.caption([PICTURES[0]]).values(), single.caption([PICTURES[0]]).values()
+        greedy.caption([PICTURES[0]]).values(), beam.caption([PICTURES[0]]).values()
     ):
         if value.dtype == tf.string:
             assert value.numpy().tolist() == expected.numpy().tolist()
@@ -150,17 +150,17 @@ def test_greedy_service(service):
 def test_picture_format(fit, size):
     picture_format = PictureFormat(11, 13, fit)
     data = picture(4, size)
-    result = picture_format.decode(tf.constant(data)).numpy()
-    assert result.shape == (11, 13, 3) and result.dtype == np.uint8
+    pixels = picture_format.decode(tf.constant(data)).numpy()
+    assert pixels.shape == (11, 13, 3) and pixels.dtype == np.uint8
     if size == (13, 11):
-        np.testing.assert_array_equal(result, np.asarray(Image.open(io.BytesIO(data))))
+        np.testing.assert_array_equal(pixels, np.asarray(Image.open(io.BytesIO(data))))
 
 
 def test_crop_keeps_the_center():
     pixels = np.zeros((10, 30, 3), "uint8")
     pixels[:, 10:20] = 200
-    actual_pixels = PictureFormat(5, 5, "crop").resize(tf.constant(pixels)).numpy()
-    assert (actual_pixels == 200).all()
+    cropped = PictureFormat(5, 5, "crop").resize(tf.constant(pixels)).numpy()
+    assert (cropped == 200).all()
     assert not (PictureFormat(5, 5, "squash").resize(tf.constant(pixels)).numpy() == 200).all()
 
 

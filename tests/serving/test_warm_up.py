@@ -34,16 +34,16 @@ def test_equal_to_the_real_encoder(apis, count):
 
 def test_the_exported_requests_are_answered(apis, tiny_export):
     records = tf.data.TFRecordDataset(str(tiny_export / WARM_UP_FILE))
-    logs = [apis.PredictionLog.FromString(value) for value in records.as_numpy_iterator()]
+    logs = [apis.PredictionLog.FromString(record) for record in records.as_numpy_iterator()]
     requests = [log.predict_log.request for log in logs]
     batches = read_metadata(tiny_export)["warm_up_batches"]
     assert batches[0] == 1 < batches[1]
     asked = [
-        (len(each_request.inputs[IMAGE].string_val), each_request.model_spec.signature_name)
-        for each_request in requests
+        (len(request.inputs[IMAGE].string_val), request.model_spec.signature_name)
+        for request in requests
     ]
     assert asked == list(itertools.product(batches, SIGNATURES))
-    assert {each_request.model_spec.name for each_request in requests} == {"tiny"}
+    assert {request.model_spec.name for request in requests} == {"tiny"}
     signatures = tf.saved_model.load(str(tiny_export)).signatures
     for request in requests:
         inputs = {key: tf.make_ndarray(value) for key, value in request.inputs.items()}

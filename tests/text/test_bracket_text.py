@@ -39,8 +39,8 @@ def test_white_space_means_nothing(text):
 
 def test_several_trees_with_the_lines_where_they_begin():
     text = "\n(NP (NN a)) (NP (NN b))\n\n(S\n (NN c))(NN d)\n"
-    actual = [(line, bracket_text(node)) for line, node in parse_trees(text)]
-    assert actual == [(2, "(NP (NN a))"), (2, "(NP (NN b))"), (4, "(S (NN c))"), (5, "(NN d)")]
+    trees = [(line, bracket_text(node)) for line, node in parse_trees(text)]
+    assert trees == [(2, "(NP (NN a))"), (2, "(NP (NN b))"), (4, "(S (NN c))"), (5, "(NN d)")]
     assert list(parse_trees(" \n")) == []
 
 

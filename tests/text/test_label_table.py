@@ -11,7 +11,7 @@ LABELS = ["cat", "small dog", "Ünïcode|☂"]
 
 def test_ids_and_names():
     table = LabelTable(LABELS)
-    assert [table.id_of(value) for value in LABELS] == [0, 1, 2] and table.id_of("dog") is None
+    assert [table.id_of(name) for name in LABELS] == [0, 1, 2] and table.id_of("dog") is None
     names = tf.function(table.pieces)(tf.constant([[2, 0, 3], [1, 1, -1]]))
     assert [[text.decode() for text in row] for row in names.numpy()] == [
         [LABELS[2], LABELS[0], ""],

@@ -61,11 +61,11 @@ def read_coco_mini(folder):
 
 
 def read_multi30k(folder):
-    actual = []
+    lines = []
     for split in ("train", "val"):
         with gzip.open(folder / "multi30k" / f"{split}.en.gz", "rt", encoding="utf-8") as file:
-            actual += [line.rstrip("\n") for line in file]
-    return actual
+            lines += [line.rstrip("\n") for line in file]
+    return lines
 
 
 @pytest.mark.slow

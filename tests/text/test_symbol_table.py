@@ -20,10 +20,11 @@ def table():
 def test_there_and_back(table):
     assert table.vocabulary_size == SPECIAL_SYMBOLS + len(SYMBOLS)
     texts = ["(NP XX )NP", "", " XX\t(\u2009☂ \n", "(NP what"]
-    encoded = table.encode(texts)
-    assert encoded.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
-    assert [table.id_of(value) for value in SYMBOLS] == [4, 5, 6, 7] and table.id_of("(VP") is None
-    back = [text.decode() for text in table.decode(encoded.to_tensor(PAD_ID)).numpy()]
+    ids = table.encode(texts)
+    assert ids.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
+    assert [table.id_of(symbol) for symbol in SYMBOLS] == [4, 5, 6, 7]
+    assert table.id_of("(VP") is None
+    back = [text.decode() for text in table.decode(ids.to_tensor(PAD_ID)).numpy()]
     assert back == ["(NP XX )NP", "", "XX (\u2009☂", "(NP"]
     assert back == [text.decode() for text in table.normalize(tf.constant(back)).numpy()]
 

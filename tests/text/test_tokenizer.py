@@ -34,8 +34,8 @@ def test_decode_inverts_encode(tokenizer, text):
 def test_declared_normalization():
     tokenizer = Tokenizer.learn(TEXTS, 300, lowercase=True)
     texts = ["a\0b", "\u2581x\u2581y", " \t two\r\n words ", "ﬁ ＡB", b"\xffz", ""]
-    actual = [text.decode() for text in tokenizer.normalize(texts).numpy()]
-    assert actual == ["a b", "x y", "two words", "fi ab", "\ufffdz", ""]
+    normalized = [text.decode() for text in tokenizer.normalize(texts).numpy()]
+    assert normalized == ["a b", "x y", "two words", "fi ab", "\ufffdz", ""]
 
 
 def test_decode_stops_at_end_and_drops_special_ids(tokenizer):
@@ -63,8 +63,8 @@ def test_in_saved_model(tokenizer, tmp_path):
     )
     tf.saved_model.save(module, tmp_path / "saved")
     loaded = tf.saved_model.load(tmp_path / "saved")
-    actual = loaded.there_and_back(tf.constant(["Two ☂ dogs"])).numpy()[0]
-    assert actual == tokenizer.normalize(["Two ☂ dogs"]).numpy()[0]
+    text = loaded.there_and_back(tf.constant(["Two ☂ dogs"])).numpy()[0]
+    assert text == tokenizer.normalize(["Two ☂ dogs"]).numpy()[0]
 
 
 def test_survives_a_new_seed(tokenizer):

@@ -67,8 +67,8 @@ def test_roots(text, left):
     ],
 )
 def test_functions(label, left):
-    actual = after(without_functions, f"({label} (-LRB- -LRB-) (NN-TTL a=b-1))")
-    assert actual == f"({left} (-LRB- -LRB-) (NN-TTL a=b-1))"
+    text = after(without_functions, f"({label} (-LRB- -LRB-) (NN-TTL a=b-1))")
+    assert text == f"({left} (-LRB- -LRB-) (NN-TTL a=b-1))"
 
 
 def test_roots_go_after_traces_and_functions():

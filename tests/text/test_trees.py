@@ -3,13 +3,10 @@ from tests.text.generated_trees import deep
 
 
 def test_leaves_in_their_order():
-    single, two, three = (Leaf(f"T{i}", f"w{i}") for i in range(3))
-    assert leaves(Tree("S", (Tree("NP", (single, two)), Tree("VP", (three,))))) == [
-        single,
-        two,
-        three,
-    ]
-    assert leaves(single) == [single]
+    first, second, third = (Leaf(f"T{i}", f"w{i}") for i in range(3))
+    tree = Tree("S", (Tree("NP", (first, second)), Tree("VP", (third,))))
+    assert leaves(tree) == [first, second, third]
+    assert leaves(first) == [first]
     assert leaves(Tree("", ())) == []
 
 

@@ -26,8 +26,8 @@ def check_checkpoint(strategy, model, out):
     checkpoint.save(model)
     variables = [*model.variables, *model.optimizer.variables]
     saved = [keras.ops.convert_to_numpy(variable) for variable in variables]
-    for each_variable in variables:
-        each_variable.assign(keras.ops.zeros_like(each_variable))
+    for variable in variables:
+        variable.assign(keras.ops.zeros_like(variable))
     with strategy.scope():
         steps = checkpoint.restore(model)
     assert (
@@ -35,8 +35,8 @@ def check_checkpoint(strategy, model, out):
         == int(saved[[variable.path for variable in variables].index("clipped_adam/iteration")])
         > 0
     )
-    for each_variable, before in zip(variables, saved):
-        np.testing.assert_array_equal(keras.ops.convert_to_numpy(each_variable), before)
+    for variable, before in zip(variables, saved):
+        np.testing.assert_array_equal(keras.ops.convert_to_numpy(variable), before)
 
 
 def main(name, folder, out):

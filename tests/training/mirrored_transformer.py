@@ -28,7 +28,7 @@ LENGTHS = ([5, 4, 1, 1], [1, 5, 3])
 
 def batches():
     """A data set of the two batches."""
-    random, actual = np.random.default_rng(2), []
+    random, datasets = np.random.default_rng(2), []
     for lengths in LENGTHS:
         ends, rows = np.array(lengths)[:, None], len(lengths)
         source = random.integers(4, VOCABULARY, (rows, 7)).astype("int32")
@@ -38,8 +38,8 @@ def batches():
         source = np.where(np.arange(7) <= ends, source, PAD_ID)
         batch = {SOURCE: source, TOKENS: tokens.astype("int32")}
         weights = (targets != PAD_ID).astype("float32")
-        actual.append(tf.data.Dataset.from_tensors((batch, targets, weights)))
-    return actual[0].concatenate(actual[1])
+        datasets.append(tf.data.Dataset.from_tensors((batch, targets, weights)))
+    return datasets[0].concatenate(datasets[1])
 
 
 def fitted(strategy, optimizer, steps, sampling=None, **options):
@@ -60,18 +60,18 @@ def main(name, out):
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     strategy, path = strategy_named(name), Path(f"{out}-average.keras")
     assert strategy.num_replicas_in_sync == (2 if name == "mirrored" else 1)
-    actual = {}
-    actual["loss"], descent = fitted(strategy, lambda: keras.optimizers.SGD(1.0), 1)
-    actual["gradient"] = -descent
+    results = {}
+    results["loss"], descent = fitted(strategy, lambda: keras.optimizers.SGD(1.0), 1)
+    results["gradient"] = -descent
     average = AverageModel(path, count=3, every=1)
     options = {"epochs": 2, "callbacks": [average]}
     adam = functools.partial(paper_adam, 7, 5, clip_norm=0.3)
-    _, actual["adam"] = fitted(strategy, adam, 2, **options)
+    _, results["adam"] = fitted(strategy, adam, 2, **options)
     mean = keras.saving.load_model(path, compile=False).get_weights()
-    actual["average"] = np.concatenate([np.ravel(array) for array in mean])
+    results["average"] = np.concatenate([np.ravel(array) for array in mean])
     sampling = {"share": LinearShare(0.4), "seed": 3}
-    _, actual["sampled"] = fitted(strategy, lambda: keras.optimizers.SGD(0.5), 2, sampling)
-    np.savez(out, **actual)
+    _, results["sampled"] = fitted(strategy, lambda: keras.optimizers.SGD(0.5), 2, sampling)
+    np.savez(out, **results)
 
 
 if __name__ == "__main__":

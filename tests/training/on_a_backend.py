@@ -30,17 +30,17 @@ CAPTIONS = [["a red dog"], ["a blue cat"], ["two green birds"], ["a dog"]]
 def check_clip():
     """The norm of the whole gradient is clipped, and Adam's numbers are those of a clipped one."""
     gradients = [np.float32([3.0, 0.0]), np.float32([0.0, 4.0, 0.0])]
-    actual = []
+    results = []
     for clip_norm, scale in ((1.0, 1.0), (None, 0.2)):
         variables = [keras.Variable(np.zeros(gradient.shape, "float32")) for gradient in gradients]
         optimizer = ClippedAdam(1.0, clip_norm, slow_layer="none", epsilon=1.0)
         optimizer.build(variables)
         own = [ops.convert_to_tensor(scale * gradient) for gradient in gradients]
         optimizer.apply(own, variables)
-        actual.append([ops.convert_to_numpy(variable) for variable in variables])
-    for value, other in zip(*actual):
-        np.testing.assert_allclose(value, other, rtol=1e-5)
-    assert abs(actual[0][0][0]) > 0.01
+        results.append([ops.convert_to_numpy(variable) for variable in variables])
+    for variable, expected in zip(*results):
+        np.testing.assert_allclose(variable, expected, rtol=1e-5)
+    assert abs(results[0][0][0]) > 0.01
 
 
 def check_accumulated_clip():
@@ -72,7 +72,7 @@ def check_hard_attention():
 
 def check_rewards(folder):
     """Self-critical training: the reward is logged, and the stage goes on from its files."""
-    tokenizer = Tokenizer.learn([item for own in CAPTIONS for item in own], 300, True)
+    tokenizer = Tokenizer.learn([caption for own in CAPTIONS for caption in own], 300, True)
     inputs = tokenizer.encode([own[0] for own in CAPTIONS]).to_tensor(0, (4, 8)).numpy()
     tokens = np.pad(inputs, [(0, 0), (1, 0)], constant_values=2)[:, None, :8].astype("int32")
     model = tiny.captioner(tokenizer.vocabulary_size, penalty=0.0)
@@ -86,8 +86,8 @@ def check_rewards(folder):
     again = keras.saving.load_model(folder / "stage.keras")
     for trained in (stage, again):
         trained.fit(data, tokens, batch_size=4, shuffle=False, verbose=0)
-    for weight, other in zip(stage.get_weights(), again.get_weights(), strict=True):
-        np.testing.assert_allclose(weight, other, atol=1e-6)
+    for weight, expected in zip(stage.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_allclose(weight, expected, atol=1e-6)
     assert int(again.updates) == 3
 
 
@@ -110,8 +110,8 @@ def check_callbacks(folder):
     history = model.fit(inputs, targets, sample_weight=weights, epochs=2, **options).history
     assert history["val_seen"] == [1.0, 1.0]
     best = keras.saving.load_model(folder / "best.keras")
-    for weight, other in zip(best.get_weights(), model.get_weights(), strict=True):
-        np.testing.assert_allclose(weight, other, atol=1e-7)
+    for weight, expected in zip(best.get_weights(), model.get_weights(), strict=True):
+        np.testing.assert_allclose(weight, expected, atol=1e-7)
     with np.load(folder / "checkpoint.npz") as saved:
         np.testing.assert_allclose(saved["model 0"], model.variables[0], atol=1e-7)
 

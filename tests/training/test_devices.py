@@ -13,11 +13,11 @@ def test_two_devices_equal_one(tmp_path):
     folder = write_scenes(tmp_path / "scenes", train=11, dev=5, test=2, novel=2)
     for name in ("one", "mirrored"):
         run_module("tests.training.mirrored", name, folder, tmp_path / name)
-    with np.load(tmp_path / "one.npz") as arrays, np.load(tmp_path / "mirrored.npz") as two:
-        assert set(arrays.files) == set(two.files)
-        for key in arrays.files:
-            np.testing.assert_allclose(arrays[key], two[key], atol=2e-5, err_msg=key)
-        assert np.abs(arrays["moved"]).max() > 1e-3
+    with np.load(tmp_path / "one.npz") as single, np.load(tmp_path / "mirrored.npz") as mirrored:
+        assert set(single.files) == set(mirrored.files)
+        for key in single.files:
+            np.testing.assert_allclose(single[key], mirrored[key], atol=2e-5, err_msg=key)
+        assert np.abs(single["moved"]).max() > 1e-3
 
 
 def test_tpu_with_a_fake_resolver(monkeypatch):

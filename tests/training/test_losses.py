@@ -25,8 +25,8 @@ def slow_loss(smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
 def test_loss_equals_its_formula(smoothing):
-    outputs = TokenCrossEntropy(smoothing)(TARGETS, LOGITS, WEIGHTS)
-    np.testing.assert_allclose(outputs, slow_loss(smoothing), rtol=1e-5)
+    loss = TokenCrossEntropy(smoothing)(TARGETS, LOGITS, WEIGHTS)
+    np.testing.assert_allclose(loss, slow_loss(smoothing), rtol=1e-5)
 
 
 def test_padding_counts_nothing():

@@ -23,8 +23,8 @@ def test_clip_adds_rows_of_an_embedding_that_was_read_twice():
     optimizer = ClippedAdam(1.0, clip_norm=1.0)
     optimizer.build([table])
     rows = tf.IndexedSlices(tf.constant([[1.5], [4.0], [1.5]]), tf.constant([2, 0, 2]), [3, 1])
-    ((actual, _),) = optimizer._all_reduce_sum_gradients([(rows, table)])
-    np.testing.assert_allclose(actual.values[:, 0], [0.3, 0.8, 0.3], rtol=1e-6)
+    ((gradient, _),) = optimizer._all_reduce_sum_gradients([(rows, table)])
+    np.testing.assert_allclose(gradient.values[:, 0], [0.3, 0.8, 0.3], rtol=1e-6)
 
 
 def adam(start, gradients, rates, decay=0.999):
@@ -47,12 +47,12 @@ def test_the_slow_layer_is_an_adam_that_starts_later(absent, names):
     random = np.random.default_rng(0)
     gradients = random.normal(size=(7, 2, 3)).astype("float32")
     start = random.normal(size=(2, 3)).astype("float32")
-    usual, slow = (keras.Variable(array, name=name) for array, name in zip(start, ("head", "body")))
+    usual, slow = (keras.Variable(value, name=name) for value, name in zip(start, ("head", "body")))
     optimizer = ClippedAdam(0.1, slow_layer=names, slow_rate=0.25, slow_from=4, epsilon=1e-12)
     optimizer.build([usual, slow])
-    for step, (gradient, other) in enumerate(gradients):
-        late = None if absent and step < 4 else tf.constant(other)
-        optimizer.apply_gradients([(tf.constant(gradient), usual), (late, slow)])
+    for step, (usual_gradient, slow_gradient) in enumerate(gradients):
+        late = None if absent and step < 4 else tf.constant(slow_gradient)
+        optimizer.apply_gradients([(tf.constant(usual_gradient), usual), (late, slow)])
     expected = adam(start[0], gradients[:, 0], [0.1] * 7)
     np.testing.assert_allclose(usual, expected, rtol=1e-5)
     expected = adam(start[1], gradients[:, 1], [0] * 4 + [0.025] * 3)
@@ -91,8 +91,8 @@ def test_equals_adam_of_keras(options, dtype, sparse):
             gradient = gradient if sparse else tf.convert_to_tensor(gradient)
             optimizer.apply([gradient], [variable])
         ended.append([variable, *optimizer.variables])
-    for value, other in zip(*ended):
-        np.testing.assert_allclose(value, other, rtol=1e-5, atol=1e-6)
+    for value, expected in zip(*ended):
+        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_other_layers_without_gradients_are_still_a_mistake():

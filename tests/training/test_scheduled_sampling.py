@@ -88,17 +88,17 @@ def test_all_gold_is_teacher_forcing(make):
 def test_no_gold_is_greedy_decoding(make):
     model, (batch, *_) = make()
     tokens = np.where(batch[TOKENS] == PAD_ID, START_ID, batch[TOKENS])
-    actual_tokens = np.array(
+    sampled = np.array(
         ScheduledSampling(model, NEVER, Greedy()).mixed({**batch, TOKENS: tokens}, 0)
     )
     greedy = np.array(decode(model, batch, Greedy(), tokens.shape[-1] - 1).tokens)
-    actual_tokens = actual_tokens.reshape(len(greedy), -1, tokens.shape[-1])
-    assert np.all(actual_tokens[..., 0] == START_ID)
-    for captions, expected in zip(actual_tokens[..., 1:], greedy[:, 0]):
+    sampled = sampled.reshape(len(greedy), -1, tokens.shape[-1])
+    assert np.all(sampled[..., 0] == START_ID)
+    for captions, expected in zip(sampled[..., 1:], greedy[:, 0]):
         length = np.sum(expected != PAD_ID)
         for caption in captions:
             np.testing.assert_array_equal(caption[:length], expected[:length])
-    assert not np.isin(actual_tokens[..., 1:], [PAD_ID, START_ID]).any()
+    assert not np.isin(sampled[..., 1:], [PAD_ID, START_ID]).any()
     assert len(np.unique(greedy[greedy != PAD_ID])) > 1
 
 
@@ -110,10 +110,10 @@ def test_the_share_of_gold_is_as_told():
     batch = {"source": source, TOKENS: gold}
     free = np.array(ScheduledSampling(model, NEVER, Greedy()).mixed(batch, 0))
     assert not np.any(free[:, 1:] == 12)
-    actual = [np.array(sampling.mixed(batch, step)) for step in (0, 1)]
-    for value in actual:
-        assert abs(np.mean(value[:, 1:2] == 12) - 0.3) < 0.1
-    assert np.any(actual[0] != actual[1])
+    mixtures = [np.array(sampling.mixed(batch, step)) for step in (0, 1)]
+    for mixture in mixtures:
+        assert abs(np.mean(mixture[:, 1:2] == 12) - 0.3) < 0.1
+    assert np.any(mixtures[0] != mixtures[1])
 
 
 def train(steps, path):
@@ -134,8 +134,8 @@ def test_a_resumed_training_makes_the_same_choices(tmp_path):
     whole = train(5, tmp_path / "whole.npz")
     for steps in (2, 5):
         stopped = train(steps, tmp_path / "stopped.npz")
-    for value, other in zip(whole, stopped):
-        np.testing.assert_allclose(value, other, atol=1e-6)
+    for weight, resumed in zip(whole, stopped):
+        np.testing.assert_allclose(weight, resumed, atol=1e-6)
     plain, data = translation(dropout=0.3)
     plain.compile(keras.optimizers.Adam(0.05), TokenCrossEntropy())
     for _ in range(5):
@@ -195,16 +195,14 @@ def test_shares():
         assert float(LinearShare(0.9, 0.01, 0.2)(step)) == pytest.approx(expected, rel=1e-6)
         assert float(ExponentialShare(0.97)(step)) == pytest.approx(0.97**step, rel=1e-4)
         expected = 13 / (13 + np.exp(min(step / 13, 700)))
-        outputs = float(InverseSigmoidShare(13)(step))
-        assert outputs == pytest.approx(expected, rel=1e-4, abs=1e-30)
+        share = float(InverseSigmoidShare(13)(step))
+        assert share == pytest.approx(expected, rel=1e-4, abs=1e-30)
 
 
 def test_one_token_is_gold():
     tokens = np.full((3, 1), START_ID, "int32")
-    actual_tokens = ScheduledSampling(tiny_transformer.transformer(), NEVER).mixed(
-        {TOKENS: tokens}, 0
-    )
-    np.testing.assert_array_equal(actual_tokens, tokens)
+    mixed = ScheduledSampling(tiny_transformer.transformer(), NEVER).mixed({TOKENS: tokens}, 0)
+    np.testing.assert_array_equal(mixed, tokens)
 
 
 def test_bad_arguments():

@@ -93,11 +93,11 @@ def test_fit_raises_the_reward(tokenizer):
 @pytest.mark.slow
 def test_two_devices_equal_one(tmp_path):
     run_module("tests.training.mirrored_self_critical", tmp_path)
-    with np.load(tmp_path / "one.npz") as arrays, np.load(tmp_path / "mirrored.npz") as two:
-        assert set(arrays.files) == set(two.files) == {"moved", "loss", "reward"}
-        for key in arrays.files:
-            np.testing.assert_allclose(arrays[key], two[key], atol=2e-5, err_msg=key)
-        assert np.abs(arrays["moved"]).max() > 1e-3
+    with np.load(tmp_path / "one.npz") as single, np.load(tmp_path / "mirrored.npz") as mirrored:
+        assert set(single.files) == set(mirrored.files) == {"moved", "loss", "reward"}
+        for key in single.files:
+            np.testing.assert_allclose(single[key], mirrored[key], atol=2e-5, err_msg=key)
+        assert np.abs(single["moved"]).max() > 1e-3
 
 
 def test_bad_arguments(tokenizer):

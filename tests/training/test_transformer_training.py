@@ -39,7 +39,7 @@ def loss_and_gradients(model, inputs, targets, weights):
         loss = TokenCrossEntropy(0.2)(targets, model(inputs)[LOGITS], weights)
     variables = [weight.value for weight in model.trainable_weights]
     gradients = tape.gradient(loss, variables, unconnected_gradients="zero")
-    return float(loss), [np.array(tf.convert_to_tensor(value)) for value in gradients]
+    return float(loss), [np.array(tf.convert_to_tensor(gradient)) for gradient in gradients]
 
 
 def test_equals_its_twin():
@@ -58,8 +58,8 @@ def test_padding_changes_neither_loss_nor_gradient():
     wide = {SOURCE: padded(inputs[SOURCE], 3), TOKENS: padded(inputs[TOKENS], 4)}
     again = loss_and_gradients(model, wide, padded(targets, 4), padded(weights, 4))
     np.testing.assert_allclose(again[0], loss, rtol=1e-6)
-    for value, other in zip(again[1], gradients):
-        np.testing.assert_allclose(value, other, atol=1e-6)
+    for gradient, expected in zip(again[1], gradients):
+        np.testing.assert_allclose(gradient, expected, atol=1e-6)
     assert max(np.abs(gradient).max() for gradient in gradients) > 0.01
 
 
@@ -67,10 +67,10 @@ def test_padding_changes_neither_loss_nor_gradient():
 def test_two_devices_with_uneven_tokens_equal_one(tmp_path):
     for name in ("one", "mirrored"):
         run_module("tests.training.mirrored_transformer", name, tmp_path / name)
-    with np.load(tmp_path / "one.npz") as arrays, np.load(tmp_path / "mirrored.npz") as two:
-        assert set(arrays.files) == set(two.files)
-        for key in arrays.files:
+    with np.load(tmp_path / "one.npz") as single, np.load(tmp_path / "mirrored.npz") as mirrored:
+        assert set(single.files) == set(mirrored.files)
+        for key in single.files:
             # With Adam's ε of 1e-9 a gradient near 0 passes on its rounding.
-            np.testing.assert_allclose(arrays[key], two[key], atol=1e-4, err_msg=key)
+            np.testing.assert_allclose(single[key], mirrored[key], atol=1e-4, err_msg=key)
         for key in ("gradient", "adam", "sampled"):
-            assert np.abs(arrays[key]).max() > 1e-2, key
+            assert np.abs(single[key]).max() > 1e-2, key

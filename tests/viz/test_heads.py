@@ -10,16 +10,16 @@ from keras_attn.viz.heads import heads_figure, words_figure
 
 
 def weights(*shape):
-    actual_weights = np.random.default_rng(3).random(shape)
-    return actual_weights / actual_weights.sum(axis=-1, keepdims=True)
+    shares = np.random.default_rng(3).random(shape)
+    return shares / shares.sum(axis=-1, keepdims=True)
 
 
 def test_a_matrix_for_each_layer_and_head():
     given = weights(2, 3, 5, 7)
     figure = heads_figure(given, ["a", "$", "▁c", "d", "e"], list("stuvwxy"), "title")
     assert len(figure.axes) == 6
-    for axis, value in zip(figure.axes, given.reshape(6, 5, 7)):
-        np.testing.assert_allclose(axis.images[0].get_array(), value, rtol=1e-6)
+    for axis, matrix in zip(figure.axes, given.reshape(6, 5, 7)):
+        np.testing.assert_allclose(axis.images[0].get_array(), matrix, rtol=1e-6)
     left, below = figure.axes[3], figure.axes[5]
     assert [label.get_text() for label in left.get_yticklabels()] == ["a", r"\$", "▁c", "d", "e"]
     assert [label.get_text() for label in below.get_xticklabels()] == list("stuvwxy")

@@ -41,22 +41,22 @@ def test_colors_splines_and_a_film():
         theta = control[None] + amount * np.array([[0.5, 0.2]], "float32")
         grid = thin_plate_spline_grid(theta, control, target_points(9, 9))
         frames.append(pixels(sampling_figure(images, grid, sample(images, grid))))
-    with Image.open(io.BytesIO(film(frames, 100))) as actual:
-        assert (actual.format, actual.n_frames, actual.info["loop"]) == ("GIF", 3, 0)
+    with Image.open(io.BytesIO(film(frames, 100))) as animation:
+        assert (animation.format, animation.n_frames, animation.info["loop"]) == ("GIF", 3, 0)
         durations = []
         for place in range(3):
-            actual.seek(place)
-            durations.append(actual.info["duration"])
+            animation.seek(place)
+            durations.append(animation.info["duration"])
     assert durations == [100, 100, 500]
 
 
 def test_pairs_in_rows():
     grid, outputs = half()
     images, grids, outputs = (
-        np.concatenate([value, value])[:3] for value in (IMAGES, grid, outputs)
+        np.concatenate([array, array])[:3] for array in (IMAGES, grid, outputs)
     )
     figure = sampling_figure(images, grids, outputs, columns=2, margin=0.25)
-    assert len(figure.axes) == 8 and [len(ax.images) for ax in figure.axes] == [1] * 6 + [0] * 2
+    assert len(figure.axes) == 8 and [len(axis.images) for axis in figure.axes] == [1] * 6 + [0] * 2
     titled = [axis.get_title() for axis in figure.axes]
     assert titled == 2 * ["what is read", "what comes out"] + 4 * [""]
     assert figure.axes[4].get_xlim() == (-0.5 - 0.25 * 13 / 2, 12.5 + 0.25 * 13 / 2)
