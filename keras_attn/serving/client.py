@@ -1,82 +1,134 @@
 """Clients of TF Serving over gRPC and REST: deadlines, retries, clear errors.
 
-`RestClient` needs NumPy only; `GrpcClient` needs `pip install 'keras-attn[client]'`.
+They need `pip install 'keras-attn[client]'`.
 """
 
 import abc
+import asyncio
 import base64
-import http.client
+import functools
+import importlib
 import json
+import math
 import random
+import threading
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
+from collections.abc import Sequence
 
 import numpy as np
 
 from keras_attn.serving.requests import Requests
 
-_PIECE_OF_ANSWER = 1 << 16
+MAX_ANSWER_BYTES = 1 << 26
+MAX_REASON = 1000
+"""Characters of what a server says went wrong that are repeated."""
+_MAX_ERROR_BYTES = 1 << 16
+_MAX_DOUBLINGS = 30
+_MALFORMED = (
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+    MemoryError,
+)
+"""What reading an answer raises if it is not one."""
 
 
 class _Transient(Exception):
-    """A transient failure; holds the exception to raise if all attempts fail."""
+    """A transient failure, and whether the server was too late."""
 
-    def __init__(self, final: OSError):
-        super().__init__(str(final))
-        self.final = final
+    def __init__(self, late, reason):
+        super().__init__(reason)
+        self.late = late
+
+
+class _Call(Requests):
+    """One call of a client's `ask`, which ends by a certain time."""
+
+    def __init__(self, client, end):
+        self.client, self.end = client, end
+
+    def _answer(self, signature, chunk):
+        client = self.client
+        for attempt in range(client.retries + 1):
+            try:
+                return client._attempt(signature, chunk, max(self.end - time.monotonic(), 1e-3))
+            except _Transient as error:
+                wait = client.backoff * 2 ** min(attempt, _MAX_DOUBLINGS)
+                wait *= random.uniform(0.5, 1.0)
+                if attempt == client.retries or time.monotonic() + wait >= self.end:
+                    raise client._failure(error, attempt + 1) from error
+                time.sleep(wait)
 
 
 class _Client(Requests):
     """Abstract: deadlines, retries and clear errors; subclasses make one attempt.
 
-    Besides the errors of `Requests`, `ask` raises TimeoutError (no answer within the deadline, in
-    the last attempt), ConnectionError (the server could not be reached, in the last attempt) or
-    ValueError (no such model, or a rejected request).
+    Besides the errors of `Requests`, `ask` raises TimeoutError (no complete answer within the
+    deadline), ConnectionError (the server could not be reached, in the last attempt) or ValueError
+    (no such model, a rejected request, or an answer that is none).
 
     Args:
+        address: of the server.
         model: name of the model.
-        deadline: float > 0. Timeout of one attempt in seconds.
+        deadline: float > 0. Seconds that `ask` may take, retries included.
         retries: int ≥ 0. Attempts after the first.
         backoff: float ≥ 0. Seconds before the first retry; each later wait is twice as long. Random
             jitter shortens waits by up to a half, so that clients do not retry in sync.
+        max_answer_bytes: int > 0. Longest answer that is read.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: an argument out of its range.
     """
 
-    def __init__(self, model, deadline, retries, backoff):
-        if deadline <= 0 or retries < 0 or backoff < 0:
-            raise ValueError(
-                "Expected deadline > 0, retries >= 0 and backoff >= 0. "
-                f"Received: deadline={deadline}, retries={retries}, backoff={backoff}"
-            )
-        self.model, self.deadline = model, deadline
+    def __init__(self, address, model, deadline, retries, backoff, max_answer_bytes):
+        counts = {"retries": (retries, 0), "max_answer_bytes": (max_answer_bytes, 1)}
+        for name, (count, least) in counts.items():
+            if not isinstance(count, int) or isinstance(count, bool) or count < least:
+                raise ValueError(f"Expected an int {name} >= {least}. Received: {name}={count!r}")
+        for name, seconds in {"deadline": deadline, "backoff": backoff}.items():
+            number = isinstance(seconds, int | float) and math.isfinite(seconds)
+            if not number or seconds < 0 or (name == "deadline" and seconds == 0):
+                sign = ">" if name == "deadline" else ">="
+                raise ValueError(f"Expected a finite {name} {sign} 0. Received: {name}={seconds!r}")
+        self.address, self.model, self.deadline = address, model, deadline
         self.retries, self.backoff = retries, backoff
+        self.max_answer_bytes = max_answer_bytes
+
+    def ask(
+        self, signature: str, /, *, batch: int = 32, **inputs: Sequence[str | bytes]
+    ) -> list[dict]:
+        """See `Requests`; all batches and retries together take no longer than the deadline."""
+        call = _Call(self, time.monotonic() + self.deadline)
+        return call.ask(signature, batch=batch, **inputs)
 
     def _answer(self, signature, chunk):
-        for attempt in range(self.retries + 1):
-            try:
-                return self._attempt(signature, chunk)
-            except _Transient as error:
-                if attempt == self.retries:
-                    raise error.final from error
-                time.sleep(self.backoff * 2**attempt * random.uniform(0.5, 1.0))
+        return self.ask(signature, batch=len(next(iter(chunk.values()))), **chunk)
 
     @abc.abstractmethod
-    def _attempt(self, signature, inputs):
-        """Makes one attempt, like `_answer`; raises _Transient if another attempt may help."""
+    def _attempt(self, signature, inputs, seconds):
+        """Makes one attempt of so many seconds; raises _Transient if another may help."""
 
-    def _transient(self, late, where, reason):
-        kind = TimeoutError if late else ConnectionError
-        within = f"Expected an answer from {where} within {self.deadline} s"
-        return _Transient(kind(f"{within} ({self.retries + 1} attempts). Received: {reason}"))
+    def _failure(self, error, attempts):
+        """What is raised once no attempt is left."""
+        kind = TimeoutError if error.late else ConnectionError
+        within = f"Expected an answer from {self.address} within {self.deadline} s"
+        count = f"{attempts} attempt{'s' if attempts > 1 else ''}"
+        return kind(f"{within} ({count}). Received: {_shortened(error)}")
 
-    def _refused(self, missing, where, reason):
-        wanted = f"model {self.model!r} at {where}"
-        wanted = wanted if missing else f"a request that {wanted} understands"
-        return ValueError(f"Expected {wanted}. Received: {reason}")
+    def _refused(self, missing, reason):
+        model = f"model {self.model!r} at {self.address}"
+        expected = model if missing else f"a request that {model} understands"
+        return ValueError(f"Expected {expected}. Received: {_shortened(reason)}")
+
+    def _malformed(self, error):
+        """What is raised of an answer that could not be read."""
+        reason = f"an answer that TF Serving would not give ({type(error).__name__}: {error}"
+        return self._refused(False, f"{reason:.{MAX_REASON - 1}})")
 
 
 class GrpcClient(_Client):
@@ -85,39 +137,43 @@ class GrpcClient(_Client):
     Args:
         address: "host:port" of the server's gRPC port.
         model: name of the model.
-        deadline: float > 0. Timeout of one attempt in seconds.
-        retries: int ≥ 0. Attempts after the first, on UNAVAILABLE and DEADLINE_EXCEEDED.
+        deadline: float > 0. Seconds that `ask` may take, retries included.
+        retries: int ≥ 0. Attempts after the first, on UNAVAILABLE.
         backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
+        max_answer_bytes: int > 0. Longest answer that is read.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: an argument out of its range.
         ImportError: grpcio or tensorflow-serving-api is not installed.
     """
 
-    def __init__(self, address, model, deadline=10.0, retries=3, backoff=0.1):
-        super().__init__(model, deadline, retries, backoff)
-        try:
-            import grpc
-            from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
-        except ImportError as error:
-            raise ImportError(
-                "Expected grpcio and tensorflow-serving-api. Install them: "
-                "pip install 'keras-attn[client]'"
-            ) from error
-        self.address, self._request = address, predict_pb2.PredictRequest
+    def __init__(
+        self,
+        address,
+        model,
+        deadline=10.0,
+        retries=3,
+        backoff=0.1,
+        max_answer_bytes=MAX_ANSWER_BYTES,
+    ):
+        super().__init__(address, model, deadline, retries, backoff, max_answer_bytes)
+        grpc = _imported("grpc", "grpcio")
+        apis = "tensorflow_serving.apis"
+        self._request = _imported(f"{apis}.predict_pb2", "tensorflow-serving-api").PredictRequest
+        service = _imported(f"{apis}.prediction_service_pb2_grpc", "tensorflow-serving-api")
         options = {
             "grpc.max_send_message_length": -1,
-            "grpc.max_receive_message_length": -1,
+            "grpc.max_receive_message_length": max_answer_bytes,
             "grpc.initial_reconnect_backoff_ms": 100,
         }
         self._channel = grpc.insecure_channel(address, list(options.items()))
-        self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
+        self._stub = service.PredictionServiceStub(self._channel)
 
     def close(self):
         """Closes the connection."""
         self._channel.close()
 
-    def _attempt(self, signature, inputs):
+    def _attempt(self, signature, inputs, seconds):
         import grpc
         import tensorflow as tf
 
@@ -126,80 +182,147 @@ class GrpcClient(_Client):
         for key, values in inputs.items():
             request.inputs[key].CopyFrom(tf.make_tensor_proto(values, tf.string))
         try:
-            response = self._stub.Predict(request, timeout=self.deadline)
+            response = self._stub.Predict(request, timeout=seconds)
         except grpc.RpcError as error:
             code = error.code()
             reason = f"{code.name}: {error.details()}"
             if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
-                late = code is grpc.StatusCode.DEADLINE_EXCEEDED
-                raise self._transient(late, self.address, reason) from error
-            missing = code is grpc.StatusCode.NOT_FOUND
-            raise self._refused(missing, self.address, reason) from error
-        return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
+                raise _Transient(code is grpc.StatusCode.DEADLINE_EXCEEDED, reason) from error
+            raise self._refused(code is grpc.StatusCode.NOT_FOUND, reason) from error
+        try:
+            return {key: self._tensor(key, value) for key, value in response.outputs.items()}
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
+
+    def _tensor(self, key, proto):
+        """The array in a TensorProto, which may say that it is far larger than what it holds."""
+        import tensorflow as tf
+
+        sizes = [dim.size for dim in proto.tensor_shape.dim]
+        bytes_of = tf.as_dtype(proto.dtype).size or 8
+        if min(sizes, default=0) < 0 or math.prod(sizes) * bytes_of > self.max_answer_bytes:
+            raise ValueError(f"{key} of shape {sizes}")
+        return tf.make_ndarray(proto)
 
 
 class RestClient(_Client):
-    """Calls the signatures of any served model over HTTP, with the standard library alone.
+    """Calls the signatures of any served model over HTTP.
 
-    JSON numbers are untyped: integers are returned as int32 (int64 if one does not fit), others as
-    float32. TF Serving does not name a single output; it is returned as "outputs".
+    JSON has no number types: integers are returned as int32 (int64 if one does not fit), other
+    numbers as float32. TF Serving does not name the output of a model that has only one; it is
+    returned as "outputs".
 
     Args:
-        url: URL of the server's REST port, such as "http://host:8501".
+        address: URL of the server's REST port, as "http://host:8501".
         model: name of the model.
-        deadline: float > 0. Timeout of one attempt in seconds.
-        retries: int ≥ 0. Attempts after the first, on status 503, timeouts and lost connections.
+        deadline: float > 0. Seconds that `ask` may take, retries included.
+        retries: int ≥ 0. Attempts after the first, on status 503 and lost connections.
         backoff: float ≥ 0. Seconds before the first retry; doubles with each further one.
+        max_answer_bytes: int > 0. Longest answer that is read.
 
     Raises:
-        ValueError: a number out of its range.
+        ValueError: an argument out of its range.
+        ImportError: aiohttp is not installed.
     """
 
-    def __init__(self, url, model, deadline=10.0, retries=3, backoff=0.1):
-        super().__init__(model, deadline, retries, backoff)
-        self.url = url.rstrip("/")
-        self._endpoint = f"{self.url}/v1/models/{urllib.parse.quote(model, safe='')}:predict"
+    def __init__(
+        self,
+        address,
+        model,
+        deadline=10.0,
+        retries=3,
+        backoff=0.1,
+        max_answer_bytes=MAX_ANSWER_BYTES,
+    ):
+        super().__init__(address.rstrip("/"), model, deadline, retries, backoff, max_answer_bytes)
+        _imported("aiohttp", "aiohttp")
+        path = urllib.parse.quote(model, safe="")
+        self._endpoint = f"{self.address}/v1/models/{path}:predict"
 
-    def _attempt(self, signature, inputs):
+    def _attempt(self, signature, inputs, seconds):
+        import aiohttp
+
         values = {key: [_as_json(value) for value in rows] for key, rows in inputs.items()}
-        body = {"signature_name": signature, "inputs": values}
-        content, headers = json.dumps(body).encode(), {"Content-Type": "application/json"}
-        request = urllib.request.Request(self._endpoint, content, headers)
+        body = json.dumps({"signature_name": signature, "inputs": values}).encode()
         try:
-            outputs = json.loads(self._read(request))["outputs"]
-        except urllib.error.HTTPError as error:
-            with error:
-                reason = f"HTTP {error.code}: {error.read().decode(errors='replace')}"
-            if error.code == 503:
-                raise self._transient(False, self.url, reason) from error
-            raise self._refused(error.code == 404, self.url, reason) from error
-        except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", error)
-            raise self._transient(isinstance(reason, TimeoutError), self.url, reason) from error
-        except (ValueError, KeyError, TypeError) as error:
-            reason = f"an answer that TF Serving would not give ({error!r})"
-            raise self._refused(False, self.url, reason) from error
-        named = outputs if isinstance(outputs, dict) else {"outputs": outputs}
-        return {key: _array(value) for key, value in named.items()}
+            status, content = asyncio.run_coroutine_threadsafe(
+                self._post(body, seconds), _loop()
+            ).result()
+        except TimeoutError as error:
+            raise _Transient(True, "no complete answer") from error
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
+            raise ValueError(f"Expected an http URL. Received: {self.address}") from error
+        except (OSError, aiohttp.ClientError, ValueError) as error:
+            raise _Transient(False, f"{type(error).__name__}: {error}") from error
+        if status != 200:
+            reason = f"HTTP {status}: {content.decode(errors='replace')}"
+            if status == 503:
+                raise _Transient(False, reason)
+            raise self._refused(status == 404, reason)
+        if len(content) > self.max_answer_bytes:
+            most = f"more than max_answer_bytes={self.max_answer_bytes}"
+            raise self._refused(False, f"an answer of {most}")
+        try:
+            outputs = json.loads(content)["outputs"]
+            named = outputs if isinstance(outputs, dict) else {"outputs": outputs}
+            return {key: _array(value) for key, value in named.items()}
+        except _MALFORMED as error:
+            raise self._malformed(error) from error
 
-    def _read(self, request):
-        """The body of the answer; raises TimeoutError if the deadline passes while reading."""
-        end, body = time.monotonic() + self.deadline, b""
-        with urllib.request.urlopen(request, timeout=self.deadline) as response:
-            while piece := response.read1(_PIECE_OF_ANSWER):
-                body += piece
-                if time.monotonic() > end:
-                    raise TimeoutError("timed out while reading the answer")
-        return body
+    async def _post(self, body, seconds):
+        """Status and body of the answer; of more than may be read, a little more than that."""
+        import aiohttp
+
+        options = {
+            "timeout": aiohttp.ClientTimeout(total=seconds),
+            "cookie_jar": aiohttp.DummyCookieJar(),
+            "auto_decompress": False,  # A few bytes could become gigabytes.
+            "trust_env": True,
+            "headers": {"Content-Type": "application/json", "Accept-Encoding": "identity"},
+        }
+        async with (
+            aiohttp.ClientSession(**options) as session,
+            session.post(self._endpoint, data=body, allow_redirects=False) as response,
+        ):
+            most = self.max_answer_bytes if response.status == 200 else _MAX_ERROR_BYTES
+            content = bytearray()
+            async for piece in response.content.iter_any():
+                content += piece
+                if len(content) > most:
+                    break
+            return response.status, bytes(content)
+
+
+@functools.lru_cache(maxsize=1)
+def _loop():
+    """An event loop in a thread of its own: the caller's may be running, as in a notebook."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="keras_attn client", daemon=True).start()
+    return loop
+
+
+def _imported(module, package):
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"Expected {package}. Install it: pip install 'keras-attn[client]'"
+        ) from error
+
+
+def _shortened(reason):
+    """Text of a server or an error, as much of it as a message can hold."""
+    text = str(reason)
+    return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} …"
 
 
 def _as_json(value):
-    """Text unchanged, bytes in TF Serving's base64 form."""
+    """Strings unchanged, bytes base64-encoded as TF Serving expects."""
     return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
 
 
 def _array(value):
-    """JSON lists to the array that the SavedModel gave."""
+    """JSON lists to the array that the SavedModel returned."""
     array = np.array(value)
     if array.dtype.kind in "UO":
         return np.vectorize(_as_bytes, [object])(np.array(value, object))
@@ -208,5 +331,7 @@ def _array(value):
 
 
 def _as_bytes(value):
-    """A string of TF Serving, which gives outputs named *_bytes in base 64."""
-    return value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])
+    """A string of TF Serving, which encodes outputs named *_bytes in base 64."""
+    if isinstance(value, str):
+        return value.encode()
+    return base64.b64decode(value["b64"], validate=True)

@@ -23,8 +23,8 @@ class Requests(abc.ABC):
 
         Raises:
             ValueError: batch < 1, an input that is not a list, no inputs or inputs of different
-                lengths, an answer with a different number of rows, or an unknown signature or
-                input.
+                lengths, an answer without outputs or with a different number of rows, or an
+                unknown signature or input.
 
         Example:
             >>> class Lengths(Requests):
@@ -46,6 +46,10 @@ class Requests(abc.ABC):
         for start in range(0, count, batch):
             chunk = {key: list(values[start : start + batch]) for key, values in inputs.items()}
             arrays, rows = self._answer(signature, chunk), min(batch, count - start)
+            names = sorted(answers[0] if answers else arrays)
+            if not names or sorted(arrays) != names:
+                expected = ", ".join(names) or "one or more"
+                raise ValueError(f"Expected outputs {expected}. Received: {sorted(arrays)}")
             for key, value in arrays.items():
                 if np.shape(value)[:1] != (rows,):
                     raise ValueError(f"Expected {rows} rows of {key}. Received: {value!r:.80}")

@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import json
+import socketserver
 import threading
 from concurrent import futures
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -61,7 +62,8 @@ def grpc_server(backend):
             }
             response = predict_pb2.PredictResponse()
             for key, value in backend.answer(request.model_spec.signature_name, inputs).items():
-                response.outputs[key].CopyFrom(tf.make_tensor_proto(value))
+                is_proto = hasattr(value, "tensor_shape")
+                response.outputs[key].CopyFrom(value if is_proto else tf.make_tensor_proto(value))
             return response
 
     server = grpc.server(futures.ThreadPoolExecutor(4))
@@ -127,3 +129,25 @@ def listed(value):
     if value.dtype == object:
         return np.vectorize(bytes.decode, [object])(value).tolist()
     return value.tolist()
+
+
+@contextlib.contextmanager
+def raw_server(talk):
+    """A server that reads a request and lets `talk` say to its connection what it likes."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError):
+                self.request.recv(1 << 16)
+                talk(self.request)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,10 +1,13 @@
 """The clients against servers in this process: the SavedModel's answers, and every kind of no."""
 
 import contextlib
+import gzip
 import json
+import re
 import socket
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ import tensorflow as tf
 from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn_pipelines.saved.predict import SavedCaptioner
-from tests.serving.servers import Backend, grpc_server, rest_server
+from tests.serving.servers import Backend, grpc_server, raw_server, rest_server
 from tests.serving.tiny_service import PICTURES
 
 KINDS = ["grpc", "rest"]
@@ -127,21 +130,26 @@ def test_gives_up(kind, waits):
     assert backend.asked == 3 and len(waits) == 2
 
 
-def test_slow_once_then_answers(kind, waits):
-    backend = Backend("tiny", canned, ["slow"])
-    with client_of(kind, backend, retries=1, deadline=2.0) as asked:
-        assert asked.ask("explain", image=[b"x"])[0][TEXT].tolist() == ["explain ☂".encode()]
-    assert backend.asked == 2 and len(waits) == 1
-
-
 def test_too_slow(kind, waits):
     backend = Backend("tiny", canned, ["slow"] * 9)
     with (
         client_of(kind, backend, retries=1, deadline=0.3) as asked,
-        pytest.raises(TimeoutError, match=r"within 0.3 s \(2 attempts\). Received"),
+        pytest.raises(TimeoutError, match=r"within 0.3 s \(1 attempt\). Received"),
     ):
         asked.ask("serving_default", image=[b"x"])
-    assert len(waits) == 1
+    assert not waits
+
+
+def test_the_deadline_is_of_the_whole_call(kind):
+    """Retries and later batches have what is left of it."""
+    for troubles, images in ((["unavailable"] * 99, 1), (["none", "slow"], 2)):
+        backend, begin = Backend("tiny", canned, troubles), time.monotonic()
+        with (
+            client_of(kind, backend, retries=99, backoff=0.1, deadline=1.0) as asked,
+            pytest.raises((TimeoutError, ConnectionError), match=r"within 1\.0 s"),
+        ):
+            asked.ask("serving_default", image=[b"x"] * images, batch=1)
+        assert time.monotonic() - begin < 10 and 2 <= backend.asked < 9
 
 
 def test_no_such_model(kind, waits):
@@ -177,15 +185,128 @@ def test_nobody_there(kind, waits):
     assert len(waits) == 1
 
 
-def test_another_kind_of_server(monkeypatch):
-    for content in (b"<html>hello</html>", b"[]", b"{}"):
-        monkeypatch.setattr(RestClient, "_read", lambda *_, content=content: content)
-        asked = RestClient("http://localhost", "tiny", retries=0)
-        with pytest.raises(ValueError, match="an answer that TF Serving would not give"):
+def answering(content, status="200 OK"):
+    """A whole HTTP answer."""
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {len(content)}\r\nConnection: close\r\n\r\n"
+    return head.encode() + content
+
+
+def asked_of(content, rows=("x",), **options):
+    """What a client says of a server that answers with some bytes."""
+    options = {"retries": 0, "deadline": 60.0, **options}
+    with raw_server(lambda connection: connection.sendall(content)) as url:
+        return RestClient(url, "tiny", **options).ask("any", source=list(rows))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<html>hello</html>",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b'{"outputs": {"a": {"b": 1}}}',
+        b'{"outputs": {"a": [[1], [2, 3]]}}',
+        b'{"outputs": {"a": ["x", 1]}}',
+        b'{"outputs": {"a": [{"b64": "?"}]}}',
+        b'{"outputs": {"a": [{"b64": 7}]}}',
+        b'{"outputs": {"a": [1' + b"0" * 400 + b"]}}",
+        b'{"outputs": ' + b"[" * 200_000,
+    ],
+    ids=range(11),
+)
+def test_another_kind_of_server(content):
+    with pytest.raises(ValueError, match="an answer that TF Serving would not give"):
+        asked_of(answering(content))
+
+
+def test_answers_without_outputs():
+    with pytest.raises(ValueError, match=r"Expected outputs one or more\. Received: \[\]"):
+        asked_of(answering(b'{"outputs": {}}'))
+
+
+def drip(connection, *parts, pause=0.05):
+    """Sends the last part again and again, a byte at a time, until nobody listens."""
+    for part in parts[:-1]:
+        connection.sendall(part)
+    while True:
+        for value in parts[-1]:
+            connection.sendall(bytes([value]))
+            time.sleep(pause)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (b"HTTP/1.1 2", b"0"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n",),
+        (b"HTTP/1.1 500 Oh\r\nContent-Length: 99999\r\n\r\n", b"x"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n", b"x"),
+        (b"",),
+    ],
+    ids=["status line", "headers", "continue", "error's body", "body", "nothing"],
+)
+def test_a_dripping_server_holds_nobody_beyond_the_deadline(parts):
+    begin = time.monotonic()
+    with raw_server(lambda connection: drip(connection, *parts)) as url:
+        asked = RestClient(url, "tiny", retries=3, deadline=0.7)
+        with pytest.raises((TimeoutError, ConnectionError, ValueError), match="Received: "):
+            asked.ask("any", source=["x"])
+    assert time.monotonic() - begin < 10
+
+
+def test_a_connection_that_breaks():
+    for content in (
+        b"",
+        b"HTTP/1.1 ",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
+        b"\0" * 99,
+    ):
+        with pytest.raises((ConnectionError, ValueError), match="Received: "):
+            asked_of(content)
+
+
+def test_no_more_is_read_than_wanted():
+    words = answering(b"word " * 200_000, "500 Oh")
+    with pytest.raises(ValueError, match="HTTP 500: word") as told:
+        asked_of(words)
+    assert len(str(told.value)) < 1200
+    many = json.dumps({"outputs": ["word" * 999]}).encode()
+    with pytest.raises(ValueError, match="an answer of more than max_answer_bytes=999"):
+        asked_of(answering(many), max_answer_bytes=999)
+    assert asked_of(answering(many)) == [{"outputs": b"word" * 999}]
+    packed = b"Content-Encoding: gzip\r\nConnection"
+    with pytest.raises(ValueError, match="an answer that TF Serving would not give"):
+        asked_of(answering(gzip.compress(many)).replace(b"Connection", packed))
+    with pytest.raises(ValueError, match="HTTP 302"):
+        asked_of(answering(b"", "302 Found\r\nLocation: http://localhost:1/"))
+
+
+def test_odd_tensors_over_grpc():
+    pytest.importorskip("tensorflow_serving.apis.predict_pb2")
+    huge = tf.make_tensor_proto([1.0])
+    huge.tensor_shape.dim[0].size = 2**40
+    negative, kindless = tf.make_tensor_proto([1.0]), tf.make_tensor_proto([1.0])
+    negative.tensor_shape.dim[0].size, kindless.dtype = -5, 99
+    few = tf.make_tensor_proto([1.0, 2.0])
+    few.tensor_shape.dim[0].size, few.tensor_content = 7, b"abc"
+    for proto in (huge, negative, kindless, few):
+        backend = Backend("tiny", lambda *_, proto=proto: {"score": proto})
+        with (
+            client_of("grpc", backend, deadline=60.0) as asked,
+            pytest.raises(ValueError, match="an answer that TF Serving would not give"),
+        ):
             asked.ask("serving_default", image=[b"x"])
+    backend = Backend("tiny", lambda *_: {"text": np.full((1,), b"x" * 9999, object)})
+    with (
+        client_of("grpc", backend, deadline=60.0, max_answer_bytes=999) as asked,
+        pytest.raises(ValueError, match="RESOURCE_EXHAUSTED"),
+    ):
+        asked.ask("serving_default", image=[b"x"])
 
 
-def test_rest_gives_every_kind_of_array(monkeypatch):
+def test_rest_gives_every_kind_of_array():
     """Numbers by how JSON writes them, NaN too; *_bytes in base 64."""
     outputs = {
         "ids": [[1, -2]],
@@ -196,26 +317,23 @@ def test_rest_gives_every_kind_of_array(monkeypatch):
         "hash_bytes": [{"b64": "/wA="}],
     }
     content = json.dumps({"outputs": outputs}).encode()
-    monkeypatch.setattr(RestClient, "_read", lambda *_: content)
-    (answer,) = RestClient("http://localhost", "tiny").ask("any", source=["x"])
+    (answer,) = asked_of(answering(content))
     assert answer["ids"].dtype == np.int32 and answer["ids"].tolist() == [1, -2]
     assert answer["large"] == 2**40 and answer["flags"].dtype == bool
     assert answer["shares"].dtype == np.float32 and np.isnan(answer["shares"][1])
     assert answer["name"] == "☂\0".encode() and answer["hash_bytes"] == b"\xff\0"
 
 
-def test_rest_names_the_only_output(monkeypatch):
-    monkeypatch.setattr(RestClient, "_read", lambda *_: b'{"outputs": [1.5, 2.5]}')
-    answers = RestClient("http://localhost", "tiny").ask("any", source=["x", "y"])
+def test_rest_names_the_only_output():
+    answers = asked_of(answering(b'{"outputs": [1.5, 2.5]}'), "xy")
     assert answers == [{"outputs": 1.5}, {"outputs": 2.5}]
 
 
-def test_an_answer_of_another_length(monkeypatch):
+def test_an_answer_of_another_length():
     for output in ("1.5", "[1.5]", "[]"):
         content = f'{{"outputs": {{"score": {output}}}}}'.encode()
-        monkeypatch.setattr(RestClient, "_read", lambda *_, content=content: content)
         with pytest.raises(ValueError, match=r"Expected 2 rows of score\. Received: "):
-            RestClient("http://localhost", "tiny").ask("score", source=["x", "y"])
+            asked_of(answering(content), "xy")
 
 
 WITHOUT_KERAS = """
@@ -233,10 +351,33 @@ def test_rest_works_where_keras_is_not_installed():
     assert done.stderr.strip() == "[]"
 
 
-def test_bad_choices(monkeypatch):
-    for options in ({"deadline": 0}, {"retries": -1}, {"backoff": -0.1}):
-        with pytest.raises(ValueError, match="Expected deadline > 0, retries >= 0 and backoff"):
-            RestClient("http://localhost:8501", "tiny", **options)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deadline": 0}, "a finite deadline > 0. Received: deadline=0"),
+        ({"deadline": float("nan")}, "a finite deadline > 0. Received: deadline=nan"),
+        ({"deadline": float("inf")}, "a finite deadline > 0. Received: deadline=inf"),
+        ({"deadline": "1"}, "a finite deadline > 0. Received: deadline='1'"),
+        ({"retries": -1}, "an int retries >= 0. Received: retries=-1"),
+        ({"retries": 1.5}, "an int retries >= 0. Received: retries=1.5"),
+        ({"backoff": -0.1}, "a finite backoff >= 0. Received: backoff=-0.1"),
+        ({"max_answer_bytes": 0}, "an int max_answer_bytes >= 1. Received: max_answer_bytes=0"),
+    ],
+)
+def test_bad_choices(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        RestClient("http://localhost:8501", "tiny", **options)
+
+
+def test_no_url():
+    for url in ("localhost:8501", "ftp://localhost", ""):
+        with pytest.raises(ValueError, match="Expected an http URL"):
+            RestClient(url, "tiny").ask("any", source=["x"])
+
+
+def test_what_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "grpc", None)
-    with pytest.raises(ImportError, match=r"pip install 'keras-attn\[client\]'"):
-        GrpcClient("localhost:8500", "tiny")
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    for kind in KINDS:
+        with pytest.raises(ImportError, match=r"pip install 'keras-attn\[client\]'"):
+            client(kind, "http://localhost:8500")
