@@ -1,15 +1,25 @@
 """Files that are there whole or not at all, whatever happens while they are written."""
 
 import contextlib
+import fcntl
+import hashlib
 import os
+import shutil
+import tempfile
 from pathlib import Path
+
+PARTIAL = "partial-"
+"""How the names of files begin that are being written."""
+_PIECE = 1 << 20
 
 
 @contextlib.contextmanager
 def whole_file(path):
     """Gives a path to write to, whose file takes the place of `path` in one move at the end.
 
-    If anything goes wrong, `path` is as it was before, and nothing is left beside it.
+    The file is on the disk before it takes the place: after a power cut, `path` is what it was
+    before or what was written, never something in between. If anything goes wrong, `path` is as it
+    was before, and nothing is left beside it.
 
     Args:
         path: of the file, in a folder that exists.
@@ -32,15 +42,135 @@ def whole_file(path):
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
-    partial = path.with_name(f"partial-{path.name}")
+    partial = path.with_name(f"{PARTIAL}{path.name}")
     try:
         yield partial
+        sync(partial)
         os.replace(partial, path)
+        sync(path.parent)
     except OSError as error:
         raise OSError(f"Expected to write {path}. Received: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink()
+
+
+@contextlib.contextmanager
+def whole_folder(folder):
+    """Gives a new folder inside another, to be filled and then moved to its place.
+
+    It is removed if it is still there at the end. Folders that killed processes left are removed
+    first; a lock tells them from those of processes that are still writing.
+
+    Args:
+        folder: path of the folder around it, which exists.
+
+    Returns:
+        context manager of the path.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder = Path(folder)
+    with locked(folder):  # Nobody else looks while the new folder has no lock yet.
+        for left in folder.glob(f"{PARTIAL}*"):
+            with contextlib.suppress(BlockingIOError), locked(left, wait=False) as alone:
+                if alone:
+                    shutil.rmtree(left, ignore_errors=True)
+        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
+        lock = contextlib.ExitStack()
+        lock.enter_context(locked(partial))
+    with lock:
+        try:
+            partial.chmod(0o755)
+            yield partial
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def move_folder(source, path) -> None:
+    """Renames a folder once everything in it is on the disk."""
+    for inner in sorted(Path(source).rglob("*")):
+        sync(inner)
+    sync(source)
+    os.rename(source, path)
+    sync(Path(path).parent)
+
+
+@contextlib.contextmanager
+def locked(path, wait=True):
+    """Locks a file or a folder against other processes; the system unlocks it when one ends.
+
+    Args:
+        path: of a file that is there, or of a folder.
+        wait: bool. Whether to wait for another process that has it.
+
+    Returns:
+        context manager of a bool: False where the file system has no locks.
+
+    Raises:
+        BlockingIOError: another process has it, without `wait`.
+    """
+    path = Path(path)
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            has_locks = True
+        except BlockingIOError:
+            raise
+        except OSError:
+            has_locks = False
+        yield has_locks
+    finally:
+        os.close(handle)
+
+
+def move_file(source, path) -> None:
+    """Lets a file that `whole_file` wrote take the place of another in the same folder."""
+    os.replace(source, path)
+    sync(Path(path).parent)
+
+
+def digest_of(path) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def settle_file(path, digest: str | None) -> None:
+    """Ends a move that a killed process had begun.
+
+    A new file lies beside its place, as `new-NAME`, until something else says that it counts, by
+    its digest. With that digest it takes its place; otherwise it does not count and is removed.
+
+    Args:
+        path: of the file.
+        digest: of the file that counts; None for none.
+
+    Raises:
+        ValueError: the file that counts is neither there nor beside.
+    """
+    path = Path(path)
+    new = path.with_name(f"new-{path.name}")
+    if new.is_file() and digest is not None and digest_of(new) == digest:
+        move_file(new, path)
+    new.unlink(missing_ok=True)
+    if digest is not None and not (path.is_file() and digest_of(path) == digest):
+        received = "a damaged file, or another" if path.is_file() else "no such file"
+        raise ValueError(f"Expected the file that was kept at {path}. Received: {received}")
+
+
+def sync(path) -> None:
+    """Waits until a file's content, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def check_folder(path) -> None:

@@ -2,9 +2,6 @@
 
 import contextlib
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -16,7 +13,14 @@ import tensorflow as tf
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
-from keras_attn.whole_file import check_folder, made_folder, whole_file
+from keras_attn.whole_file import (
+    PARTIAL,
+    check_folder,
+    made_folder,
+    move_folder,
+    whole_file,
+    whole_folder,
+)
 
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
 TOKENIZERS_FOLDER = Path("assets.extra")
@@ -90,7 +94,7 @@ def check_model_folder(folder) -> None:
     check_folder(folder)
     folder = Path(folder)
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    own = {name for name in names if name.isdecimal() or name.startswith((".", "partial-"))}
+    own = {name for name in names if name.isdecimal() or name.startswith((".", PARTIAL))}
     if any((folder / name / "saved_model.pb").is_file() for name in own):
         own.add(CARD_FILE)
     if strange := sorted(names - own):
@@ -109,8 +113,7 @@ def _reason(error):
 
 def _write_version(service, folder, card, notes, storage):
     """Writes the next version atomically; returns its path."""
-    partial = Path(tempfile.mkdtemp(prefix="partial-", dir=folder))
-    try:
+    with whole_folder(folder) as partial:
         _write_graph(service, partial, storage)
         write_warm_up(partial, folder.name, service)
         for name, tokenizer in service.tokenizers().items():
@@ -118,11 +121,8 @@ def _write_version(service, folder, card, notes, storage):
         content = json.dumps({**_metadata(service), "storage": storage, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(card, encoding="utf-8")
-        partial.chmod(0o755)
         version = folder / str(next_version(folder))
-        os.rename(partial, version)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        move_folder(partial, version)
     return version
 
 

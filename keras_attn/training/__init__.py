@@ -4,6 +4,7 @@ from keras_attn.training.averaging import AverageModel, average_models, average_
 from keras_attn.training.callbacks import (
     AttentionImages,
     BestModel,
+    EpochLog,
     FiniteLoss,
     GenerationMetrics,
     TimeLeft,
@@ -25,6 +26,7 @@ __all__ = [
     "BestModel",
     "Checkpoint",
     "ClippedAdam",
+    "EpochLog",
     "ExponentialShare",
     "FiniteLoss",
     "GenerationMetrics",

@@ -12,37 +12,37 @@ from keras_attn.training.callbacks import better_direction
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import made_folder, whole_file
 
-VALUE = "value"
-
 
 class AverageModel(keras.callbacks.Callback):
     """Keeps the model whose weights are the mean of those of the last, or the best, n moments.
 
     Moments are the ends of epochs or, with `every`, each so many steps; the model's own weights
     stay as they are. At the end of each epoch the mean replaces the file in one move. What it is
-    the mean of lies in the folder `snapshots` beside it, a whole file each, named by the step: a
-    training that goes on from an earlier step drops the later ones and takes them again, so that
-    a stopped training ends with the mean of one that was not.
+    the mean of lies in the folder `snapshots` beside it, a whole file each, named by the step. With
+    a `Checkpoint` that keeps its state, a stopped training ends with the mean of one that was not.
 
     Stands before `Checkpoint`, after callbacks whose metrics it monitors, and only where a call of
     `fit` ends with an epoch; with `every`, in all calls of `fit`. `clear` drops the snapshots.
 
     Args:
-        path: of the `.keras` file.
+        path: of the `.keras` file; None where only `mean` is wanted, and `folder` says where the
+            snapshots go.
         count: int ≥ 1. n.
         every: int ≥ 1 or None, in optimizer steps.
         monitor: key of the logs by which the n best epochs are chosen; None for the last n.
+        folder: path of the snapshots; None for one beside the file.
 
     Raises:
-        ValueError: a number < 1; `every` together with `monitor`; while training, a monitor that is
-            not in the logs, a snapshot that is damaged or of another model.
+        ValueError: a number < 1; `every` together with `monitor`; neither path nor folder; while
+            training, a monitor that is not in the logs, a snapshot that is missing, damaged or of
+            another model.
         OSError: a file cannot be written; what was there is untouched.
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 6.1 (the last 5 for base, the last 20 for big,
     taken every ten minutes).
     """
 
-    def __init__(self, path, count=5, every=None, monitor=None):
+    def __init__(self, path, count=5, every=None, monitor=None, folder=None):
         super().__init__()
         if count < 1 or (every is not None and every < 1):
             raise ValueError(
@@ -54,13 +54,18 @@ class AverageModel(keras.callbacks.Callback):
                 "Expected every or monitor, which has values at the ends of epochs. "
                 f"Received: every={every}, monitor={monitor!r}"
             )
-        self.path, self.count, self.every, self.monitor = Path(path), count, every, monitor
-        self.folder = self.path.with_name(f"{self.path.stem}-snapshots")
+        if path is None and folder is None:
+            raise ValueError("Expected a path or a folder. Received: neither")
+        self.path = None if path is None else Path(path)
+        self.count, self.every, self.monitor = count, every, monitor
+        self.folder = (
+            self.path.with_name(f"{self.path.stem}-snapshots") if folder is None else Path(folder)
+        )
+        self.resumable, self.snapshots = False, []
 
     def on_train_begin(self, logs=None):
-        for step, path in self._snapshots():
-            if step > self._step():
-                path.unlink()
+        if not self.snapshots:  # What an earlier training left.
+            self.saved()
 
     def on_train_batch_end(self, batch, logs=None):
         if self.every is not None and self._step() % self.every == 0:
@@ -69,13 +74,15 @@ class AverageModel(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if self.every is None:
             self._take(self._value(logs or {}))
-        self.write(self.model)
+        if self.path is not None:
+            self.write(self.model)
 
     def mean(self, model):
         """The mean of what was collected, as `model.set_weights` takes it; None if that is none."""
-        paths = [path for _, path in self._snapshots()]
+        if not self.snapshots:
+            return None
         shapes = [tuple(variable.shape) for variable in trained_model(model).weights]
-        return average_weights(_read(path, shapes) for path in paths) if paths else None
+        return average_weights(_read(self._file(step), shapes) for step, _ in self.snapshots)
 
     def write(self, model):
         """Writes the file, if there are snapshots."""
@@ -88,14 +95,32 @@ class AverageModel(keras.callbacks.Callback):
 
     def clear(self):
         """Drops the snapshots, once training has ended."""
+        self.snapshots = []
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def state(self):
+        """See `Resumable`: step and value of each snapshot."""
+        return self.snapshots
+
+    def restore(self, state):
+        """See `Resumable`."""
+        self.snapshots = [tuple(snapshot) for snapshot in state or []]
+        for step, _ in self.snapshots:
+            _read(self._file(step))
+        self.saved()
+
+    def saved(self):
+        """See `Resumable`."""
+        kept = {self._file(step) for step, _ in self.snapshots}
+        for path in sorted(self.folder.glob("*.npz")):
+            if path not in kept:
+                path.unlink()
+
+    def _file(self, step):
+        return self.folder / f"{step:09}.npz"
 
     def _step(self):
         return int(keras.ops.convert_to_numpy(self.model.optimizer.iterations))
-
-    def _snapshots(self):
-        """(step, path) of all, the oldest first."""
-        return sorted((int(path.stem), path) for path in self.folder.glob("[0-9]*.npz"))
 
     def _value(self, logs):
         """How good an epoch is: more is better."""
@@ -110,14 +135,16 @@ class AverageModel(keras.callbacks.Callback):
         return -np.inf if np.isnan(value) else value
 
     def _take(self, value):
-        """Writes a snapshot; where there are too many, drops the worst, of equals the oldest."""
-        made_folder(self.folder)
+        """Writes a snapshot; where there are too many, the worst counts no more, of equals the
+        oldest."""
         arrays = {f"{n}": array for n, array in enumerate(_arrays(trained_model(self.model)))}
-        with whole_file(self.folder / f"{self._step():09}.npz") as partial:
-            np.savez(partial, **arrays, **{VALUE: value})
-        ranked = sorted((_read_value(path), step, path) for step, path in self._snapshots())
-        for *_, path in ranked[: -self.count]:
-            path.unlink()
+        with whole_file(made_folder(self.folder) / self._file(self._step()).name) as partial:
+            np.savez(partial, **arrays)
+        snapshots = {**dict(self.snapshots), self._step(): value}
+        best = sorted(snapshots, key=lambda step: (snapshots[step], step))[-self.count :]
+        self.snapshots = [(step, snapshots[step]) for step in sorted(best)]
+        if not self.resumable:
+            self.saved()
 
 
 def average_weights(weights):
@@ -205,20 +232,15 @@ def _weights_set(model, arrays):
         _assign(model, before)
 
 
-def _read(path, shapes):
-    """A snapshot's arrays, of the shapes that the model's weights have."""
+def _read(path, shapes=None):
+    """A snapshot's arrays; of the shapes that the model's weights have, if they are given."""
     try:
         with np.load(path) as saved:
-            arrays = [saved[name] for name in saved.files if name != VALUE]
+            arrays = [saved[name] for name in saved.files]
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"Expected a snapshot at {path}. Received: a damaged file ({error})"
         ) from error
-    if [array.shape for array in arrays] != shapes:
+    if shapes is not None and [array.shape for array in arrays] != shapes:
         raise ValueError(f"Expected a snapshot of this model at {path}. Received: another's")
     return arrays
-
-
-def _read_value(path):
-    with np.load(path) as saved:
-        return float(saved[VALUE])

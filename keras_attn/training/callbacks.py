@@ -1,6 +1,6 @@
 """Callbacks: free-running answers scored, the best model, attention in TensorBoard, time left."""
 
-import json
+import csv
 import time
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import tensorflow as tf
 from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.training.training_stage import trained_model
-from keras_attn.whole_file import whole_file
+from keras_attn.whole_file import digest_of, move_file, settle_file, whole_file
 
 
 def better_direction(monitor):
@@ -66,26 +66,37 @@ class GenerationMetrics(keras.callbacks.Callback):
 class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
-    The best value and its epoch stand in a JSON file beside it, so that a resumed run loses neither
-    the best model nor its patience.
+    With a `Checkpoint` that keeps its state, a resumed training loses neither the best model nor
+    its patience: a better model lies beside the file, as `new-NAME`, until the checkpoint counts
+    its epoch as done.
 
     Args:
         path: of the `.keras` file.
         monitor: key of the logs.
         patience: int or None. Epochs without a better value after which training stops.
+
+    Attributes:
+        best: float or None, the best value so far.
+        best_epoch: int, its epoch, counted from 1; 0 for none.
+        stopped: bool, whether patience ended training.
+
+    Raises:
+        ValueError: while training, a monitor that is not in the logs; when training goes on, a file
+            that is missing or not the one that was kept.
     """
 
     def __init__(self, path, monitor, patience=None):
         super().__init__()
         self.path, self.monitor, self.patience = Path(path), monitor, patience
-        self.record = self.path.with_suffix(".best.json")
-        self.sign = 1 if better_direction(monitor) == "max" else -1
-        self.best, self.best_epoch = -float("inf"), 0
+        self.new = self.path.with_name(f"new-{self.path.name}")
+        self.resumable, self.best, self.best_epoch = False, None, 0
+        self.digest, self.stopped = None, False
 
-    def on_train_begin(self, logs=None):
-        if self.record.exists() and self.path.exists():
-            record = json.loads(self.record.read_text())
-            self.best, self.best_epoch = self.sign * record[self.monitor], record["epoch"]
+    def better(self, value):
+        """Whether a value is better than the best so far; NaN never is."""
+        if self.best is None:
+            return not np.isnan(value)
+        return value > self.best if better_direction(self.monitor) == "max" else value < self.best
 
     def on_epoch_end(self, epoch, logs=None):
         if self.monitor not in logs:
@@ -93,17 +104,76 @@ class BestModel(keras.callbacks.Callback):
                 f"Expected a monitor of {sorted(logs)}. Received: monitor={self.monitor!r}"
             )
         value = float(logs[self.monitor])
-        if not self.sign * value > self.best:  # NaN is never better.
-            if self.patience is not None and epoch + 1 - self.best_epoch >= self.patience:
-                self.model.stop_training = True
-                print(f"\n{self.monitor} was best in epoch {self.best_epoch}: training ends")
-            return
-        self.best, self.best_epoch = self.sign * value, epoch + 1
-        with whole_file(self.path) as partial:
+        if self.better(value):
+            self.keep(value, epoch + 1)
+        elif self.patience is not None and epoch + 1 - self.best_epoch >= self.patience:
+            self.model.stop_training = self.stopped = True
+
+    def keep(self, value, epoch):
+        """Keeps the model as it is, as the best: its value, and its epoch counted from 1."""
+        self.best, self.best_epoch = value, epoch
+        with whole_file(self.new) as partial:
             trained_model(self.model).save(partial)
-        with whole_file(self.record) as partial:
-            record = {self.monitor: value, "epoch": epoch + 1}
-            partial.write_text(json.dumps(record), encoding="utf-8")
+        self.digest = digest_of(self.new)
+        if not self.resumable:
+            self.saved()
+
+    def state(self):
+        """See `Resumable`."""
+        best = {"best": self.best, "best_epoch": self.best_epoch}
+        return {**best, "digest": self.digest, "stopped": self.stopped}
+
+    def restore(self, state):
+        """See `Resumable`."""
+        for name, value in (state or {}).items():
+            setattr(self, name, value)
+        settle_file(self.path, self.digest)
+
+    def saved(self):
+        """See `Resumable`."""
+        if self.new.exists():
+            move_file(self.new, self.path)
+
+
+class EpochLog(keras.callbacks.Callback):
+    """Writes a CSV file with a row for each epoch; epochs count from 1.
+
+    With a `Checkpoint` that keeps its state, a resumed training has the rows of one that was never
+    interrupted; the file is replaced as a whole.
+
+    Args:
+        path: of the file.
+    """
+
+    def __init__(self, path):
+        super().__init__()
+        self.path, self.resumable, self.rows = Path(path), False, []
+
+    def on_epoch_end(self, epoch, logs=None):
+        values = {name: float(value) for name, value in (logs or {}).items()}
+        self.rows.append({"epoch": epoch + 1, **values})
+        if not self.resumable:
+            self.saved()
+
+    def state(self):
+        """See `Resumable`."""
+        return self.rows
+
+    def restore(self, state):
+        """See `Resumable`."""
+        self.rows = list(state or [])
+        self.saved()
+
+    def saved(self):
+        """See `Resumable`."""
+        names = ["epoch", *sorted({name for row in self.rows for name in row} - {"epoch"})]
+        if not self.rows:
+            self.path.unlink(missing_ok=True)
+            return
+        with whole_file(self.path) as partial, partial.open("w", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
 
 
 class FiniteLoss(keras.callbacks.Callback):

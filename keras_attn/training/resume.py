@@ -1,61 +1,140 @@
 """Interrupted training: everything that it needs to go on, in one file that is always whole."""
 
-import os
+import json
 import time
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 import keras
 import numpy as np
+
+from keras_attn.whole_file import whole_file
+
+STATE, METRIC = "state", "metric "
+
+
+class Resumable(Protocol):
+    """A callback whose decisions a `Checkpoint` keeps.
+
+    What it writes in an epoch counts only once the checkpoint with its state has been saved: until
+    then a killed training goes on from the state before, of which no file may be missing.
+    """
+
+    resumable: bool
+    """Whether a `Checkpoint` keeps the state; False until one says so."""
+
+    def state(self) -> Any:
+        """What was decided so far, as JSON can hold it."""
+
+    def restore(self, state: Any) -> None:
+        """Goes on from what `state` returned; None where training starts.
+
+        Raises:
+            ValueError: a file of it is missing or damaged.
+        """
+
+    def saved(self) -> None:
+        """Drops what only the state before needed: the checkpoint holds the present one."""
 
 
 class Checkpoint(keras.callbacks.Callback):
     """Saves a training every so often and after each epoch, and brings it back.
 
-    Saved are the model's variables (dropout's random states among them) and the optimizer's, whose
-    `iterations` count the steps done: with data that are a function of the step, training that was
-    stopped anywhere goes on as if it had not been. The file is replaced in one move, so that a
-    process killed while it writes leaves the one before. Stands last among the callbacks: what
-    others save of an epoch is there before the epoch counts as done.
+    Saved are the model's variables (dropout's random states among them), the optimizer's, whose
+    `iterations` count the steps done, what metrics have added up in an epoch that is not finished,
+    and what other callbacks have decided: with data that are a function of the step, training that
+    was stopped anywhere goes on as if it had not been. The file is replaced in one move; whatever
+    callbacks wrote since the last save does not count until then. Stands last among the callbacks.
+    An epoch's last step is saved with the epoch's end, after validation. Where training goes on
+    within an epoch, the model's metrics have to be there: evaluate it on a batch before.
 
     Args:
         path: of the file, `.npz`.
         seconds: float ≥ 0. Least time between two saves within an epoch.
+        keeps: callbacks whose state is saved too, such as `BestModel`, `AverageModel` and
+            `EpochLog`; see `Resumable`.
+        steps_per_epoch: int, where a call of `fit` may begin or end within an epoch; None where
+            each is of whole epochs.
 
     Raises:
+        ValueError: two callbacks of one class, or none with a state.
         OSError: the file cannot be written (a full disk, say); the one before is untouched.
     """
 
-    def __init__(self, path, seconds=60.0):
+    def __init__(
+        self,
+        path,
+        seconds=60.0,
+        keeps: Sequence[Resumable] = (),
+        steps_per_epoch: int | None = None,
+    ):
         super().__init__()
-        self.path, self.seconds = Path(path), seconds
+        self.path, self.seconds, self.steps_per_epoch = Path(path), seconds, steps_per_epoch
+        self.keeps = {type(callback).__name__: callback for callback in keeps}
+        if len(self.keeps) < len(keeps) or not all(hasattr(kept, "saved") for kept in keeps):
+            raise ValueError(
+                "Expected callbacks with a state, one of each class, see Resumable. "
+                f"Received: keeps={[type(callback).__name__ for callback in keeps]}"
+            )
+        for callback in keeps:
+            callback.resumable = True
+        self.sums: dict[str, Any] | None = None
         self.saved = time.monotonic()
 
+    def on_epoch_begin(self, epoch, logs=None):
+        if self.sums is None:
+            return
+        variables = _metrics(self.model)
+        if missing := sorted(set(self.sums) - set(variables)):
+            raise ValueError(
+                f"Expected metrics as {self.path} has them of the epoch that was begun. Received: "
+                f"none with {missing[0]}; a model has its metrics once it was evaluated on a batch"
+            )
+        for name, value in self.sums.items():
+            variables[name].assign(value)
+        self.sums = None
+
     def on_train_batch_end(self, batch, logs=None):
-        if time.monotonic() - self.saved >= self.seconds:
-            self.save(self.model)
+        last = self.params.get("steps")
+        within = last is not None and batch + 1 < last
+        if within and time.monotonic() - self.saved >= self.seconds:
+            self.save(self.model, within=True)
 
     def on_epoch_end(self, epoch, logs=None):
-        self.save(self.model)
+        within = self.steps_per_epoch is not None and _step(self.model) % self.steps_per_epoch > 0
+        self.sums = self.save(self.model, within) or None
 
-    def save(self, model):
-        """Writes the file."""
+    def save(self, model, within=False):
+        """Writes the file.
+
+        Args:
+            model: compiled `keras.Model`.
+            within: bool. Whether an epoch was begun and is not finished.
+
+        Returns:
+            dict of arrays: what metrics have added up in an epoch that is not finished.
+        """
         arrays = {name: keras.ops.convert_to_numpy(value) for name, value in _variables(model)}
-        partial = self.path.with_name(f"partial-{self.path.name}")
+        variables = _metrics(model) if within else {}
+        sums = {name: np.array(keras.ops.convert_to_numpy(v)) for name, v in variables.items()}
+        arrays |= {METRIC + name: value for name, value in sums.items()}
+        decided = {name: callback.state() for name, callback in self.keeps.items()}
+        state = np.frombuffer(json.dumps(decided).encode(), np.uint8)
         try:
-            with partial.open("wb") as file:
-                np.savez(file, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(partial, self.path)
+            with whole_file(self.path) as partial, partial.open("wb") as file:
+                np.savez(file, **arrays, **{STATE: state})
         except OSError as error:
-            partial.unlink(missing_ok=True)
             size = sum(array.nbytes for array in arrays.values()) / 1e6
             raise OSError(
                 f"Expected to write a checkpoint of {size:.1f} MB to {self.path}. "
                 f"Received: {error}; the checkpoint before, if any, is untouched"
             ) from error
+        for callback in self.keeps.values():
+            callback.saved()
         self.saved = time.monotonic()
+        return sums
 
     def restore(self, model) -> int:
         """Puts back what was saved, if anything.
@@ -67,29 +146,43 @@ class Checkpoint(keras.callbacks.Callback):
             steps done, 0 where there is no file.
 
         Raises:
-            ValueError: the file is damaged or of another model.
+            ValueError: the file is damaged or of another model or other callbacks, or a file that a
+                callback needs is.
         """
         model.optimizer.build(model.trainable_variables)
         if not self.path.is_file():
+            for callback in self.keeps.values():
+                callback.restore(None)
             return 0
         variables = _variables(model)
         try:
             with self.path.open("rb") as file, np.load(file) as saved:
                 arrays = {name: saved[name] for name in saved.files}
+            state = json.loads(arrays.pop(STATE).tobytes())
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
             raise ValueError(
-                f"Expected a checkpoint at {self.path}. Received: a damaged file; "
-                "without it training starts anew"
+                f"Expected a checkpoint at {self.path}. Received: a damaged file, or one of an "
+                "earlier version; without it training starts anew"
             ) from error
+        metrics = [name for name in arrays if name.startswith(METRIC)]
+        sums = {name.removeprefix(METRIC): arrays.pop(name) for name in metrics}
         wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
-        if wrong or len(arrays) != len(variables):
+        if wrong or len(arrays) != len(variables) or set(state) != set(self.keeps):
+            wrong |= set(state) ^ set(self.keeps)
             raise ValueError(
-                f"Expected the checkpoint {self.path} of this model. "
+                f"Expected the checkpoint {self.path} of this model and its callbacks. "
                 f"Received: one of another, which differs in {sorted(wrong)[:3]}"
             )
+        for name, callback in self.keeps.items():
+            callback.restore(state[name])
         for name, variable in variables:
             variable.assign(arrays[name])
-        return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
+        self.sums = sums or None
+        return _step(model)
+
+
+def _step(model):
+    return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
 
 
 def _variables(model):
@@ -98,6 +191,15 @@ def _variables(model):
     return own + [
         (f"optimizer {i}", variable) for i, variable in enumerate(model.optimizer.variables)
     ]
+
+
+def _metrics(model):
+    """The variables of a model's metrics by their paths; of equal ones, in their order."""
+    variables: dict[str, Any] = {}
+    for variable in model.metrics_variables:
+        place = sum(name.startswith(f"{variable.path} ") for name in variables)
+        variables[f"{variable.path} {place}"] = variable
+    return variables
 
 
 def _shape(arrays, name):

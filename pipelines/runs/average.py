@@ -4,7 +4,9 @@ import shutil
 from collections.abc import Sequence
 
 from keras_attn.training.averaging import average_models
+from keras_attn.whole_file import digest_of, made_folder
 from keras_attn_pipelines.experiment.stored import type_of
+from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
 from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
 
 
@@ -39,12 +41,14 @@ def average(runs: Sequence[Run], out) -> Run:
                 f"differ in {', '.join(differing)}"
             )
     means = [str(run.folder.resolve()) for run in runs]
-    average_run.describe({**description, "mean_of": means, "ended": True})
     for name, vocabulary in vocabularies.items():
         vocabulary.save(average_run.folder / name)
     if (last.folder / RECIPE_FILE).is_file():
         shutil.copyfile(last.folder / RECIPE_FILE, average_run.folder / RECIPE_FILE)
-    average_models([run.folder / MODEL_FILE for run in runs], average_run.folder / MODEL_FILE)
+    path = made_folder(average_run.folder) / MODEL_FILE
+    average_models([run.folder / MODEL_FILE for run in runs], path)
+    kept = {KEPT: {DIGEST: digest_of(path)}, ENDED: True}
+    average_run.describe({**description, "mean_of": means, **kept})
     return average_run
 
 

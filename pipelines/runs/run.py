@@ -1,7 +1,10 @@
 """The run directory: everything training writes, and how to read it back."""
 
+import contextlib
 import json
+import shutil
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,23 +13,33 @@ from typing import Any
 import keras
 
 from keras_attn.serving.precision import set_precision
-from keras_attn.whole_file import check_folder, made_folder, whole_file
+from keras_attn.whole_file import (
+    PARTIAL,
+    check_folder,
+    locked,
+    made_folder,
+    settle_file,
+    whole_file,
+)
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.recipe_file import load_recipe_file
-from keras_attn_pipelines.experiment.stored import described, restored
+from keras_attn_pipelines.experiment.stored import restored
+from keras_attn_pipelines.runs.description import DIGEST, KEPT, read_description
 
 DESCRIPTION_FILE = "recipe.json"
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
+HISTORY_FILE, MEAN_FOLDER, LOCK_FILE = "history.csv", "mean-snapshots", ".lock"
 
 
 @dataclass(frozen=True)
 class Run:
     """A run directory.
 
-    recipe.json (the experiment's parts, counts of records, sizes of vocabularies), recipe.py (a
-    copy of the user's own recipe file), a folder for each vocabulary, model.keras (the best epoch),
-    model.best.json, history.csv, skipped.txt, tensorboard/, film/ and film.gif (of spatial
-    transformers), checkpoint.npz (until training ends).
+    recipe.json (the experiment's parts, counts and a fingerprint of the records, sizes of
+    vocabularies, and once training has ended the epoch that was kept), recipe.py (a copy of the
+    user's own recipe file), a folder for each vocabulary, model.keras (the best epoch),
+    history.csv, skipped.txt, tensorboard/, film/ and film.gif (of spatial transformers). Until
+    training ends, checkpoint.npz says what it has decided so far; the other files follow it.
 
     Attributes:
         folder: path of the folder, which need not exist yet.
@@ -49,17 +62,7 @@ class Run:
             ValueError: the folder is not a run directory, recipe.json is damaged, or an earlier
                 version wrote it.
         """
-        path = self.folder / DESCRIPTION_FILE
-        if not path.is_file():
-            raise ValueError(f"Expected a run directory with {path.name}. Received: {self.folder}")
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
-        if not isinstance(content, dict):
-            raise ValueError(f"Expected a JSON object in {path}. Received: {content!r:.80}")
-        described(path, content)
-        return content
+        return read_description(self.folder / DESCRIPTION_FILE)
 
     def describe(self, description: Mapping[str, Any]) -> None:
         """Writes recipe.json atomically."""
@@ -95,14 +98,61 @@ class Run:
             ValueError: no finished epoch, a damaged file, or an unknown precision.
         """
         path = self.folder / MODEL_FILE
+        self.settle()
         if not path.is_file():
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
-        if not zipfile.is_zipfile(path):
-            raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file")
+        _check_archive(path)
         self._recipe_file()
         model = keras.saving.load_model(path, compile=False)
         set_precision(model, precision)
         return model
+
+    def settle(self) -> None:
+        """Ends what a process that was killed at the very end of training had begun.
+
+        Raises:
+            ValueError: model.keras is not the file that was kept.
+        """
+        kept = self.description.get(KEPT)
+        if kept is None:
+            return
+        settle_file(self.folder / MODEL_FILE, kept[DIGEST])
+        for name in (CHECKPOINT_FILE, LOCK_FILE):
+            (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / MEAN_FOLDER, ignore_errors=True)
+        for path in self.folder.glob(f"{PARTIAL}*"):
+            path.unlink()
+
+    @contextlib.contextmanager
+    def locked(self):
+        """Makes the folder, and keeps other processes from training into it meanwhile.
+
+        The system releases the lock when the process ends, however it ends. Where nothing was
+        written, nothing is left.
+
+        Raises:
+            ValueError: another process has it.
+            OSError: it cannot be written to.
+        """
+        path = made_folder(self.folder) / LOCK_FILE
+        try:
+            path.touch()
+        except OSError as error:
+            reason = error.strerror or error
+            raise OSError(f"Expected to write to {self.folder}. Received: {reason}") from error
+        try:
+            with locked(path, wait=False):
+                yield
+        except BlockingIOError as error:
+            raise ValueError(
+                "Expected a run directory that no other process trains into. "
+                f"Received: {self.folder}, which is locked"
+            ) from error
+        finally:
+            if not (self.folder / DESCRIPTION_FILE).exists():
+                path.unlink(missing_ok=True)
+                with contextlib.suppress(OSError):
+                    self.folder.rmdir()
 
     def service(self, beam_width=None, n_best=1, precision="float32") -> Any:
         """The model as a service; `beam_width` overrides the task's own.
@@ -119,6 +169,17 @@ class Run:
                     f"Received: {vocabulary.vocabulary_size}"
                 )
         return experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)
+
+
+def _check_archive(path):
+    """Refuses a file that is no Keras model, or a damaged one."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
+        damaged = str(error)
+    if damaged:
+        raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file ({damaged})")
 
 
 def load_vocabularies(folder: Path, experiment: Experiment) -> dict[str, Any]:

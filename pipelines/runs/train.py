@@ -6,18 +6,29 @@ from typing import Any
 
 import keras
 
-from keras_attn.training.callbacks import FiniteLoss, TimeLeft
+from keras_attn.training.averaging import AverageModel
+from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
+from keras_attn.training.training_stage import trained_model
+from keras_attn.whole_file import PARTIAL
+from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
-from keras_attn_pipelines.runs.kept_model import best_model, mean_model, try_mean
+from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
-from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, MODEL_FILE, RECIPE_FILE, Run
+from keras_attn_pipelines.runs.run import (
+    CHECKPOINT_FILE,
+    DESCRIPTION_FILE,
+    HISTORY_FILE,
+    LOCK_FILE,
+    MEAN_FOLDER,
+    MODEL_FILE,
+    RECIPE_FILE,
+    Run,
+)
 from keras_attn_pipelines.runs.stretches import stretches
 from keras_attn_pipelines.runs.warm_start import WarmStart
-
-HISTORY_FILE = "history.csv"
 
 
 def train(
@@ -59,112 +70,144 @@ def train(
     """
     if experiment.needs_start and source is None:
         raise ValueError(f"Expected initial weights (--from) for {name}. Received: none")
-    run = Run(out)
-    policy = precision_policy(precision, strategy)
+    run, policy = Run(out), precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
-    _check_folder(run, description)
-    device = strategy_named(strategy)
-    prepared = prepare(
-        experiment,
-        data,
-        vocabularies=source.vocabularies if source else None,
-        cache=cache,
-        replicas=device.num_replicas_in_sync,
-        start=source.model if source else None,
-    )
-    loaded = prepared.data
-    unit = experiment.source.unit
-    counts = {split: len(split_records) for split, split_records in loaded.splits.items()}
-    _check_data(run, unit, counts, prepared.vocabularies)
-    keras.config.set_dtype_policy(policy)
-    try:
-        with device.scope():
-            built = prepared.build()
-            if source:
-                source.start(experiment, built.model)
-            objective = prepared.compile(built, jit_compile_for(strategy))
-        facts = {"precision": policy, "strategy": strategy, "unit": unit, "records": counts}
-        facts["model"] = built.description
-        run.describe({**description, **facts, "vocabularies": prepared.vocabulary_sizes})
-        for key, vocabulary in prepared.vocabularies.items():
-            vocabulary.save(run.folder / key)
-        if name.endswith(".py"):
-            shutil.copyfile(name, run.folder / RECIPE_FILE)
-        _report(run, unit, prepared)
-        fitting = _Fitting(prepared, run, built.model, objective.model)
-        with device.scope():
-            start = fitting.checkpoint(checkpoint_seconds).restore(objective.model)
-        if start:
-            epoch, step = divmod(start, loaded.steps)
-            print(f"resuming at epoch {epoch + 1}, step {step + 1} of {loaded.steps}")
-        with prepared.records.naming_faults():
-            fitting.fit(start, verbose, checkpoint_seconds)
-        run.describe({**run.description, "ended": True})
-        (run.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
-    finally:
-        keras.config.set_dtype_policy("float32")
+    with run.locked():
+        _check_folder(run, description)
+        device = strategy_named(strategy)
+        prepared = prepare(
+            experiment,
+            data,
+            vocabularies=source.vocabularies if source else None,
+            cache=cache,
+            replicas=device.num_replicas_in_sync,
+            start=source.model if source else None,
+        )
+        unit, splits = experiment.source.unit, prepared.data.splits
+        description |= {
+            "precision": policy,
+            "strategy": strategy,
+            "unit": unit,
+            "records": {split: len(split_records) for split, split_records in splits.items()},
+            "fingerprint": fingerprint(splits),
+        }
+        _check_data(run, unit, description, prepared.vocabularies)
+        keras.config.set_dtype_policy(policy)
+        try:
+            with device.scope():
+                built = prepared.build()
+                if source:
+                    source.start(experiment, built.model)
+                objective = prepared.compile(built, jit_compile_for(strategy))
+            description |= {"model": built.description, "vocabularies": prepared.vocabulary_sizes}
+            run.describe(description)
+            for key, vocabulary in prepared.vocabularies.items():
+                vocabulary.save(run.folder / key)
+            if name.endswith(".py"):
+                shutil.copyfile(name, run.folder / RECIPE_FILE)
+            _report(run, unit, prepared)
+            fitting = _Fitting(prepared, run, built.model, objective.model, checkpoint_seconds)
+            with device.scope():
+                fitting.restore()
+            with prepared.records.naming_faults():
+                fitting.fit(verbose)
+                fitting.try_mean()
+            fitting.end(description)
+        finally:
+            keras.config.set_dtype_policy("float32")
     return run
 
 
 class _Fitting:
-    """The calls of `fit` of one training."""
+    """The calls of `fit` of one training, and what they decide."""
 
-    def __init__(self, prepared: Prepared, run: Run, model, stage):
+    def __init__(self, prepared: Prepared, run: Run, model, stage, seconds):
         self.prepared, self.experiment = prepared, prepared.experiment
-        self.run, self.model, self.stage = run, model, stage
-
-    def checkpoint(self, seconds) -> Checkpoint:
-        """The callback that writes checkpoints to resume from."""
-        return Checkpoint(self.run.folder / CHECKPOINT_FILE, seconds)
-
-    def fit(self, start, verbose, seconds):
-        """Trains from step `start` on, then tries the mean of the last epochs."""
+        self.run, self.model, self.stage, self.start = run, model, stage, 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
-        loaded = self.prepared.data
-        plan = stretches(start, loaded.steps, fit.epochs, loaded.unfreeze_step)
-        path = self.run.folder / HISTORY_FILE
-        _keep_history(path, start // loaded.steps)
-        history = keras.callbacks.CSVLogger(str(path), append=True)
-        ending = [history, TimeLeft(fit.epochs)]
-        if average > 1:
-            ending.insert(0, mean_model(self.experiment, self.run))
-        checkpoint, callbacks, current = self.checkpoint(seconds), None, loaded
-        self.stage.stop_training = False
-        try:
-            for stretch in plan:
-                if loaded.unfrozen and not stretch.frozen and current is loaded:
-                    current, callbacks = loaded.unfrozen(), None
-                    print(f"training the encoder too, from step {stretch.start + 1} on")
-                callbacks = callbacks or self._callbacks(current)
-                active = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
-                self.stage.fit(
-                    current.training(stretch.start),
-                    validation_data=current.dev if stretch.ends_epoch else None,
-                    initial_epoch=stretch.epoch,
-                    epochs=stretch.last,
-                    steps_per_epoch=stretch.steps,
-                    callbacks=[*active, checkpoint],
-                    shuffle=False,
-                    verbose=verbose,
-                )
-                if self.stage.stop_training:
-                    break
-        finally:  # Keras leaves it open where training is interrupted.
-            if history.csv_file:
-                history.csv_file.close()
-        if average > 1:
+        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience)
+        self.log = EpochLog(run.folder / HISTORY_FILE)
+        self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
+        self.means = self.means if average > 1 else []
+        self.checkpoint = Checkpoint(
+            run.folder / CHECKPOINT_FILE,
+            seconds,
+            keeps=[self.best, self.log, *self.means],
+            steps_per_epoch=prepared.data.steps,
+        )
+
+    def restore(self):
+        """Restores what a stopped training saved, if anything."""
+        self.start = self.checkpoint.restore(self.stage)
+        if self.start:
+            epoch, step = divmod(self.start, self.prepared.data.steps)
+            print(f"resuming at epoch {epoch + 1}, step {step + 1} of {self.prepared.data.steps}")
+
+    def fit(self, verbose):
+        """Trains the remaining steps."""
+        fit, loaded = self.experiment.fit, self.prepared.data
+        plan = stretches(self.start, loaded.steps, fit.epochs, loaded.unfreeze_step)
+        ending = [*self.means, self.log, TimeLeft(fit.epochs)]
+        callbacks, current = None, loaded
+        if self.checkpoint.sums is not None:  # Evaluating a batch builds the metrics.
+            self.stage.evaluate(loaded.dev.take(1), verbose=0)
+        for stretch in plan if not self.best.stopped else ():
+            if loaded.unfrozen and not stretch.frozen and current is loaded:
+                current, callbacks = loaded.unfrozen(), None
+                print(f"training the encoder too, from step {stretch.start + 1} on")
+            callbacks = callbacks or self._callbacks(current)
+            active = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
+            self.stage.fit(
+                current.training(stretch.start),
+                validation_data=current.dev if stretch.ends_epoch else None,
+                initial_epoch=stretch.epoch,
+                epochs=stretch.last,
+                steps_per_epoch=stretch.steps,
+                callbacks=[*active, self.checkpoint],
+                shuffle=False,
+                verbose=verbose,
+            )
+            if self.best.stopped:
+                break
+        if self.best.stopped and len(self.log.rows) < fit.epochs:
+            best = f"{fit.monitor} was best in epoch {self.best.best_epoch}"
+            print(f"\n{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
+
+    def try_mean(self):
+        """Scores the mean of the last epochs' weights; keeps it if it is the best."""
+        for mean in self.means:
+            loaded, monitor = self.prepared.data, self.experiment.fit.monitor
             data = loaded.unfrozen() if loaded.unfrozen else loaded
-            scoring = self._task_callbacks(data).scoring
-            try_mean(self.experiment, self.run, self.stage, data.dev, scoring)
+            trained_model(self.stage).set_weights(mean.mean(self.stage))
+            scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
+            logs = {f"val_{name}": value for name, value in scores.items()}
+            for callback in self._task_callbacks(data).scoring:
+                callback.on_epoch_end(len(self.log.rows), logs)
+            value, before, epoch = logs[monitor], self.best.best, self.best.best_epoch
+            count = len(mean.snapshots)
+            print(
+                f"mean of the last {count} epochs: {monitor} {value:.4f}; "
+                f"epoch {epoch}: {before:.4f}; keeping the better"
+            )
+            self.best.set_model(self.stage)
+            if self.best.better(value):
+                self.best.keep(value, f"mean of the last {count}")
+
+    def end(self, description):
+        """Records that training has ended and which epoch it kept; removes temporary files."""
+        monitor = {"monitor": self.experiment.fit.monitor, "value": self.best.best}
+        kept = {**monitor, "epoch": self.best.best_epoch, DIGEST: self.best.digest}
+        self.run.describe({**description, KEPT: kept, ENDED: True})
+        self.run.settle()
 
     def _callbacks(self, data):
         callbacks = self._task_callbacks(data)
         return [
             *callbacks.scoring,
             FiniteLoss(),
-            best_model(self.experiment, self.run),
+            self.best,
             *callbacks.pictures,
             keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0),
         ]
@@ -174,20 +217,17 @@ class _Fitting:
         return task.callbacks(self.model, data, setting, self.run.folder)
 
 
-def _keep_history(path, epochs):
-    """Drops the history of epochs that will be run again."""
-    if not path.is_file():
-        return
-    head, *rows = path.read_text(encoding="utf-8").splitlines(keepends=True) or [""]
-    kept_rows = [row for row in rows if int(row.split(",")[0]) < epochs]
-    path.write_text("".join([head, *kept_rows]) if kept_rows else "", encoding="utf-8")
-
-
 def _check_folder(run, description):
     """Raises ValueError for a folder with other files, or a run of another experiment."""
-    if not run.folder.exists() or not any(run.folder.iterdir()):
+    beginnings = (LOCK_FILE, f"{PARTIAL}{DESCRIPTION_FILE}")
+    if all(entry.name in beginnings for entry in run.folder.iterdir()):
         return
     recorded = run.description
+    if recorded.get(ENDED):
+        run.settle()
+        raise ValueError(
+            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+        )
     if not _has_progress(run):
         return
     for key in ("recipe", "parts", "from"):
@@ -197,10 +237,6 @@ def _check_folder(run, description):
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
                 f"with {_difference(before, after)}"
             )
-    if recorded.get("ended"):
-        raise ValueError(
-            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
-        )
 
 
 def _has_progress(run):
@@ -208,23 +244,26 @@ def _has_progress(run):
     return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
 
 
-def _check_data(run, unit, counts, vocabularies):
+def _check_data(run, unit, description, vocabularies):
     """Raises ValueError if a run would resume with other data, before anything is written."""
     if not _has_progress(run):
         return
-    before, recorded = run.description.get("records"), run.vocabularies()
-    changed = [
-        name
-        for name, vocabulary in vocabularies.items()
-        if not vocabulary.equals(recorded.get(name))
-    ]
-    if before != counts or changed:
-        same = before == counts
-        received = f"others, from which another {changed[0]} was learned" if same else counts
-        raise ValueError(
-            f"Expected the {unit} that training in {run.folder} started with, {before}. "
-            f"Received: {received}"
-        )
+    before, known = run.description, run.vocabularies()
+    counts = before["records"]
+    if counts != description["records"]:
+        received = description["records"]
+    elif before.get("fingerprint") != description["fingerprint"]:
+        received = "as many others, or the same in another order"
+    elif other := [
+        name for name, vocabulary in vocabularies.items() if not vocabulary.equals(known.get(name))
+    ]:
+        received = f"others, from which another {other[0]} was learned"
+    else:
+        return
+    raise ValueError(
+        f"Expected the {unit} that training in {run.folder} started with, {counts}. "
+        f"Received: {received}"
+    )
 
 
 def _difference(before, after):

@@ -125,7 +125,8 @@ def version_folder(folder) -> Path:
         ValueError: no SavedModel there.
     """
     folder = Path(folder)
-    versions = [version for version in folder.glob("*") if version.name.isdecimal()]
+    numbered = (entry for entry in folder.glob("*") if entry.name.isdecimal())
+    versions = [version for version in numbered if (version / "saved_model.pb").is_file()]
     if not (folder / "saved_model.pb").is_file() and versions:
         folder = max(versions, key=lambda version: int(version.name))
     if not (folder / "saved_model.pb").is_file():

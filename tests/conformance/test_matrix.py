@@ -16,10 +16,10 @@ from tests.processes import run_module
 each_case = pytest.mark.parametrize("name", sorted(CASES))
 
 
-def check_equal(actual, expected, tolerance=1e-5):
-    assert len(actual) == len(expected)
-    for value, other in zip(actual, expected):
-        np.testing.assert_allclose(value, other, rtol=tolerance, atol=tolerance)
+def check_equal(outputs, expected, tolerance=1e-5):
+    assert len(outputs) == len(expected)
+    for output, wanted in zip(outputs, expected):
+        np.testing.assert_allclose(output, wanted, rtol=tolerance, atol=tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -87,10 +87,10 @@ def test_mixed_bfloat16(name):
     keras.config.set_dtype_policy("mixed_bfloat16")
     low = case.model()
     low.set_weights(model.get_weights())
-    for output, other in zip(keras.tree.flatten(low(inputs)), flat(model(inputs))):
+    for output, expected in zip(keras.tree.flatten(low(inputs)), flat(model(inputs))):
         assert output.dtype in (tf.bfloat16, tf.float32)
-        actual = keras.ops.convert_to_numpy(keras.ops.cast(output, "float32"))
-        assert np.max(np.abs(actual - other)) < 0.06 * max(1.0, np.max(np.abs(other)))
+        values = keras.ops.convert_to_numpy(keras.ops.cast(output, "float32"))
+        assert np.max(np.abs(values - expected)) < 0.06 * max(1.0, np.max(np.abs(expected)))
 
 
 @each_case
@@ -151,8 +151,8 @@ def test_shapes_and_types_before_it_runs(name):
     outputs = keras.tree.flatten(layer(*inputs, **case.options()))
     symbols = [keras.KerasTensor(input.shape, str(input.dtype)) for input in inputs]
     told = keras.tree.flatten(layer.compute_output_spec(*symbols, **case.options()))
-    for spec, other in zip(told, outputs, strict=True):
-        assert spec.shape == tuple(other.shape) and spec.dtype == other.dtype.name
+    for spec, output in zip(told, outputs, strict=True):
+        assert spec.shape == tuple(output.shape) and spec.dtype == output.dtype.name
     shape = layer.compute_output_shape(*(input.shape for input in inputs))
     first = shape if isinstance(shape[0], int) else shape[0]
     assert tuple(first) == tuple(outputs[0].shape)

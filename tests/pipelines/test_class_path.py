@@ -56,7 +56,7 @@ def test_train_leaves_a_run_directory(run):
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
     actual = sorted(entry.name for entry in run.folder.iterdir())
-    expected = "history.csv labels model.best.json model.keras recipe.json tensorboard"
+    expected = "history.csv labels model.keras recipe.json tensorboard"
     assert actual == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
     tags = [

@@ -43,6 +43,12 @@ def train(data, run, step, seconds, weights, strategy="one"):
     return ended.returncode, ended.stdout + ended.stderr
 
 
+def history(run):
+    """The rows of a run's epochs."""
+    with (run / "history.csv").open() as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A folder with data, a training of it that nothing stopped, and its last weights."""
@@ -72,8 +78,10 @@ def test_killed_at_steps_of_their_processes(tmp_path, whole, steps):
         assert expected.files == arrays.files
         for name in expected.files:
             np.testing.assert_allclose(arrays[name], expected[name], atol=2e-4)
-    with (killed / "history.csv").open() as file:
-        assert [row["epoch"] for row in csv.DictReader(file)] == ["0", "1", "2"]
+    rows = [history(run) for run in (whole / "run", killed)]
+    assert [row["epoch"] for row in rows[0]] == [1, 2, 3]
+    for expected, row in zip(*rows, strict=True):
+        assert row == pytest.approx(expected, abs=1e-4)
     assert Run(killed).description["ended"]
     for expected, arrays in zip(
         *(Run(value).model().get_weights() for value in (whole / "run", killed))
@@ -92,9 +100,11 @@ def test_killed_on_two_devices(tmp_path):
             code, printed = train(data, run, step, 0, f"{run}.npz", "mirrored")
             assert code == (-signal.SIGKILL if step else 0), printed
     assert "resuming at epoch" in printed
-    with np.load(f"{whole}.npz") as arrays, np.load(f"{killed}.npz") as two:
-        for name in arrays.files:
-            np.testing.assert_allclose(two[name], arrays[name], atol=2e-4)
+    with np.load(f"{whole}.npz") as expected, np.load(f"{killed}.npz") as arrays:
+        for name in expected.files:
+            np.testing.assert_allclose(arrays[name], expected[name], atol=2e-4)
+    for expected, row in zip(history(whole), history(killed), strict=True):
+        assert row == pytest.approx(expected, abs=1e-4)
 
 
 def compiled(units=3):
@@ -143,7 +153,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(tmp_path):
 def test_checkpoints_that_are_none(tmp_path):
     path = tmp_path / "checkpoint.npz"
     fitted(path)
-    with pytest.raises(ValueError, match=r"of this model. Received: one of another"):
+    with pytest.raises(ValueError, match=r"of this model and its callbacks\. Received: one of"):
         Checkpoint(path).restore(compiled(units=2))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"Expected a checkpoint at .*a damaged file"):

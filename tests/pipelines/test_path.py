@@ -50,7 +50,7 @@ def test_train_leaves_a_run_directory(run):
     monitors = {f"val_{name}" for name in run.experiment().task.spec.monitors}
     assert monitors <= set(lines[0].split(","))
     actual = sorted(entry.name for entry in run.folder.iterdir())
-    expected = "history.csv model.best.json model.keras recipe.json tensorboard tokenizer"
+    expected = "history.csv model.keras recipe.json tensorboard tokenizer"
     assert actual == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
     tags = [

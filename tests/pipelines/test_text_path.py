@@ -13,16 +13,15 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.serving.export import read_metadata
+from keras_attn.training import AverageModel
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.experiment import Callbacks
 from keras_attn_pipelines.recipes.translator_transformer import RECIPE
-from keras_attn_pipelines.runs.kept_model import mean_model, try_mean
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.seq2seq import Seq2Seq
-from tests.pipelines.encoded import encoded
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder
 
@@ -103,29 +102,26 @@ def test_train_leaves_a_run_directory(run):
     )
 
 
-@pytest.mark.parametrize(("before", "kept"), [(99.0, True), (0.01, False)])
-def test_the_mean_of_epochs_is_kept_where_it_is_better(run, data, before, kept, tmp_path, capsys):
-    again = Run(shutil.copytree(run.folder, tmp_path / "again"))
-    record, saved = again.folder / "model.best.json", again.folder / "model.keras"
-    record.write_text(json.dumps({"val_loss": before, "epoch": 1}))
-    old, experiment, model = saved.read_bytes(), again.experiment(), again.model()
-    loaded = encoded(experiment, data, again.vocabularies())[2]
-    objective = experiment.task.objective(model, loaded, 3, 0)
-    optimizer, metrics = experiment.optimizer.build(3), objective.metrics
-    model.compile(optimizer=optimizer, loss=objective.loss, weighted_metrics=metrics)
-    mean = mean_model(experiment, again)
-    mean.set_model(model)
-    for step, factor in ((7, 1.5), (9, 0.5)):
-        model.optimizer.iterations.assign(step)
-        model.set_weights([factor * weight for weight in run.model().get_weights()])
-        mean.on_epoch_end(0)
-    try_mean(experiment, again, model, loaded.dev, [])
+@pytest.mark.parametrize("factor", [1, 30], ids=["better", "worse"])
+def test_the_mean_of_epochs_is_kept_if_it_is_better(
+    factor, run, data, tmp_path, capsys, monkeypatch
+):
+    trained = weights(run.model())
+    mean = [factor * weight for weight in trained]
+    monkeypatch.setattr(AverageModel, "mean", lambda *given: mean)
+    monkeypatch.setattr(Seq2Seq, "callbacks", lambda *given: Callbacks())
+    experiment = run.experiment().replaced({"learning_rate": 1e-9, "monitor": "val_loss"})
+    again = train(experiment, data, tmp_path / "again", verbose=0)
     assert "mean of the last 2 epochs: val_loss" in capsys.readouterr().out
-    assert json.loads(record.read_text())["epoch"] == (3 if kept else 1)
-    assert (saved.read_bytes() != old) == kept
-    for actual_weight, expected in zip(again.model().get_weights(), run.model().get_weights()):
-        np.testing.assert_allclose(actual_weight, expected, rtol=1e-5)
-    assert not list(again.folder.glob("mean*"))
+    kept = again.description["kept"]
+    assert kept["monitor"] == "val_loss" and kept["value"] > 0
+    if factor == 1:
+        assert kept["epoch"] == "mean of the last 2"
+        for weight, expected in zip(weights(again.model()), trained, strict=True):
+            np.testing.assert_allclose(weight, expected, rtol=1e-5)
+    else:
+        assert kept["epoch"] in (1, 2) and weights(again.model())[0].any()
+    assert not list(again.folder.glob("mean*")) and not list(again.folder.glob("new-*"))
 
 
 def test_evaluate(run, data, tmp_path, capsys):
@@ -325,9 +321,11 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     ):
         train(recipe, fewer, tmp_path / "stopped", **options)
     other = shutil.copytree(data, tmp_path / "other")
-    (other / "train.de").write_text((data / "train.de").read_text().replace("eins", "uno"))
-    with pytest.raises(ValueError, match="others, from which another tokenizer was learned"):
-        train(recipe, other, tmp_path / "stopped", **options)
+    lines = (data / "train.de").read_text().splitlines(keepends=True)
+    for text in ((data / "train.de").read_text().replace("eins", "uno"), "".join(lines[::-1])):
+        (other / "train.de").write_text(text)
+        with pytest.raises(ValueError, match="as many others, or the same in another order"):
+            train(recipe, other, tmp_path / "stopped", **options)
     assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3

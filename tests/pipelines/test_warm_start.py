@@ -12,7 +12,6 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.scenes import RECIPE
-from keras_attn_pipelines.runs import kept_model
 from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
@@ -94,6 +93,11 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     model.save(other / "model.keras")
     out = tmp_path / "mean"
     command = ["average", str(run.folder), str(other), "--out", str(out)]
+    assert main(command) == 2
+    assert "model.keras. Received: a damaged file, or another" in capsys.readouterr().err
+    description = json.loads((other / "recipe.json").read_text())
+    del description["kept"]
+    (other / "recipe.json").write_text(json.dumps(description))
     assert main(command) == 0
     for each_weight, mean in zip(weights(run.model()), weights(Run(out).model()), strict=True):
         np.testing.assert_allclose(mean, each_weight + 1, atol=1e-5)
@@ -232,7 +236,7 @@ def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     ]
     assert moved[:3] == [0, 0, 0] and min(moved[3:]) > 1e-5
     lines = (tmp_path / "run" / "history.csv").read_text().splitlines()
-    assert [line.split(",")[0] for line in lines] == ["epoch", "0", "1"]
+    assert [line.split(",")[0] for line in lines] == ["epoch", "1", "2"]
 
 
 def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
@@ -240,12 +244,12 @@ def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
 ):
     losses = []
 
-    def try_mean(experiment, run, model, dev, scoring):
-        kept_model.try_mean(experiment, run, model, dev, scoring)
-        pictures = encoded(experiment, data, run.vocabularies(), cache=tmp_path)[2].unfrozen()
-        losses.append(model.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
+    def end(fitting, description):
+        vocabularies = fitting.prepared.vocabularies
+        pictures = encoded(fitting.experiment, data, vocabularies, cache=tmp_path)[2].unfrozen()
+        losses.append(fitting.stage.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
 
-    monkeypatch.setattr(training, "try_mean", try_mean)
+    monkeypatch.setattr(training._Fitting, "end", end)
     values = {**SIZES, **CHOICES, "epochs": 2, "average": 2, "unfreeze_step": 1, "flip": True}
     recipe = RECIPE.replaced({**values, "learning_rate": 0.05})
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)

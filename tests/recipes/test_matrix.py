@@ -70,7 +70,7 @@ def test_training_leaves_a_run(row, trained, prepared):
     with (run.folder / "history.csv").open() as file:
         rows = list(csv.DictReader(file))
     experiment = run.experiment()
-    assert [line["epoch"] for line in rows] == ["0", "1"]
+    assert [line["epoch"] for line in rows] == ["1", "2"]
     assert all(np.isfinite(float(value)) for line in rows for value in line.values())
     spec = experiment.task.spec
     assert {f"val_{name}" for name in ("loss", *spec.monitors)} <= set(rows[0])

@@ -37,7 +37,7 @@ def main(folder, step, every):
     model.compile(keras.optimizers.Adam(0.1), "mse")
     folder = Path(folder)
     average = AverageModel(folder / "average.keras", count=3, every=int(every) or None)
-    checkpoint = Checkpoint(folder / "checkpoint.npz", seconds=0.02)
+    checkpoint = Checkpoint(folder / "checkpoint.npz", seconds=0.02, keeps=[average])
     random = np.random.default_rng(7)
     inputs = random.normal(size=(STEPS * EPOCHS, 3)).astype("float32")
     targets = inputs[:, :2] * [2, -3]

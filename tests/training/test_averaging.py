@@ -105,26 +105,45 @@ def test_killed_training_has_the_same_average(every, tmp_path):
         np.testing.assert_allclose(value, other, rtol=1e-5, err_msg=f"killed at step {step}")
 
 
-def test_later_snapshots_are_dropped_and_cleared(tmp_path):
-    train(tmp_path / "average.keras", epochs=3, count=3)
-    callback = AverageModel(tmp_path / "average.keras")
+def test_a_resumed_training_has_the_snapshots_of_its_state(tmp_path):
+    callback = AverageModel(tmp_path / "average.keras", 2)
     callback.set_model(compiled())
-    callback.model.optimizer.iterations.assign(6)
-    callback.on_train_begin()
-    assert len(list(callback.folder.iterdir())) == 2
+    callback.resumable, states = True, []
+    for step in (3, 6, 9):
+        callback.model.optimizer.iterations.assign(step)
+        callback.on_epoch_end(step // 3)
+        states.append(callback.state())
+    files = sorted(path.stem for path in callback.folder.iterdir())
+    assert files == ["000000003", "000000006", "000000009"]
+    callback.restore(states[1])
+    assert [step for step, _ in callback.snapshots] == [3, 6]
+    assert sorted(path.stem for path in callback.folder.iterdir()) == files[:2]
+    with pytest.raises(ValueError, match=r"Expected a snapshot at .*000000009\.npz"):
+        callback.restore(states[2])
+    (callback.folder / "000000006.npz").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"000000006\.npz\. Received: a damaged file"):
+        callback.restore(states[1])
     callback.clear()
     assert not callback.folder.exists()
 
 
 def test_a_damaged_or_foreign_snapshot_is_named(tmp_path):
-    train(tmp_path / "average.keras", epochs=1)
     callback = AverageModel(tmp_path / "average.keras")
+    callback.set_model(compiled())
+    callback.model.optimizer.iterations.assign(3)
+    callback.on_epoch_end(0)
     other = keras.Sequential([keras.Input((3,)), keras.layers.Dense(7)])
-    with pytest.raises(ValueError, match=r"snapshot of this model at .*000000003.npz"):
+    with pytest.raises(ValueError, match=r"snapshot of this model at .*000000003\.npz"):
         callback.write(other)
     (callback.folder / "000000003.npz").write_bytes(b"PK but no archive")
     with pytest.raises(ValueError, match=r"Expected a snapshot at .*damaged"):
         callback.write(compiled())
+
+
+def test_snapshots_of_an_earlier_training_do_not_count(tmp_path):
+    train(tmp_path / "average.keras", epochs=3, count=3)
+    _, steps = train(tmp_path / "average.keras", epochs=1, count=3)
+    check_mean(saved(tmp_path / "average.keras"), steps, (3,))
 
 
 def test_average_models(tmp_path):
@@ -152,6 +171,8 @@ def test_bad_arguments(tmp_path):
         AverageModel(tmp_path, 0)
     with pytest.raises(ValueError, match="every=0"):
         AverageModel(tmp_path, every=0)
+    with pytest.raises(ValueError, match="a path or a folder"):
+        AverageModel(None)
     with pytest.raises(ValueError, match="every=5, monitor='val_loss'"):
         AverageModel(tmp_path, every=5, monitor="val_loss")
     with pytest.raises(ValueError, match=r"one model or more\. Received: none"):

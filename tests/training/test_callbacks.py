@@ -5,7 +5,13 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.callbacks import AttentionImages, BestModel, FiniteLoss, TimeLeft
+from keras_attn.training.callbacks import (
+    AttentionImages,
+    BestModel,
+    EpochLog,
+    FiniteLoss,
+    TimeLeft,
+)
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -41,9 +47,8 @@ def test_best_model_keeps_the_best_epoch(tmp_path, monitor, values, best):
     for epoch, value in enumerate(values):
         end_epoch(callback, epoch, value)
     assert kept(path) == best
-    record = json.loads((tmp_path / "model.best.json").read_text())
-    assert record == {monitor: values[best], "epoch": best + 1}
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.best.json", "model.keras"]
+    assert (callback.best, callback.best_epoch) == (values[best], best + 1)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model.keras"]
 
 
 def test_best_model_never_takes_a_metric_that_is_no_number(tmp_path):
@@ -66,31 +71,76 @@ def test_a_loss_of_dev_that_is_no_number_ends_training_before_anything_is_kept(t
     assert len(model.fit(*data, callbacks=[FiniteLoss(), best], verbose=0).epoch) == 1
 
 
+def resumed_from(callback):
+    """A callback of another process that goes on from another's state."""
+    resumed = best_model(callback.path, callback.monitor)
+    resumed.patience, resumed.resumable = callback.patience, True
+    resumed.restore(json.loads(json.dumps(callback.state())))
+    return resumed
+
+
 def test_best_model_of_a_resumed_training_does_not_fall_behind(tmp_path):
     path = tmp_path / "model.keras"
-    end_epoch(best_model(path, "val_exact"), 1, 0.8)
-    resumed = best_model(path, "val_exact")
+    first = best_model(path, "val_exact")
+    end_epoch(first, 1, 0.8)
+    resumed = resumed_from(first)
     end_epoch(resumed, 2, 0.7)
     assert kept(path) == 1
     end_epoch(resumed, 3, 0.9)
+    resumed.saved()
     assert kept(path) == 3
 
 
-def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path, capsys):
-    def patient():
-        callback = best_model(tmp_path / "model.keras", "val_exact")
-        callback.patience = 3
-        return callback
+def test_a_better_model_counts_once_the_checkpoint_says_so(tmp_path):
+    path = tmp_path / "model.keras"
+    first = best_model(path, "val_exact")
+    end_epoch(first, 1, 0.8)
+    first.resumable, before = True, first.state()
+    end_epoch(first, 2, 0.9)
+    assert kept(path) == 1 and kept(first.new) == 2
+    assert resumed_from(first).best == 0.9 and kept(path) == 2 and not first.new.exists()
+    first.restore(first.state())
+    end_epoch(first, 3, 1.0)
+    with pytest.raises(ValueError, match=r"that was kept at .*model\.keras\. Received: a damaged"):
+        first.restore(before)
+    path.unlink()
+    with pytest.raises(ValueError, match=r"model\.keras\. Received: no such file"):
+        first.restore(before)
 
-    callback = patient()
+
+def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path):
+    callback = best_model(tmp_path / "model.keras", "val_exact")
+    callback.patience = 3
     for epoch, value in enumerate([0.1, 0.5, 0.4, 0.5]):
         end_epoch(callback, epoch, value)
         assert not callback.model.stop_training
-    assert not capsys.readouterr().out
-    resumed = patient()
+    resumed = resumed_from(callback)
     end_epoch(resumed, 4, 0.3)
-    assert resumed.model.stop_training
-    assert "val_exact was best in epoch 2: training ends" in capsys.readouterr().out
+    assert resumed.model.stop_training and resumed.stopped and resumed.best_epoch == 2
+    assert resumed_from(resumed).stopped
+
+
+def test_the_log_of_epochs_goes_on_whatever_the_file_holds(tmp_path):
+    path = tmp_path / "history.csv"
+    log = EpochLog(path)
+    for epoch in range(2):
+        log.on_epoch_end(epoch, {"loss": np.float32(1 / (epoch + 3)), "accuracy": 0.5})
+    state = json.loads(json.dumps(log.state()))
+    path.write_bytes(b"\0\n\n")
+    resumed = EpochLog(path)
+    resumed.resumable = True
+    resumed.restore(state)
+    resumed.on_epoch_end(2, {"loss": 0.25, "val_loss": float("nan")})
+    assert len(path.read_text().splitlines()) == 3
+    resumed.saved()
+    assert path.read_text().splitlines() == [
+        "epoch,accuracy,loss,val_loss",
+        "1,0.5,0.3333333432674408,",
+        "2,0.5,0.25,",
+        "3,,0.25,nan",
+    ]
+    resumed.restore(None)
+    assert not path.exists()
 
 
 def test_best_model_names_the_metrics_there_are(tmp_path):

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 from tqdm import tqdm
 
+from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.data.record import CAPTION_COLUMNS, IMAGE_COLUMNS
 from keras_attn_pipelines.data.user_cache import user_cache
 
@@ -62,13 +61,9 @@ def _materialized(name, write, cache):
     folder = cache / re.sub(r"[^\w.-]+", "-", dataset_name)
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix="partial-", dir=cache))
-        try:
+        with whole_folder(cache) as partial:
             write(dataset_name, partial)
-            partial.chmod(0o755)
-            partial.rename(folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+            move_folder(partial, folder)
     return folder
 
 

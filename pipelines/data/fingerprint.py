@@ -1,0 +1,75 @@
+"""A fingerprint of what was read: the same records in the same order, and only those, have it."""
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DIGEST = "digest"
+
+
+def fingerprint(splits: Mapping[str, Any]) -> str:
+    """SHA-256, in hexadecimal, of the records of some splits.
+
+    A record is a dataclass, or made of texts, bytes, numbers, arrays and paths in sequences and
+    dicts. Of a path counts what is in its file, unless its record says so by a field `digest`;
+    fields that do not compare, such as a line's number, do not count.
+
+    Args:
+        splits: sequences of records, or one dataclass of arrays, by the names of splits.
+
+    Raises:
+        ValueError: a record of something else, which has no fingerprint.
+    """
+    digest = hashlib.sha256()
+    for name, records in splits.items():
+        _add(digest, name)
+        _add(digest, records)
+    return digest.hexdigest()
+
+
+def _add(digest, value):
+    """Adds a value, with its type and its length, so that no two values add the same bytes."""
+    if isinstance(value, str):
+        _write(digest, "text", value.encode(errors="surrogateescape"))
+    elif isinstance(value, bytes):
+        _write(digest, "bytes", value)
+    elif value is None or isinstance(value, bool | int | float | np.number):
+        _write(digest, "number", repr(value).encode())
+    elif isinstance(value, np.ndarray):
+        _write(digest, f"array {value.dtype} {value.shape}", np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, Path):
+        _write(digest, "file", value.read_bytes())
+    elif dataclasses.is_dataclass(value):
+        _add_dataclass(digest, value)
+    elif isinstance(value, Mapping):
+        _write(digest, f"dict {len(value)}")
+        for item in value.items():
+            _add(digest, item)
+    elif isinstance(value, Iterable):
+        for item in value:
+            _add(digest, item)
+        _write(digest, "end")
+    else:
+        raise ValueError(
+            "Expected records that are dataclasses, or made of texts, bytes, numbers, arrays and "
+            f"paths. Received: {type(value).__name__}"
+        )
+
+
+def _add_dataclass(digest, value):
+    known = hasattr(value, DIGEST)
+    _write(digest, type(value).__name__)
+    for field in dataclasses.fields(value):
+        inner = getattr(value, field.name)
+        if field.compare and not (known and isinstance(inner, Path)):
+            _add(digest, inner)
+    _write(digest, "end")
+
+
+def _write(digest, kind, content=b""):
+    digest.update(f"{kind} {len(content)}\n".encode())
+    digest.update(content)

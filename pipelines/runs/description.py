@@ -1,0 +1,58 @@
+"""What recipe.json says of a run, checked where it is read."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from keras_attn_pipelines.experiment.stored import described
+
+ENDED, KEPT, DIGEST = "ended", "kept", "sha256"
+COUNTS = {"records", "vocabularies"}
+TEXTS = {"recipe", "data", "precision", "strategy", "unit", "fingerprint", "model"}
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """The description in a file.
+
+    Raises:
+        ValueError: no such file, a damaged one, or one of an earlier version.
+    """
+    if not path.is_file():
+        raise ValueError(f"Expected a run directory with {path.name}. Received: {path.parent}")
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"Expected a JSON object in {path}. Received: {content!r:.80}")
+    described(path, content)
+    for key, value in content.items():
+        if wanted := _wrong(key, value):
+            raise ValueError(f"Expected {key} in {path} to be {wanted}. Received: {value!r:.80}")
+    if missing := sorted((COUNTS | TEXTS) - {"fingerprint"} - set(content)):
+        raise ValueError(f"Expected {', '.join(missing)} in {path}. Received: nothing of it")
+    return content
+
+
+def _wrong(key, value) -> str:
+    """What a value should be; empty where it is."""
+    if key in TEXTS and not isinstance(value, str):
+        return "a string"
+    if key == "from" and not isinstance(value, str | None):
+        return "a string or null"
+    if key in COUNTS and not _are_counts(value):
+        return "an object of counts"
+    if key == ENDED and not isinstance(value, bool):
+        return "true or false"
+    if key == "mean_of" and not (
+        isinstance(value, list) and all(isinstance(path, str) for path in value)
+    ):
+        return "a list of paths"
+    if key == KEPT and not (isinstance(value, Mapping) and isinstance(value.get(DIGEST), str)):
+        return f"an object with {DIGEST}"
+    return ""
+
+
+def _are_counts(value):
+    return isinstance(value, Mapping) and all(type(count) is int for count in value.values())

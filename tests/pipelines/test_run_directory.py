@@ -1,0 +1,186 @@
+"""Run directories: one training at a time, on the data it began with; damaged files are named."""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from keras_attn.whole_file import move_folder, whole_folder
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.data.fingerprint import fingerprint
+from keras_attn_pipelines.data.pairs import TextPair
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.saved.saved_model import version_folder
+from tests.recipes.registry import ROWS
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+DESCRIPTION = {
+    "recipe": "scenes",
+    "parts": {},
+    "data": "/data",
+    "from": None,
+    "precision": "float32",
+    "strategy": "one",
+    "unit": "pictures",
+    "records": {"train": 3},
+    "model": "tiny",
+    "vocabularies": {"tokenizer": 7},
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of the smallest recipe."""
+    from keras_attn_pipelines.recipes import load_recipe
+    from keras_attn_pipelines.runs.train import train
+
+    (row,) = [row for row in ROWS if row.name == "digits_stn"]
+    folder = tmp_path_factory.mktemp("runs")
+    experiment = load_recipe(row.name).replaced({**row.values, "epochs": 1})
+    return train(experiment, row.data(folder), folder / "run", row.name, verbose=0)
+
+
+def written(folder, content):
+    folder.mkdir(exist_ok=True)
+    text = content if isinstance(content, str) else json.dumps(content)
+    (folder / "recipe.json").write_text(text)
+    return Run(folder)
+
+
+def test_one_training_at_a_time(tmp_path):
+    run = Run(tmp_path / "run")
+    with run.locked():
+        with (
+            pytest.raises(ValueError, match=r"no other process trains into\. Received: .*locked"),
+            Run(run.folder).locked(),
+        ):
+            pass
+        written(run.folder, DESCRIPTION)
+    with run.locked():
+        pass
+    with Run(tmp_path / "new").locked():
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_folder_of_other_things_is_left_as_it_is(tmp_path, capsys):
+    (tmp_path / "photo.jpg").write_bytes(b"x")
+    assert main(["train", "scenes", "--data", str(tmp_path), "--out", str(tmp_path)]) == 2
+    assert "Expected a run directory with recipe.json" in capsys.readouterr().err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["photo.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "Expected JSON in"),
+        ("[" * 100_000, "Expected JSON in"),
+        ("[]", r"Expected a JSON object in .*recipe\.json"),
+        ({**DESCRIPTION, "records": None}, r"records in .* to be an object of counts. Received: N"),
+        ({**DESCRIPTION, "records": {"train": "3"}}, "to be an object of counts"),
+        ({**DESCRIPTION, "vocabularies": [3]}, "vocabularies in .* to be an object of counts"),
+        ({**DESCRIPTION, "data": 7}, "data in .* to be a string. Received: 7"),
+        ({**DESCRIPTION, "from": 7}, "from in .* to be a string or null"),
+        ({**DESCRIPTION, "ended": "yes"}, "ended in .* to be true or false"),
+        ({**DESCRIPTION, "mean_of": "run"}, "mean_of in .* to be a list of paths"),
+        ({**DESCRIPTION, "kept": {"epoch": 3}}, "kept in .* to be an object with sha256"),
+        ({"parts": {}, "recipe": "x"}, "Expected data, model, precision, .* Received: nothing of"),
+    ],
+)
+def test_descriptions_that_are_none(content, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        _ = written(tmp_path / "run", content).description
+
+
+def flipped(path):
+    """Flips one bit in the middle of a file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def test_one_flipped_bit_in_a_model_is_noticed(run, tmp_path):
+    damaged = Run(shutil.copytree(run.folder, tmp_path / "damaged"))
+    flipped(damaged.folder / "model.keras")
+    with pytest.raises(ValueError, match=r"that was kept at .*model\.keras\. Received: a damaged"):
+        damaged.model()
+    description = damaged.description
+    damaged.describe({key: value for key, value in description.items() if key != "kept"})
+    with pytest.raises(ValueError, match=r"a Keras model at .*model\.keras\. Received: a damaged"):
+        damaged.model()
+
+
+def test_what_a_kill_at_the_very_end_leaves_is_tidied(run, tmp_path):
+    killed = Run(shutil.copytree(run.folder, tmp_path / "killed"))
+    (killed.folder / "model.keras").rename(killed.folder / "new-model.keras")
+    (killed.folder / "checkpoint.npz").write_bytes(b"x")
+    (killed.folder / "partial-model.keras").write_bytes(b"x")
+    for weight, expected in zip(killed.model().get_weights(), run.model().get_weights()):
+        np.testing.assert_array_equal(weight, expected)
+    assert sorted(path.name for path in killed.folder.iterdir()) == sorted(
+        path.name for path in run.folder.iterdir()
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Seen:
+    """A record with a picture."""
+
+    path: Path
+    label: str
+
+
+def test_a_fingerprint_tells_records_apart(tmp_path):
+    pairs = [TextPair("a", "b", 1), TextPair("ab", "", 2)]
+    known = fingerprint({"train": pairs})
+    assert fingerprint({"train": [TextPair("a", "b", 7), TextPair("ab", "", 9)]}) == known
+    others = [
+        {"train": pairs[::-1]},
+        {"dev": pairs},
+        {"train": pairs, "dev": []},
+        {"train": [TextPair("ab", ""), TextPair("ab", "")]},
+        {"train": [TextPair("a", "b"), TextPair("a", "b")]},
+        {"train": [("a", "b"), ("ab", "")]},
+        {"train": [["a", "b", "ab", ""]]},
+        {"train": [1, 2.0, None, True, b"x"]},
+        {"train": np.arange(6)},
+        {"train": np.arange(6).reshape(2, 3)},
+        {"train": np.arange(6, dtype="int32")},
+        {"train": {"a": 1}},
+    ]
+    prints = [fingerprint(splits) for splits in others]
+    assert len({known, *prints}) == len(others) + 1
+    path = tmp_path / "a.jpg"
+    path.write_bytes(b"one")
+    first = fingerprint({"train": [Seen(path, "dog")]})
+    path.write_bytes(b"two")
+    assert fingerprint({"train": [Seen(path, "dog")]}) != first
+    with pytest.raises(ValueError, match="made of texts, bytes, numbers, arrays and paths"):
+        fingerprint({"train": [object()]})
+
+
+def test_a_folder_of_a_killed_process_goes_and_one_of_another_stays(tmp_path):
+    left = tmp_path / "partial-left"
+    left.mkdir()
+    (left / "graph").write_bytes(b"x")
+    with whole_folder(tmp_path) as first, whole_folder(tmp_path) as second:
+        assert first.is_dir() and second.is_dir() and not left.exists()
+        (second / "graph").write_bytes(b"y")
+        move_folder(second, tmp_path / "1")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["1"]
+
+
+def test_a_version_is_a_folder_with_a_graph(tmp_path):
+    for name in ("1", "2"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "1" / "saved_model.pb").write_bytes(b"")
+    (tmp_path / "7").write_bytes(b"")
+    assert version_folder(tmp_path).name == "1"
+    (tmp_path / "1" / "saved_model.pb").unlink()
+    with pytest.raises(ValueError, match="Expected a SavedModel or numbered versions"):
+        version_folder(tmp_path)
