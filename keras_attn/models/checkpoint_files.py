@@ -155,7 +155,7 @@ def _read_json(path):
         return {}
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"Expected JSON in {os.fspath(path)!r}. Received: {error}") from error
     if not isinstance(settings, dict):
         raise ValueError(

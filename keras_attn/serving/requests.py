@@ -41,7 +41,7 @@ class Requests(abc.ABC):
         counts = {key: len(values) for key, values in inputs.items()}
         if len(set(counts.values())) != 1:
             raise ValueError(f"Expected inputs of equal length. Received lengths: {counts}")
-        answers = []
+        answers: list[dict] = []
         (count,) = set(counts.values())
         for start in range(0, count, batch):
             chunk = {key: list(values[start : start + batch]) for key, values in inputs.items()}

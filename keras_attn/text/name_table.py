@@ -70,7 +70,7 @@ class NameTable(tf.Module):
             if not isinstance(names, list):
                 raise TypeError(f"no list but {names!r:.40}")
             return cls(names)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"Expected {cls.unit} in {path}. Received: {type(error).__name__}: {error}"
             ) from error

@@ -86,7 +86,8 @@ class Tokenizer(tf.Module):
             `Tokenizer`.
 
         Raises:
-            ValueError: vocabulary_size too small for bytes and special pieces, or no text.
+            ValueError: vocabulary_size too small for bytes, special pieces and the texts'
+                characters, or no text.
         """
         smallest = BYTE_PIECES + SPECIAL_PIECES
         if vocabulary_size <= smallest:
@@ -100,24 +101,31 @@ class Tokenizer(tf.Module):
         room = vocabulary_size - smallest
         characters = len({c for text in normalized for c in text})
         model = io.BytesIO()
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(normalized),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=vocabulary_size,
-            hard_vocab_limit=False,
-            byte_fallback=True,
-            character_coverage=1.0 if characters < room else 0.995,
-            normalization_rule_name="identity",
-            remove_extra_whitespaces=False,
-            pad_id=PAD_ID,
-            unk_id=UNKNOWN_ID,
-            bos_id=START_ID,
-            eos_id=END_ID,
-            max_sentence_length=max(9, *(len(text.encode()) for text in normalized)) + 1,
-            num_threads=1,
-            minloglevel=2,
-        )
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(normalized),
+                model_writer=model,
+                model_type="bpe",
+                vocab_size=vocabulary_size,
+                hard_vocab_limit=False,
+                byte_fallback=True,
+                character_coverage=1.0 if characters < room else 0.995,
+                normalization_rule_name="identity",
+                remove_extra_whitespaces=False,
+                pad_id=PAD_ID,
+                unk_id=UNKNOWN_ID,
+                bos_id=START_ID,
+                eos_id=END_ID,
+                max_sentence_length=max(9, *(len(text.encode()) for text in normalized)) + 1,
+                num_threads=1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise ValueError(
+                f"Expected a vocabulary_size with room for {characters} characters beside "
+                f"{smallest} bytes and special pieces; {smallest + characters + 1} is enough. "
+                f"Received: vocabulary_size={vocabulary_size}"
+            ) from error
         return cls(model.getvalue(), lowercase)
 
     @classmethod

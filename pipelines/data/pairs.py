@@ -5,12 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from keras_attn_pipelines.data.record import Record
+from keras_attn_pipelines.data.record import Record, unusable
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 
-MOST_WORDS = 50_000
-MOST_CHARACTERS = 10 * MOST_WORDS
-"""Bound for texts without spaces."""
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 """Control characters, including NUL, become a space."""
 
@@ -69,7 +66,7 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
     for record in records:
         count += 1
         pair = TextPair(_clean(record.first), _clean(record.second), record.line)
-        reasons = (_reason("source", pair.source), _reason("target", pair.target))
+        reasons = (unusable("source", pair.source), unusable("target", pair.target))
         if reason := record.reason or next(filter(None, reasons), ""):
             skipped.append(Skipped(path, record.line, reason))
         else:
@@ -81,15 +78,3 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
 
 def _clean(text):
     return " ".join(text.translate(CONTROLS).split())
-
-
-def _reason(word, text):
-    """Why a text is unusable, or ''."""
-    if not text:
-        return f"empty {word}"
-    words = text.count(" ") + 1
-    if words > MOST_WORDS:
-        return f"{word} of {words} words (expected at most {MOST_WORDS})"
-    if len(text) > MOST_CHARACTERS:
-        return f"{word} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
-    return ""

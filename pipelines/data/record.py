@@ -2,6 +2,8 @@
 
 import codecs
 import gzip
+import os
+import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +14,14 @@ AUTO = "auto"
 GZIP = ".gz"
 GZIP_START = b"\x1f\x8b"
 SNIFFED = 4096
+MAX_TEXT_BYTES = "KERAS_ATTN_MAX_TEXT_BYTES"
+"""Environment variable: the longest text file that is read, in bytes once unpacked."""
+DEFAULT_MAX_TEXT_BYTES = 1 << 30
+MOST_WORDS = 50_000
+MOST_CHARACTERS = 10 * MOST_WORDS
+"""The same bound where there are no spaces."""
+INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")
+"""Unicode categories of characters that alone make no text, such as zero-width spaces."""
 IMAGE_COLUMNS = (
     "image",
     "file_name",
@@ -127,12 +137,31 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
         with path.open("rb") as plain:
             packed = plain.read(len(GZIP_START)) == GZIP_START
             plain.seek(0)
+            limit = max_text_bytes()
             with gzip.open(plain) if packed else plain as file:
-                data = file.read(most)
+                data = file.read(most if most >= 0 else limit + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+    if len(data) > limit:
+        unpacked = ", unpacked" if packed else ""
+        raise ValueError(
+            f"Expected at most {limit} bytes in {path}{unpacked} (set {MAX_TEXT_BYTES} to read "
+            "more). Received: a longer file"
+        )
     check_utf8(data, path)
     return data
+
+
+def max_text_bytes() -> int:
+    """Longest text file that is read, in bytes once unpacked: 1 GiB, or what MAX_TEXT_BYTES says.
+
+    Raises:
+        ValueError: the environment variable is not a positive integer.
+    """
+    value = os.environ.get(MAX_TEXT_BYTES, str(DEFAULT_MAX_TEXT_BYTES))
+    if not value.isdecimal() or int(value) < 1:
+        raise ValueError(f"Expected {MAX_TEXT_BYTES} to be an integer >= 1. Received: {value!r}")
+    return int(value)
 
 
 def check_utf8(data: bytes, path) -> None:
@@ -157,6 +186,23 @@ def text_of(data: bytes) -> str:
 def is_text(value: str) -> bool:
     """Whether a text can be written as UTF-8."""
     return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def unusable(name: str, text: str) -> str:
+    """Why a text cannot be used; empty if it can.
+
+    Args:
+        name: what messages call it.
+        text: the text.
+    """
+    if all(unicodedata.category(character) in INVISIBLE for character in text):
+        return f"empty {name}"
+    words = len(text.split())
+    if words > MOST_WORDS:
+        return f"{name} of {words} words (expected at most {MOST_WORDS})"
+    if len(text) > MOST_CHARACTERS:
+        return f"{name} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
+    return ""
 
 
 def _chosen(wanted, known, columns):

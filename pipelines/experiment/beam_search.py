@@ -2,12 +2,17 @@
 
 from keras_attn_pipelines.experiment.fields import option, part
 
+MOST_WIDE = 1000
+"""Widest beam that a recipe may have; a search holds a state of each hypothesis."""
+
 
 @part
 class BeamSearch:
     """Beam search with GNMT's length penalty."""
 
-    beam_width: int = option("beam width for evaluation and export", default=4, least=1)
+    beam_width: int = option(
+        "beam width for evaluation and export", default=4, least=1, most=MOST_WIDE
+    )
     length_alpha: float = option(
         "exponent of GNMT's length penalty", default=0.7, least=-100, most=100
     )

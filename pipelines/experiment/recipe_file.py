@@ -1,7 +1,9 @@
 """A user's own recipe file: Python that sets RECIPE to an `Experiment`."""
 
+import contextlib
 import functools
 import sys
+import traceback
 import types
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,29 @@ def load_recipe_file(path) -> Experiment:
     return _loaded(path.resolve(), path.stat().st_mtime_ns)
 
 
+@contextlib.contextmanager
+def naming_recipe_file(part):
+    """Names the line of a user's recipe file where one of its parts fails unexpectedly.
+
+    Raises:
+        ValueError: instead of errors other than ValueError, OSError and ImportError; errors of
+            bundled parts are passed on.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        expected = isinstance(error, ValueError | OSError | ImportError)
+        if expected or not type(part).__module__.startswith(MODULE_PREFIX):
+            raise
+        file = sys.modules[type(part).__module__].__file__
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == file]
+        raise ValueError(
+            f"Expected {type(part).__name__} of the recipe file to work. "
+            f"Received: {type(error).__name__}: {error} at {file}:{(lines or [0])[-1]}"
+        ) from error
+
+
 def recipe_of(module: types.ModuleType, name) -> Experiment:
     """The experiment that a recipe's module sets RECIPE to.
 
@@ -45,7 +70,7 @@ def _loaded(path, changed):
     sys.modules[module.__name__] = module
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except Exception as error:  # User code can raise anything.
+    except (Exception, SystemExit) as error:  # User code can raise anything.
         raise ValueError(
             f"Expected a recipe file that runs. Received: {path} with "
             f"{type(error).__name__}: {error}"

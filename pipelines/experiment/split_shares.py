@@ -8,7 +8,10 @@ class SplitShares:
     """Shares of records for dev and test, and the tolerated share of unusable ones."""
 
     tolerance: float = option(
-        "largest fraction of unusable records with which training starts", default=0.01, least=0
+        "largest fraction of unusable records with which training starts",
+        default=0.01,
+        least=0,
+        most=1,
     )
     dev_share: float = option(
         "fraction of records held out for dev if there are no split files", default=0.1, least=0

@@ -87,7 +87,9 @@ def _metrics_section(run, evaluation, precision):
 
 
 def _card(title, experiment, description, metrics, service, storage, limits):
-    words = experiment.task.card(service, description["model"])
+    facts = {key: _escaped(value) for key, value in description.items() if isinstance(value, str)}
+    recipe = " ".join(description["recipe"].split()).replace("`", "")
+    words = experiment.task.card(service, facts["model"])
     values = json.dumps(experiment.values(), indent=2)
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in {storage}. "
@@ -100,24 +102,33 @@ def _card(title, experiment, description, metrics, service, storage, limits):
             "What it does": words["What it does"],
             **({"Use and limits": limits} if limits.strip() else {}),
             "Service": service_words.strip(),
-            "Data": f"{Path(description['data']).name}: {_counts(description)}.",
+            "Data": f"{Path(facts['data']).name}: {_counts(description)}.",
             "Metrics": metrics,
-            "Recipe": f"`{description['recipe']}`, trained in {description['precision']}, strategy "
-            f"{description['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
+            "Recipe": f"`{recipe}`, trained in {facts['precision']}, strategy "
+            f"{facts['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
             **({"License": words["License"]} if "License" in words else {}),
         },
     )
 
 
+def _escaped(text):
+    """A text of a run directory, which may come from anywhere, as one line of plain Markdown."""
+    line = " ".join(text.split())
+    return re.sub(r"[`*\[\]<>&\\]", lambda match: f"&#{ord(match[0])};", line)
+
+
 def _origin(description):
     """Initial weights and averaged runs, by folder name."""
     initial = description.get("from")
-    origin = f", initialized with the weights of {Path(initial).name}" if initial else ""
+    origin = f", initialized with the weights of {_escaped(Path(initial).name)}" if initial else ""
     if means := description.get("mean_of"):
-        origin += f"; mean of the weights of {', '.join(Path(mean).name for mean in means)}"
+        origin += (
+            f"; mean of the weights of {', '.join(_escaped(Path(mean).name) for mean in means)}"
+        )
     return origin
 
 
 def _counts(description):
     counts = description["records"].items()
-    return f"{description['unit']} {', '.join(f'{count} {split}' for split, count in counts)}"
+    numbers = ", ".join(f"{count} {_escaped(split)}" for split, count in counts)
+    return f"{_escaped(description['unit'])} {numbers}"

@@ -8,6 +8,7 @@ from typing import Any
 from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
+from keras_attn_pipelines.experiment.recipe_file import naming_recipe_file
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,21 @@ class Prepared:
     def build(self) -> Built:
         """The model, built with initial weights."""
         experiment, sizes = self.experiment, self.vocabulary_sizes
-        return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
+        with naming_recipe_file(experiment.model):
+            return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
 
     def compile(self, built: Built, jit_compile: bool | str = False) -> Objective:
         """The task's objective for a built model, compiled with the experiment's optimizer."""
         steps, experiment = self.data.steps * self.experiment.fit.epochs, self.experiment
-        objective = experiment.task.objective(built.model, self.data, steps, experiment.fit.seed)
+        with naming_recipe_file(experiment.task):
+            objective = experiment.task.objective(
+                built.model, self.data, steps, experiment.fit.seed
+            )
         unfreeze_step = self.data.unfreeze_step
+        with naming_recipe_file(experiment.optimizer):
+            optimizer = experiment.optimizer.build(steps, built.slow_layers, unfreeze_step)
         objective.model.compile(
-            optimizer=experiment.optimizer.build(steps, built.slow_layers, unfreeze_step),
+            optimizer=optimizer,
             loss=objective.loss,
             weighted_metrics=objective.metrics,
             jit_compile=jit_compile,
@@ -73,8 +80,10 @@ def prepare(
     Raises:
         ValueError: bad data.
     """
-    records = experiment.source.read(data)
-    known = vocabularies or experiment.task.learn(records.splits["train"])
+    with naming_recipe_file(experiment.source):
+        records = experiment.source.read(data)
+    with naming_recipe_file(experiment.task):
+        known = vocabularies or experiment.task.learn(records.splits["train"])
     setting = Setting(
         model=experiment.model,
         fit=experiment.fit,
@@ -82,5 +91,6 @@ def prepare(
         replicas=replicas,
         start=start,
     )
-    loaded = experiment.task.encode(records, known, setting)
+    with naming_recipe_file(experiment.task):
+        loaded = experiment.task.encode(records, known, setting)
     return Prepared(experiment, records, known, setting, loaded)

@@ -1,5 +1,6 @@
 """Trains an experiment into a run directory."""
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeL
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
-from keras_attn.whole_file import PARTIAL
+from keras_attn.whole_file import PARTIAL, check_folder
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
@@ -65,7 +66,8 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data, a record that has become unreadable, `out` holds something else, the
+        ValueError: bad data, a record that has become unreadable, `out` holds something else or
+            another process trains into it, `cache` is a file, the
             model differs from the one in `source`, or the loss is not finite.
     """
     if experiment.needs_start and source is None:
@@ -74,6 +76,8 @@ def train(
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
+    if cache is not None:
+        check_folder(cache)
     with run.locked():
         _check_folder(run, description)
         device = strategy_named(strategy)
@@ -111,7 +115,7 @@ def train(
             fitting = _Fitting(prepared, run, built.model, objective.model, checkpoint_seconds)
             with device.scope():
                 fitting.restore()
-            with prepared.records.naming_faults():
+            with prepared.records.naming_faults(), _error_on_its_own_line():
                 fitting.fit(verbose)
                 fitting.try_mean()
             fitting.end(description)
@@ -215,6 +219,16 @@ class _Fitting:
     def _task_callbacks(self, data):
         task, setting = self.experiment.task, self.prepared.setting
         return task.callbacks(self.model, data, setting, self.run.folder)
+
+
+@contextlib.contextmanager
+def _error_on_its_own_line():
+    """Ends the line of the progress bar if an error interrupts it."""
+    try:
+        yield
+    except BaseException:
+        print(flush=True)
+        raise
 
 
 def _check_folder(run, description):

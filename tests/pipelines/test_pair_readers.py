@@ -9,8 +9,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn_pipelines.data.pair_splits import PairSplits
-from keras_attn_pipelines.data.pairs import MOST_CHARACTERS, MOST_WORDS, TextPair
+from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.record import MOST_CHARACTERS, MOST_WORDS
 
 PAIRS = [TextPair("one dog", "ein Hund"), TextPair("two cats ☂", "zwei Katzen")]
 TABLE = "source{0}target\none dog{0}ein Hund\ntwo cats ☂{0}zwei Katzen\n"

@@ -119,7 +119,7 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
 
 def _collect(folder, images, records, source, form, cache) -> PictureFolder[CaptionedPicture]:
     """Joins captions and pictures, and collects unusable records."""
-    rows = located(records, folder, images, "empty caption", cache)
+    rows = located(records, folder, images, "caption", cache)
     captions: dict[str, list[str]] = defaultdict(list)
     files = {}
     for row in rows:

@@ -131,7 +131,7 @@ def _collect(
     cache,
 ) -> PictureFolder[LabeledPicture]:
     """Joins labels and pictures, and collects unusable records."""
-    rows = located(records, folder, images, "empty label", cache)
+    rows = located(records, folder, images, "label", cache)
     pictures: dict[str, LabeledPicture] = {}
     skipped: list[Skipped] = []
     for row in rows:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_attn_pipelines.data.picture_check import examine_pictures
-from keras_attn_pipelines.data.record import Record
+from keras_attn_pipelines.data.record import Record, unusable
 from keras_attn_pipelines.data.skipped import Skipped
 
 
@@ -38,7 +38,7 @@ class Located(NamedTuple):
 
 
 def located(
-    records: Iterable[tuple[Path, Record]], folder: Path, images: Path, empty: str, cache=None
+    records: Iterable[tuple[Path, Record]], folder: Path, images: Path, second: str, cache=None
 ) -> list[Located]:
     """Finds and examines the pictures of records, see `examine_pictures`.
 
@@ -46,7 +46,7 @@ def located(
         records: pairs (file, record).
         folder: data folder. Pictures must be in `images` or in this folder.
         images: folder of the pictures.
-        empty: reason for a record whose second field is blank.
+        second: what messages call a record's second field, such as "caption".
         cache: folder of cached picture checks; in the user's cache if None.
     """
     roots = folder.resolve(), images.resolve()
@@ -54,7 +54,7 @@ def located(
     rows = []
     for file, record in records:
         path, problem = locate(record.first.strip())
-        reason = record.reason or ("" if record.second.split() else empty) or problem
+        reason = record.reason or unusable(second, record.second) or problem
         rows.append(Located(file, record, path, reason))
     examined = examine_pictures((row.path for row in rows if not row.reason), folder, cache)
     return [row if row.reason else _examined(row, examined[row.path]) for row in rows]
