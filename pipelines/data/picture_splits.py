@@ -13,10 +13,12 @@ from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.training_data import Records
 
 SPLITS = ("train", "dev", "test")
+REQUIRED = ("train", "dev")
+"""Splits that training needs."""
 SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt")
 
 
-Split = Callable[[Path, PictureFolder], dict[str, list]]
+Split = Callable[..., dict[str, list]]
 """Function from the data path and a `PictureFolder` to lists of pictures by split."""
 
 
@@ -42,7 +44,7 @@ def named_split(data, folder: PictureFolder, split: Split, name: str) -> list:
     Raises:
         ValueError: no such split, or an empty one.
     """
-    splits = split(data, folder)
+    splits = split(data, folder, required=())
     if name not in splits:
         path = data_folder(data) / f"{name}.txt"
         splits[name] = listed_pictures(path, folder.pictures, folder.unusable)
@@ -52,7 +54,11 @@ def named_split(data, folder: PictureFolder, split: Split, name: str) -> list:
 
 
 def split_pictures(
-    data, folder: PictureFolder[Picture], dev_share: float = 0.1, test_share: float = 0.1
+    data,
+    folder: PictureFolder[Picture],
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    required: Sequence[str] = REQUIRED,
 ) -> dict[str, list[Picture]]:
     """Splits pictures into "train", "dev" and "test".
 
@@ -65,25 +71,30 @@ def split_pictures(
         folder: of `read_captions` or `read_labels`.
         dev_share: share of pictures, 0 to 1.
         test_share: share of pictures, 0 to 1.
+        required: splits that must not be empty.
 
     Returns:
         dict of the three lists; a split without a split file is empty.
 
     Raises:
         ValueError: a split file names a missing picture, two split files share a picture, or
-            "train" or "dev" comes out empty.
+            a required split comes out empty.
     """
     listed = _listed_splits(data_folder(data))
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
     else:
         split = _split_by_bytes(folder.pictures, dev_share, test_share)
-    _check_split(data, split, folder.pictures)
+    _check_split(data, split, folder.pictures, required)
     return split
 
 
 def split_labeled(
-    data, folder: PictureFolder[LabeledPicture], dev_share: float = 0.1, test_share: float = 0.1
+    data,
+    folder: PictureFolder[LabeledPicture],
+    dev_share: float = 0.1,
+    test_share: float = 0.1,
+    required: Sequence[str] = REQUIRED,
 ) -> dict[str, list[LabeledPicture]]:
     """Splits labeled pictures by folder if folders are splits, otherwise like `split_pictures`.
 
@@ -95,22 +106,23 @@ def split_labeled(
         folder: of `read_labels`.
         dev_share: share of pictures, 0 to 1.
         test_share: share of pictures, 0 to 1.
+        required: splits that must not be empty.
 
     Returns:
-        dict of lists, "train" and "dev" at least.
+        dict of lists.
 
     Raises:
         ValueError: as `split_pictures`.
     """
     if not any(picture.split for picture in folder.pictures):
-        return split_pictures(data, folder, dev_share, test_share)
+        return split_pictures(data, folder, dev_share, test_share, required)
     split: dict[str, list[LabeledPicture]] = {}
     for picture in folder.pictures:
         split.setdefault(picture.split, []).append(picture)
-    if "dev" not in split:
+    if "dev" not in split and "train" in split:
         test_share = 0.0 if "test" in split else test_share
         split = {**_split_by_bytes(split["train"], dev_share, test_share), **_without_train(split)}
-    _check_split(data, split, folder.pictures)
+    _check_split(data, split, folder.pictures, required)
     return split
 
 
@@ -153,9 +165,9 @@ def _without_train(split):
     return {name: pictures for name, pictures in split.items() if name != "train"}
 
 
-def _check_split(folder, split, pictures):
-    """Raises ValueError for an empty train or dev split."""
-    for name in ("train", "dev"):
+def _check_split(folder, split, pictures, required):
+    """Raises ValueError for a required split that is empty."""
+    for name in required:
         if not split.get(name):
             raise ValueError(
                 f"Expected at least one picture in the split {name!r} of {folder}. "

@@ -12,7 +12,7 @@ class Adam:
     """Adam with warm-up, a learning rate schedule and gradient clipping by global norm."""
 
     learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
-    warmup_steps: int = option("warm-up steps", default=200, least=0)
+    warmup_steps: int = option("warm-up steps, at most a third of all steps", default=200, least=0)
     schedule: str = option(
         "learning rate schedule after the warm-up", default=COSINE, choices=SCHEDULES
     )
@@ -35,13 +35,23 @@ class Adam:
         least=1,
     )
 
+    def warmup(self, steps: int) -> int:
+        """Warm-up steps of `steps` training steps: `warmup_steps`, at most a third of them."""
+        return min(self.warmup_steps, steps // 3)
+
+    def notes(self, steps: int) -> list[str]:
+        """See `Optimizer`: a warm-up that is shortened."""
+        shortened = self.warmup(steps) < self.warmup_steps
+        told = f"warm-up: {self.warmup(steps)} steps, a third of {steps}, not {self.warmup_steps}"
+        return [told] if shortened else []
+
     def rates(self, steps: int):
         """The learning rate schedule for `steps` training steps."""
         from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
 
         if self.schedule == INVERSE_SQUARE_ROOT:
-            return InverseSquareRoot(self.learning_rate, max(self.warmup_steps, 1))
-        return warmup_cosine(self.learning_rate, min(self.warmup_steps, steps // 3), steps)
+            return InverseSquareRoot(self.learning_rate, max(self.warmup(steps), 1))
+        return warmup_cosine(self.learning_rate, self.warmup(steps), steps)
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
         """The Keras optimizer for `steps` training steps.

@@ -244,7 +244,10 @@ class Model(Protocol):
 
 
 class Optimizer(Protocol):
-    """How weights are updated."""
+    """How weights are updated.
+
+    A part may also have `notes(steps)`, lines that training prints about its settings.
+    """
 
     @property
     def average(self) -> int:

@@ -307,7 +307,9 @@ def _report(run, unit, prepared: Prepared):
         for name, vocabulary in vocabularies.items()
     )
     print(f"{unit}: {counts}; {sizes}")
-    for line in loaded.lines:
+    optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
+    notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
+    for line in (*loaded.lines, *notes):
         print(line)
     skipped = [*records.skipped, *loaded.skipped]
     if skipped:

@@ -8,6 +8,7 @@ import pytest
 from keras_attn_pipelines.data.picture_splits import split_labeled
 from keras_attn_pipelines.data.readers.label_reader import CLASS_FOLDERS, read_labels
 from keras_attn_pipelines.recipes.vit_classifier import RECIPE
+from keras_attn_pipelines.tasks.classification import LabeledPictures
 from tests.pipelines.encoded import encoded
 from tests.pipelines.labeled_pictures import TINY, write_classes
 from tests.pipelines.picture_folder import pictures
@@ -139,3 +140,12 @@ def test_one_label_is_no_choice(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red"])
     with pytest.raises(ValueError, match=r"pictures of two labels or more. Received: \['red'\]"):
         encoded(RECIPE.replaced(TINY), data)
+
+
+def test_one_split_alone_can_be_evaluated(tmp_path):
+    for name in ("cat", "dog"):
+        pictures(tmp_path / "test" / name, [f"{name}.png"])
+    labels = [picture.label for picture in LabeledPictures().split(tmp_path, "test")]
+    assert labels == ["cat", "dog"]
+    with pytest.raises(ValueError, match="at least one picture in the split 'train'"):
+        LabeledPictures().read(tmp_path)

@@ -8,6 +8,7 @@ from PIL import Image
 
 from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.folder_reader import read_captions
+from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 
 
 def write_folder(folder, rows, pictures=("a.png", "b.png", "c.png"), header="image,caption"):
@@ -130,3 +131,12 @@ def test_empty_splits(tmp_path):
     assert split["dev"] and split["train"]
     with pytest.raises(ValueError, match="split 'train'"):
         split_pictures(folder, replace(captions, pictures=captions.pictures[:7]), 0.0, 0.0)
+
+
+def test_one_split_alone_can_be_evaluated(tmp_path):
+    folder = many(tmp_path)
+    (folder / "test.txt").write_text("004.png\n001.png\n")
+    names = [picture.name for picture in CaptionedPictures().split(folder, "test")]
+    assert names == ["004.png", "001.png"]
+    with pytest.raises(ValueError, match="at least one picture in the split 'train'"):
+        CaptionedPictures().read(folder)

@@ -101,7 +101,9 @@ def _pictures(folder) -> Iterator[tuple[Path, tuple[str, ...]]]:
 def _class_folders(folder, cache):
     """The pictures in folders of classes; the label is the name of the class's folder."""
     pictures = list(_pictures(folder))
-    depth = int(any(_split(parts) == "train" and len(parts) > 2 for _, parts in pictures))
+    nested = [_split(parts) for _, parts in pictures if len(parts) > 2]
+    all_splits = len(nested) == len(pictures) and set(nested) <= set(SPLIT_NAMES)
+    depth = int("train" in nested or (all_splits and bool(nested)))
     records = (
         (path, Record(0, "/".join(parts), parts[depth]))
         if len(parts) > depth + 1
