@@ -21,6 +21,7 @@ HEAD_UNITS = 64
 """Default width of a head, as in all of the paper's models."""
 _ACTIVATIONS = {"gelu": GELU, "gelu_tanh": GELU_TANH, "relu": RELU}
 _PATCHES, _QKV = "patch_embed.proj.weight", "blocks.0.attn.qkv"
+_DISTILLED = "dist_token"
 
 
 def recognizes(tensors):
@@ -33,9 +34,11 @@ def sizes(files, choices):
 
     Raises:
         ValueError: a tensor that sizes are read from is missing; unknown sizes; another activation;
-            a mean over tokens in a model with a class token.
+            a mean over tokens in a model with a class token; a distilled model.
     """
     path, tensors, settings = files.path, files.tensors, files.settings
+    if _DISTILLED in tensors:
+        raise refusal(path, f"{_DISTILLED}, the second class token of a distilled DeiT")
     units, _, patch, _ = shape_of(path, tensors, _PATCHES, 4)
     chosen, trained = _objects(files, "model_args"), _objects(files, "pretrained_cfg")
     pooling = TOKEN if "cls_token" in tensors else MEAN

@@ -52,6 +52,13 @@ def test_arrays_that_do_not_fit_are_all_named(tmp_path, monkeypatch):
     refused(tmp_path, message, monkeypatch)
 
 
+def test_a_distilled_model_is_named(tmp_path, monkeypatch):
+    tensors = {**state("timm"), "dist_token": np.zeros((1, 1, 10), "float32")}
+    write_folder(tmp_path, "timm", tensors)
+    message = "Received: dist_token, the second class token of a distilled DeiT"
+    refused(tmp_path, message, monkeypatch, num_heads=2)
+
+
 def test_more_than_ten_faults_are_counted(tmp_path, monkeypatch):
     kept = {k: v for k, v in state("timm").items() if not k.startswith("blocks.0.attn")}
     kept |= {f"stranger.{n}": np.zeros(3) for n in range(9)}
