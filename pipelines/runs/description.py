@@ -41,6 +41,8 @@ def _wrong(key, value) -> str:
         return "a string"
     if key == "from" and not isinstance(value, str | None):
         return "a string or null"
+    if key == "origin" and not (value is None or _is_origin(value)):
+        return "null or an object of strings with name"
     if key in COUNTS and not _are_counts(value):
         return "an object of counts"
     if key == ENDED and not isinstance(value, bool):
@@ -52,6 +54,11 @@ def _wrong(key, value) -> str:
     if key == KEPT and not (isinstance(value, Mapping) and isinstance(value.get(DIGEST), str)):
         return f"an object with {DIGEST}"
     return ""
+
+
+def _is_origin(value):
+    strings = isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+    return strings and "name" in value
 
 
 def _are_counts(value):

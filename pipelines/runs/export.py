@@ -14,6 +14,7 @@ from keras_attn.serving.export import (
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, with_inherited
 from keras_attn_pipelines.runs.run import Run
 
 _PRECISION = {
@@ -96,17 +97,20 @@ def _card(title, experiment, description, metrics, service, storage, limits):
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
     )
     service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])
+    origin = description.get("origin") or {}
+    sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, "")}
+    terms = {key: with_inherited(key, text, origin) for key, text in sections.items()}
     return model_card(
         title,
         {
             "What it does": words["What it does"],
-            **({"Use and limits": limits} if limits.strip() else {}),
+            **({LIMITS: terms[LIMITS]} if terms[LIMITS] else {}),
             "Service": service_words.strip(),
             "Data": f"{Path(facts['data']).name}: {_counts(description)}.",
             "Metrics": metrics,
             "Recipe": f"`{recipe}`, trained in {facts['precision']}, strategy "
             f"{facts['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
-            **({"License": words["License"]} if "License" in words else {}),
+            **({LICENSE: terms[LICENSE]} if terms[LICENSE] else {}),
         },
     )
 
@@ -119,8 +123,8 @@ def _escaped(text):
 
 def _origin(description):
     """Initial weights and averaged runs, by folder name."""
-    initial = description.get("from")
-    origin = f", initialized with the weights of {_escaped(Path(initial).name)}" if initial else ""
+    initial = description.get("origin")
+    origin = f", initialized with the weights of {_escaped(initial['name'])}" if initial else ""
     if means := description.get("mean_of"):
         origin += (
             f"; mean of the weights of {', '.join(_escaped(Path(mean).name) for mean in means)}"

@@ -76,6 +76,7 @@ def train(
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
+    description["origin"] = dict(source.origin) if source else None
     if cache is not None:
         check_folder(cache)
     with run.locked():

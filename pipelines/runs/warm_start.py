@@ -15,6 +15,7 @@ from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import type_of
+from keras_attn_pipelines.runs.origin import origin_of_run, origin_of_version
 from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 from keras_attn_pipelines.saved.saved_model import whole_saved_model
@@ -30,6 +31,7 @@ class WarmStart:
         experiment: `Experiment` they were trained with.
         vocabularies: dict of vocabularies by name.
         model: built Keras model in float32.
+        origin: its name and terms, for the model card.
     """
 
     path: Path
@@ -37,6 +39,7 @@ class WarmStart:
     experiment: Experiment
     vocabularies: Mapping[str, Any]
     model: Any
+    origin: Mapping[str, str]
 
     @classmethod
     def read(cls, path, recipe: Experiment | None = None) -> "WarmStart":
@@ -52,14 +55,15 @@ class WarmStart:
         path = Path(path)
         if (path / DESCRIPTION_FILE).is_file():
             run = Run(path)
-            name = run.description.get("recipe", "")
-            return cls(path, name, run.experiment(), run.vocabularies(), run.model())
+            name, origin = run.description["recipe"], origin_of_run(path, run.description)
+            return cls(path, name, run.experiment(), run.vocabularies(), run.model(), origin)
         saved = SavedDescription.read(path)
         experiment = saved.experiment(recipe)
         vocabularies = saved.vocabularies(experiment)
         model = _restored(saved.version, saved.metadata[MODEL_KEY])
         name = saved.metadata.get("recipe", "")
-        return cls(saved.version, name, experiment, vocabularies, model)
+        origin = origin_of_version(saved.version)
+        return cls(saved.version, name, experiment, vocabularies, model, origin)
 
     def adapted(self, experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
         """A copy of an experiment with the sizes of the model.

@@ -12,6 +12,14 @@ from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
+from keras_attn_pipelines.runs.origin import (
+    LICENSE,
+    LIMITS,
+    TERMS,
+    origin_of_run,
+    origin_of_version,
+    with_inherited,
+)
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.saved.saved_model import version_folder
 from tests.recipes.registry import ROWS
@@ -184,3 +192,42 @@ def test_a_version_is_a_folder_with_a_graph(tmp_path):
     (tmp_path / "1" / "saved_model.pb").unlink()
     with pytest.raises(ValueError, match="Expected a SavedModel or numbered versions"):
         version_folder(tmp_path)
+
+
+CARD = """# m, version 1
+
+## What it does
+
+Sees.
+
+## Use and limits
+
+### For what
+
+<b>Research</b> alone.
+
+## License
+
+Not for sale.
+"""
+
+
+def test_the_terms_of_a_model_go_with_its_weights(tmp_path):
+    version = tmp_path / "seen" / "3"
+    version.mkdir(parents=True)
+    (version / "README.md").write_text(CARD)
+    origin = origin_of_version(version)
+    assert origin["name"] == "seen, version 3" and set(origin) == {"name", *TERMS}
+    described = written(tmp_path / "mine", {**DESCRIPTION, "origin": origin})
+    again = origin_of_run(described.folder, described.description)
+    assert again["name"] == "mine (from seen, version 3)"
+    inherited = "Of the weights that it started from, mine (from seen, version 3):"
+    assert with_inherited(LICENSE, "Mine.", again) == f"Mine.\n\n{inherited}\n\nNot for sale."
+    assert "&#60;b>Research" in with_inherited(LIMITS, "", again)
+    (version / "README.md").unlink()
+    assert origin_of_version(version) == {"name": "seen, version 3"}
+    assert origin_of_run(tmp_path / "plain", DESCRIPTION) == {"name": "plain"}
+    assert with_inherited(LICENSE, "Mine.", {"name": "plain"}) == "Mine."
+    for bad in ("seen", {"License": "x"}, {"name": 3}):
+        with pytest.raises(ValueError, match=r"origin in .* to be null or an object"):
+            _ = written(tmp_path / "mine", {**DESCRIPTION, "origin": bad}).description

@@ -1,0 +1,40 @@
+"""The model that a training starts from, and the terms that come with its weights."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from keras_attn.serving.export import CARD_FILE
+
+LIMITS, LICENSE = TERMS = ("Use and limits", "License")
+"""Sections of a model card that apply to models that start from its weights, too."""
+NAME = "name"
+
+
+def origin_of_version(version: Path) -> dict[str, str]:
+    """Name of a SavedModel and the terms on its card, by section."""
+    version = version.resolve()
+    numbered = version.name.isdecimal()
+    name = f"{version.parent.name}, version {version.name}" if numbered else version.name
+    card = version / CARD_FILE
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
+    sections = dict(zip(parts[1::2], parts[2::2]))
+    terms = {key: sections[key].strip().replace("<", "&#60;") for key in TERMS if key in sections}
+    return {NAME: name, **terms}
+
+
+def origin_of_run(folder: Path, description: Mapping) -> dict[str, str]:
+    """Name of a run and the terms of the model that it started from, if any."""
+    earlier = description.get("origin") or {}
+    terms = {key: earlier[key] for key in TERMS if key in earlier}
+    name = folder.resolve().name
+    return {NAME: f"{name} (from {earlier[NAME]})" if NAME in earlier else name, **terms}
+
+
+def with_inherited(section: str, text: str, origin: Mapping[str, str]) -> str:
+    """A section of a model card with the terms of the model that it started from."""
+    if section not in origin:
+        return text
+    inherited = f"Of the weights that it started from, {origin[NAME]}:\n\n{origin[section]}"
+    return f"{text.strip()}\n\n{inherited}".strip()
