@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 PARTIAL = "partial-"
-"""How the names of files begin that are being written."""
+"""Prefix of files and folders that are being written."""
 _PIECE = 1 << 20
 
 
@@ -17,9 +17,9 @@ _PIECE = 1 << 20
 def whole_file(path):
     """Gives a path to write to, whose file takes the place of `path` in one move at the end.
 
-    The file is on the disk before it takes the place: after a power cut, `path` is what it was
-    before or what was written, never something in between. If anything goes wrong, `path` is as it
-    was before, and nothing is left beside it.
+    The file is synced to disk before it is moved: after a power cut, `path` holds the previous
+    content or the new one, never a mixture. If anything fails, `path` is unchanged and nothing is
+    left beside it.
 
     Args:
         path: of the file, in a folder that exists.
@@ -57,13 +57,13 @@ def whole_file(path):
 
 @contextlib.contextmanager
 def whole_folder(folder):
-    """Gives a new folder inside another, to be filled and then moved to its place.
+    """Context with a new folder inside another, to be filled and moved into place.
 
-    It is removed if it is still there at the end. Folders that killed processes left are removed
-    first; a lock tells them from those of processes that are still writing.
+    It is removed at the end unless it was moved. Folders left by killed processes are removed
+    first; a lock distinguishes them from those that are still being written.
 
     Args:
-        folder: path of the folder around it, which exists.
+        folder: path of the existing parent folder.
 
     Returns:
         context manager of the path.
@@ -89,7 +89,7 @@ def whole_folder(folder):
 
 
 def move_folder(source, path) -> None:
-    """Renames a folder once everything in it is on the disk."""
+    """Syncs everything in a folder to disk and renames it."""
     for inner in sorted(Path(source).rglob("*")):
         sync(inner)
     sync(source)
@@ -99,17 +99,17 @@ def move_folder(source, path) -> None:
 
 @contextlib.contextmanager
 def locked(path, wait=True):
-    """Locks a file or a folder against other processes; the system unlocks it when one ends.
+    """Locks a file or folder against other processes until the context or the process ends.
 
     Args:
-        path: of a file that is there, or of a folder.
-        wait: bool. Whether to wait for another process that has it.
+        path: of an existing file or folder.
+        wait: bool. Whether to wait while another process holds the lock.
 
     Returns:
-        context manager of a bool: False where the file system has no locks.
+        context manager of a bool: False if the file system does not support locks.
 
     Raises:
-        BlockingIOError: another process has it, without `wait`.
+        BlockingIOError: another process holds the lock and `wait` is False.
     """
     path = Path(path)
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -127,7 +127,7 @@ def locked(path, wait=True):
 
 
 def move_file(source, path) -> None:
-    """Lets a file that `whole_file` wrote take the place of another in the same folder."""
+    """Replaces a file by another in the same folder, in one move."""
     os.replace(source, path)
     sync(Path(path).parent)
 
@@ -142,17 +142,15 @@ def digest_of(path) -> str:
 
 
 def settle_file(path, digest: str | None) -> None:
-    """Ends a move that a killed process had begun.
-
-    A new file lies beside its place, as `new-NAME`, until something else says that it counts, by
-    its digest. With that digest it takes its place; otherwise it does not count and is removed.
+    """Completes or discards a replacement that a killed process left as `new-NAME`.
 
     Args:
         path: of the file.
-        digest: of the file that counts; None for none.
+        digest: of the valid file; None if there is none. A new file with this digest is moved into
+            place, any other is removed.
 
     Raises:
-        ValueError: the file that counts is neither there nor beside.
+        ValueError: no file with this digest.
     """
     path = Path(path)
     new = path.with_name(f"new-{path.name}")
@@ -165,7 +163,7 @@ def settle_file(path, digest: str | None) -> None:
 
 
 def sync(path) -> None:
-    """Waits until a file's content, or a folder's list of names, is on the disk."""
+    """Syncs a file's content, or a folder's entries, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

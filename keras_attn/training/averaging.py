@@ -25,12 +25,11 @@ class AverageModel(keras.callbacks.Callback):
     `fit` ends with an epoch; with `every`, in all calls of `fit`. `clear` drops the snapshots.
 
     Args:
-        path: of the `.keras` file; None where only `mean` is wanted, and `folder` says where the
-            snapshots go.
+        path: of the `.keras` file; None if only `mean` is used, then `folder` is required.
         count: int ≥ 1. n.
         every: int ≥ 1 or None, in optimizer steps.
         monitor: key of the logs by which the n best epochs are chosen; None for the last n.
-        folder: path of the snapshots; None for one beside the file.
+        folder: path of the snapshots; None for a folder beside the file.
 
     Raises:
         ValueError: a number < 1; `every` together with `monitor`; neither path nor folder; while

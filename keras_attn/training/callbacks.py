@@ -66,9 +66,8 @@ class GenerationMetrics(keras.callbacks.Callback):
 class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
-    With a `Checkpoint` that keeps its state, a resumed training loses neither the best model nor
-    its patience: a better model lies beside the file, as `new-NAME`, until the checkpoint counts
-    its epoch as done.
+    If a `Checkpoint` saves its state, the best model and the patience survive a restart: a better
+    model is written as `new-NAME` and replaces the file once the checkpoint has been saved.
 
     Args:
         path: of the `.keras` file.
@@ -81,8 +80,8 @@ class BestModel(keras.callbacks.Callback):
         stopped: bool, whether patience ended training.
 
     Raises:
-        ValueError: while training, a monitor that is not in the logs; when training goes on, a file
-            that is missing or not the one that was kept.
+        ValueError: a monitor that is not in the logs; on restoring, a file that is missing or not
+            the one that was kept.
     """
 
     def __init__(self, path, monitor, patience=None):
@@ -110,7 +109,7 @@ class BestModel(keras.callbacks.Callback):
             self.model.stop_training = self.stopped = True
 
     def keep(self, value, epoch):
-        """Keeps the model as it is, as the best: its value, and its epoch counted from 1."""
+        """Saves the current model as the best one, with its value and its epoch, counted from 1."""
         self.best, self.best_epoch = value, epoch
         with whole_file(self.new) as partial:
             trained_model(self.model).save(partial)
@@ -138,8 +137,8 @@ class BestModel(keras.callbacks.Callback):
 class EpochLog(keras.callbacks.Callback):
     """Writes a CSV file with a row for each epoch; epochs count from 1.
 
-    With a `Checkpoint` that keeps its state, a resumed training has the rows of one that was never
-    interrupted; the file is replaced as a whole.
+    If a `Checkpoint` saves its state, a resumed training has the rows of an uninterrupted one. The
+    file is replaced in one move.
 
     Args:
         path: of the file.

@@ -1,4 +1,4 @@
-"""Interrupted training: everything that it needs to go on, in one file that is always whole."""
+"""Checkpoints of interrupted training: one file with everything that resuming needs."""
 
 import json
 import time
@@ -16,27 +16,27 @@ STATE, METRIC = "state", "metric "
 
 
 class Resumable(Protocol):
-    """A callback whose decisions a `Checkpoint` keeps.
+    """A callback whose state a `Checkpoint` saves.
 
-    What it writes in an epoch counts only once the checkpoint with its state has been saved: until
-    then a killed training goes on from the state before, of which no file may be missing.
+    The files that it writes count only once the checkpoint with its state has been saved. Until
+    then a killed training resumes from the previous state, so its files must not be deleted.
     """
 
     resumable: bool
-    """Whether a `Checkpoint` keeps the state; False until one says so."""
+    """Whether a `Checkpoint` saves the state; it sets this to True."""
 
     def state(self) -> Any:
-        """What was decided so far, as JSON can hold it."""
+        """The decisions so far, as JSON values."""
 
     def restore(self, state: Any) -> None:
-        """Goes on from what `state` returned; None where training starts.
+        """Restores what `state` returned; None if training starts from scratch.
 
         Raises:
-            ValueError: a file of it is missing or damaged.
+            ValueError: one of its files is missing or damaged.
         """
 
     def saved(self) -> None:
-        """Drops what only the state before needed: the checkpoint holds the present one."""
+        """Deletes files that only earlier states needed; called after each save."""
 
 
 class Checkpoint(keras.callbacks.Callback):
@@ -53,13 +53,13 @@ class Checkpoint(keras.callbacks.Callback):
     Args:
         path: of the file, `.npz`.
         seconds: float ≥ 0. Least time between two saves within an epoch.
-        keeps: callbacks whose state is saved too, such as `BestModel`, `AverageModel` and
+        keeps: callbacks whose state is saved as well, such as `BestModel`, `AverageModel` and
             `EpochLog`; see `Resumable`.
         steps_per_epoch: int, where a call of `fit` may begin or end within an epoch; None where
-            each is of whole epochs.
+            calls have whole epochs only.
 
     Raises:
-        ValueError: two callbacks of one class, or none with a state.
+        ValueError: two callbacks of the same class, or one without a state.
         OSError: the file cannot be written (a full disk, say); the one before is untouched.
     """
 
@@ -111,10 +111,10 @@ class Checkpoint(keras.callbacks.Callback):
 
         Args:
             model: compiled `keras.Model`.
-            within: bool. Whether an epoch was begun and is not finished.
+            within: bool. Whether the current epoch is unfinished.
 
         Returns:
-            dict of arrays: what metrics have added up in an epoch that is not finished.
+            dict of arrays: the metrics' variables if `within`, otherwise empty.
         """
         arrays = {name: keras.ops.convert_to_numpy(value) for name, value in _variables(model)}
         variables = _metrics(model) if within else {}
@@ -146,8 +146,8 @@ class Checkpoint(keras.callbacks.Callback):
             steps done, 0 where there is no file.
 
         Raises:
-            ValueError: the file is damaged or of another model or other callbacks, or a file that a
-                callback needs is.
+            ValueError: the file is damaged or belongs to another model or other callbacks, or a
+                callback's file is missing or damaged.
         """
         model.optimizer.build(model.trainable_variables)
         if not self.path.is_file():

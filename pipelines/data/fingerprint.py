@@ -1,4 +1,4 @@
-"""A fingerprint of what was read: the same records in the same order, and only those, have it."""
+"""A fingerprint of records: equal for equal records in the same order."""
 
 import dataclasses
 import hashlib
@@ -14,15 +14,15 @@ DIGEST = "digest"
 def fingerprint(splits: Mapping[str, Any]) -> str:
     """SHA-256, in hexadecimal, of the records of some splits.
 
-    A record is a dataclass, or made of texts, bytes, numbers, arrays and paths in sequences and
-    dicts. Of a path counts what is in its file, unless its record says so by a field `digest`;
-    fields that do not compare, such as a line's number, do not count.
+    A record is a dataclass, or consists of strings, bytes, numbers, arrays and paths in sequences
+    and dicts. A path counts by the content of its file, or by the record's field `digest` if there
+    is one. Fields with `compare=False`, such as a line number, are ignored.
 
     Args:
         splits: sequences of records, or one dataclass of arrays, by the names of splits.
 
     Raises:
-        ValueError: a record of something else, which has no fingerprint.
+        ValueError: a record of another type.
     """
     digest = hashlib.sha256()
     for name, records in splits.items():
@@ -32,7 +32,7 @@ def fingerprint(splits: Mapping[str, Any]) -> str:
 
 
 def _add(digest, value):
-    """Adds a value, with its type and its length, so that no two values add the same bytes."""
+    """Adds a value with its type and length, so that different values add different bytes."""
     if isinstance(value, str):
         _write(digest, "text", value.encode(errors="surrogateescape"))
     elif isinstance(value, bytes):

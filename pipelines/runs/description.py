@@ -1,4 +1,4 @@
-"""What recipe.json says of a run, checked where it is read."""
+"""Reads and validates recipe.json, the description of a run."""
 
 import json
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 
 def _wrong(key, value) -> str:
-    """What a value should be; empty where it is."""
+    """What a value should be; empty if it is valid."""
     if key in TEXTS and not isinstance(value, str):
         return "a string"
     if key == "from" and not isinstance(value, str | None):

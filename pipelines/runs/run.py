@@ -108,7 +108,7 @@ class Run:
         return model
 
     def settle(self) -> None:
-        """Ends what a process that was killed at the very end of training had begun.
+        """Completes what a process that was killed at the very end of training left undone.
 
         Raises:
             ValueError: model.keras is not the file that was kept.
@@ -125,13 +125,13 @@ class Run:
 
     @contextlib.contextmanager
     def locked(self):
-        """Makes the folder, and keeps other processes from training into it meanwhile.
+        """Creates the folder and locks it against other trainings.
 
-        The system releases the lock when the process ends, however it ends. Where nothing was
-        written, nothing is left.
+        The system releases the lock when the process ends, however it ends. A folder in which
+        nothing was written is removed.
 
         Raises:
-            ValueError: another process has it.
+            ValueError: another process trains into it.
             OSError: it cannot be written to.
         """
         path = made_folder(self.folder) / LOCK_FILE
