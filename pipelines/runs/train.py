@@ -238,12 +238,7 @@ def _check_folder(run, description):
     if all(entry.name in beginnings for entry in run.folder.iterdir()):
         return
     recorded = run.description
-    if recorded.get(ENDED):
-        run.settle()
-        raise ValueError(
-            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
-        )
-    if not _has_progress(run):
+    if not (_has_progress(run) or recorded.get(ENDED)):
         return
     for key in ("recipe", "parts", "from"):
         before, after = recorded.get(key), description[key]
@@ -252,6 +247,11 @@ def _check_folder(run, description):
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
                 f"with {_difference(before, after)}"
             )
+    if recorded.get(ENDED):
+        run.settle()
+        raise ValueError(
+            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+        )
 
 
 def _has_progress(run):
