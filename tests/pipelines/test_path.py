@@ -215,7 +215,7 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--captions-per-picture", "0"], "captions_per_picture >= 1. Received: captions"),
         ([*TRAIN, "--dropout", "1.5"], "dropout >= 0 and < 1. Received: dropout=1.5"),
         ([*TRAIN, "--learning-rate", "nan"], "learning_rate > 0 and finite"),
-        ([*TRAIN, "--tolerance", "nan"], "tolerance >= 0. Received: tolerance=nan"),
+        ([*TRAIN, "--tolerance", "nan"], "tolerance between 0 and 1. Received: tolerance=nan"),
         ([*TRAIN, "--monitor", "val_bleu"], "monitor to be one of loss, token_accuracy, val_loss"),
         ([*TRAIN, "--fit", "stretch"], "fit to be one of squash, crop. Received: fit='stretch'"),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
@@ -223,7 +223,7 @@ def test_help_lists_the_recipes_flags(capsys):
         (["train", "own-pictures", "--data", "x", "--out", "y"], "initial weights (--from) for"),
         ([*TRAIN, "--average", "2", "--monitor", "loss"], "a monitor on dev with average > 1"),
         ([*TRAIN, "--scheduled-sampling-rate", "2"], "sampling_rate between 0 and 1. Received"),
-        ([*TRAIN, "--beam-width", "0"], "beam_width >= 1. Received: beam_width=0"),
+        ([*TRAIN, "--beam-width", "0"], "beam_width between 1 and 1000. Received: beam_width=0"),
         (["train", "scene", "--help"], "Did you mean 'scenes'?"),
     ],
 )
