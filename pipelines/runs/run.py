@@ -103,7 +103,13 @@ class Run:
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
         _check_archive(path)
         self._recipe_file()
-        model = keras.saving.load_model(path, compile=False)
+        try:
+            model = keras.saving.load_model(path, compile=False)
+        except Exception as error:  # Keras reads whatever the archive holds.
+            raise ValueError(
+                f"Expected a Keras model at {path}. "
+                f"Received: a damaged file ({type(error).__name__}: {error!s:.300})"
+            ) from error
         set_precision(model, precision)
         return model
 

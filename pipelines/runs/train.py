@@ -77,6 +77,7 @@ def train(
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
     description["origin"] = dict(source.origin) if source else None
+    description["precision"] = policy
     if cache is not None:
         check_folder(cache)
     with run.locked():
@@ -92,7 +93,6 @@ def train(
         )
         unit, splits = experiment.source.unit, prepared.data.splits
         description |= {
-            "precision": policy,
             "strategy": strategy,
             "unit": unit,
             "records": {split: len(split_records) for split, split_records in splits.items()},
@@ -176,6 +176,10 @@ class _Fitting:
             )
             if self.best.stopped:
                 break
+        if self.best.digest is None:
+            raise ValueError(
+                f"Expected a number for {fit.monitor} in at least one epoch. Received: none"
+            )
         if self.best.stopped and len(self.log.rows) < fit.epochs:
             best = f"{fit.monitor} was best in epoch {self.best.best_epoch}"
             print(f"\n{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
@@ -240,7 +244,7 @@ def _check_folder(run, description):
     recorded = run.description
     if not (_has_progress(run) or recorded.get(ENDED)):
         return
-    for key in ("recipe", "parts", "from"):
+    for key in ("recipe", "parts", "from", "precision"):
         before, after = recorded.get(key), description[key]
         if before != after:
             raise ValueError(

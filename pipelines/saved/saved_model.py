@@ -39,6 +39,13 @@ class Saved(Requests):
         with whole_saved_model(self.folder):
             self._signatures = tf.saved_model.load(str(self.folder)).signatures
 
+    def ask(
+        self, signature: str, /, *, batch: int = 32, **inputs: Sequence[str | bytes]
+    ) -> list[dict]:
+        """See `Requests`; an output that a row does not have is a ValueError."""
+        rows = super().ask(signature, batch=batch, **inputs)
+        return [_Row(self.folder, signature, row) for row in rows]
+
     def named(self, inputs: Sequence[str]) -> list[str]:
         """The inputs that a user named, expanded one by one."""
         return list(inputs)
@@ -86,6 +93,18 @@ class Saved(Requests):
         return {
             key: tensor.numpy() for key, tensor in self._signatures[signature](**tensors).items()
         }
+
+
+class _Row(dict):
+    """The outputs of a signature for one row, by name."""
+
+    def __init__(self, folder, signature, outputs):
+        super().__init__(outputs)
+        self.place = f"{signature} of the SavedModel in {folder}"
+
+    def __missing__(self, name):
+        outputs = ", ".join(self)
+        raise ValueError(f"Expected an output {name!r} of {self.place}. Received: {outputs}")
 
 
 def check_kind(out, kinds: Sequence[str]) -> None:

@@ -3,10 +3,12 @@
 import dataclasses
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.cli import main
@@ -21,6 +23,7 @@ from keras_attn_pipelines.runs.origin import (
     with_inherited,
 )
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.saved.saved_model import version_folder
 from tests.recipes.registry import ROWS
 
@@ -121,6 +124,37 @@ def test_one_flipped_bit_in_a_model_is_noticed(run, tmp_path):
     damaged.describe({key: value for key, value in description.items() if key != "kept"})
     with pytest.raises(ValueError, match=r"a Keras model at .*model\.keras\. Received: a damaged"):
         damaged.model()
+
+
+def test_an_archive_with_junk_in_it_is_noticed(run, tmp_path):
+    damaged = Run(shutil.copytree(run.folder, tmp_path / "damaged"))
+    description = damaged.description
+    damaged.describe({key: value for key, value in description.items() if key != "kept"})
+    for name in ("model.weights.h5", "config.json"):
+        path = damaged.folder / "model.keras"
+        with (
+            zipfile.ZipFile(run.folder / "model.keras") as whole,
+            zipfile.ZipFile(path, "w") as new,
+        ):
+            for entry in whole.namelist():
+                new.writestr(entry, b"junk" if entry == name else whole.read(entry))
+        with pytest.raises(
+            ValueError, match=r"a Keras model at .*model\.keras\. Received: a damaged"
+        ):
+            damaged.model()
+
+
+def test_an_output_that_is_missing_is_named(tmp_path):
+    class Answering(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, name="source")])
+        def answer(self, source):
+            return {"words": tf.strings.length(source), "error": tf.zeros_like(source)}
+
+    module = Answering()
+    tf.saved_model.save(module, str(tmp_path / "m"), {"serving_default": module.answer})
+    answer = next(iter(saved_model(tmp_path / "m").answers(["two words"])))
+    with pytest.raises(ValueError, match=r"'text' of serving_default of .*Received: .*words"):
+        answer["text"]
 
 
 def test_what_a_kill_at_the_very_end_leaves_is_tidied(run, tmp_path):

@@ -326,6 +326,10 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         (other / "train.de").write_text(text)
         with pytest.raises(ValueError, match="as many others, or the same in another order"):
             train(recipe, other, tmp_path / "stopped", **options)
+    with pytest.raises(
+        ValueError, match=r"same precision\. .*'float32' instead of 'mixed_bfloat16'"
+    ):
+        train(recipe, data, tmp_path / "stopped", precision="bfloat16", **options)
     assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3
