@@ -37,7 +37,7 @@ TRAININGS = {
     "self-critical": {"epochs": 2, "self_critical": 2, "monitor": "loss"},
 }
 IGNORED = ("tensorboard", ".lock")
-SAMPLED = 5
+SAMPLED = 3
 
 
 def trained(values, data, run):
