@@ -13,6 +13,8 @@ from keras_attn_pipelines.experiment.flags import add_flags
 from keras_attn_pipelines.experiment.former_flags import FORMER_FLAGS
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 
+_MAX_PIXELS = "width times height of the largest picture that is decoded (default: 25000000)"
+
 
 def main(arguments=None) -> int:
     """Runs one command; bad input ends with one line on standard error and exit code 2."""
@@ -117,6 +119,7 @@ def _parser():
     )
     subparser.add_argument("--beam-width", type=int, help="for a run (default: the recipe's)")
     subparser.add_argument("--precision", help="for a run: float32 (default) or bfloat16")
+    subparser.add_argument("--max-pixels", type=int, help=f"for a run: {_MAX_PIXELS}")
     subparser.add_argument(
         "--recipe", help="the .py file with the parts of a SavedModel that has its own"
     )
@@ -146,6 +149,7 @@ def _parser():
         "--storage", default="float32", help="how weights are stored: float32 (default) or float16"
     )
 
+    subparser.add_argument("--max-pixels", type=int, help=_MAX_PIXELS)
     subparser.add_argument(
         "--limits", help="Markdown file for the model card: intended use, failures, terms"
     )

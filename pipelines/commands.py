@@ -46,7 +46,7 @@ def evaluate(arguments) -> None:
         raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
     if arguments.json and Path(arguments.json).is_dir():
         raise ValueError(f"Expected a file to write. Received: the folder {arguments.json}")
-    given = {key: getattr(arguments, key) for key in ("beam_width", "precision")}
+    given = {key: getattr(arguments, key) for key in ("beam_width", "precision", "max_pixels")}
     given = {key: value for key, value in given.items() if value is not None}
     path = Path(arguments.run)
     saved = any(any(path.glob(pattern)) for pattern in ("saved_model.pb", "*/saved_model.pb"))
@@ -54,7 +54,8 @@ def evaluate(arguments) -> None:
         evaluation = evaluate(Run(path), arguments.data, arguments.split, **given)
     elif given:
         raise ValueError(
-            "Expected neither beam width nor precision for a SavedModel, which has its own. "
+            "Expected no beam width, precision or limit of pixels for a SavedModel, which has its "
+            "own. "
             f"Received: {', '.join(f'{key}={value}' for key, value in given.items())}"
         )
     else:
@@ -86,14 +87,15 @@ def export(arguments) -> None:
     from keras_attn_pipelines.runs.run import Run
 
     run, width, precision = Run(arguments.run), arguments.beam_width, arguments.precision
-    measured, storage = [], arguments.storage
+    measured, storage, pixels = [], arguments.storage, arguments.max_pixels
     limits = "" if arguments.limits is None else limits_in(arguments.limits)
     if arguments.data:  # Evaluation takes long: first check all that export would reject.
         check_model_folder(arguments.folder)
         check_storage(storage, precision)
-        run.service(width, arguments.n_best, precision)
-        measured = [evaluate(run, arguments.data, arguments.split, width, precision=precision)]
-    card = {"storage": storage, "limits": limits}
+        run.service(width, arguments.n_best, precision, pixels)
+        options = {"precision": precision, "max_pixels": pixels}
+        measured = [evaluate(run, arguments.data, arguments.split, width, **options)]
+    card = {"storage": storage, "limits": limits, "max_pixels": pixels}
     version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
     print(f"exported: {version}")
 

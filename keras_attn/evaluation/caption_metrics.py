@@ -29,8 +29,9 @@ def caption_metrics(
         meteor: True demands METEOR, False leaves it out, None takes it where Java is present.
 
     Returns:
-        dict: "bleu_1" to "bleu_4" and "rouge_l" in 0..1, "cider_d" in 0..10, "meteor" in 0..1.
-        BLEU takes the closest reference length; CIDEr-D has σ 6 and takes its document frequencies
+        dict: "bleu_1" to "bleu_4", "rouge_l" and "meteor" in 0..100, the scale of `text_metrics`
+        and of published tables (coco-caption's own is 0..1); "cider_d" in 0..10, as there. BLEU
+        takes the closest reference length; CIDEr-D has σ 6 and takes its document frequencies
         from the references (pycocoevalcap's class is called Cider and computes CIDEr-D).
 
     Raises:
@@ -51,10 +52,10 @@ def caption_metrics(
         bleu_scores, _ = bleu(4).compute_score(truth, result, verbose=0)
         cider_score, _ = cider().compute_score(truth, result)
         rouge_score, _ = rouge().compute_score(truth, result)
-    scores = {f"bleu_{n}": float(score) for n, score in enumerate(bleu_scores, 1)}
-    scores |= {"cider_d": float(cider_score), "rouge_l": float(rouge_score)}
+    scores = {f"bleu_{n}": 100 * float(score) for n, score in enumerate(bleu_scores, 1)}
+    scores |= {"cider_d": float(cider_score), "rouge_l": 100 * float(rouge_score)}
     if meteor or (meteor is None and shutil.which("java")):
-        scores["meteor"] = _meteor(result, truth)
+        scores["meteor"] = 100 * _meteor(result, truth)
     return scores
 
 

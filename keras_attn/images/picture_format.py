@@ -5,11 +5,16 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from keras_attn.images.formats.drawing import Plan, draw, drawn, plan_of
-from keras_attn.images.formats.plain import is_plain, looks_plain, read_plain
-from keras_attn.images.formats.reasons import DAMAGED
+from keras_attn.contracts import ANOTHER_REQUEST
+from keras_attn.images.formats.drawing import Plan, draw, drawn, plan_of, too_large
+from keras_attn.images.formats.plain import is_plain, looks_plain, pixels_of, read_plain
+from keras_attn.images.formats.reasons import DAMAGED, MOST_PIXELS
 
 FITS = ("squash", "crop")
+MAX_PIXELS = 25_000_000
+"""Default of `PictureFormat.max_pixels`."""
+BATCH_SHARE = 8
+"""Pictures of `max_pixels` that a batch may contain by default."""
 
 
 @dataclass(frozen=True)
@@ -24,20 +29,35 @@ class PictureFormat:
         width: int, pixels.
         fit: "squash" changes the aspect ratio; "crop" cuts the largest centered box of the right
             aspect ratio first.
+        max_pixels: int, width times height of the largest picture that `decode_batch` decodes, at
+            most 100,000,000, which is the limit of `decode`.
+        max_batch_pixels: int, the most pixels that `decode_batch` decodes in all; None: 8 pictures
+            of `max_pixels`.
 
     Raises:
-        ValueError: a size < 1 or an unknown fit.
+        ValueError: a size < 1, an unknown fit or a limit out of range.
     """
 
     height: int
     width: int
     fit: str = "squash"
+    max_pixels: int = MAX_PIXELS
+    max_batch_pixels: int | None = None
 
     def __post_init__(self):
         if self.height < 1 or self.width < 1:
             raise ValueError(f"Expected sizes >= 1. Received: {self.height}x{self.width}")
         if self.fit not in FITS:
             raise ValueError(f"Expected a fit of {FITS}. Received: {self.fit!r}")
+        if not 1 <= self.max_pixels <= MOST_PIXELS:
+            raise ValueError(
+                f"Expected max_pixels from 1 to {MOST_PIXELS}. Received: {self.max_pixels}"
+            )
+        if self.max_batch_pixels is not None and self.max_batch_pixels < self.max_pixels:
+            raise ValueError(
+                f"Expected max_batch_pixels >= max_pixels={self.max_pixels}. "
+                f"Received: {self.max_batch_pixels}"
+            )
 
     def decode(self, data):
         """One encoded picture, a string scalar, to uint8 (height, width, 3), RGB.
@@ -70,6 +90,9 @@ class PictureFormat:
     def decode_batch(self, data):
         """Encoded pictures, string (B,), to arrays; a bad one does not spoil its neighbors.
 
+        Sizes are checked before anything is decoded: pictures above `max_pixels` are not read, nor
+        those that would take the batch above `max_batch_pixels`.
+
         Returns:
             pictures: uint8 (B, height, width, 3); zeros where the picture could not be read.
             readable: bool (B,).
@@ -80,17 +103,20 @@ class PictureFormat:
     def _decode_batch(self, data):
         """What looks plain is read first; what is not, or could not be, goes by its plan."""
         plain = tf.where(tf.map_fn(looks_plain, data, fn_output_signature=tf.bool))[:, 0]
-        first = self._sound(_checked, plain, (tf.gather(data, plain),))
+        small = tf.size(data, tf.int64) * self.max_pixels <= self._batch_limit
+        plain = tf.cond(small, lambda: plain, lambda: self._affordable(data, plain))
+        first = self._sound(self._within, plain, (tf.gather(data, plain),))
         count = tf.shape(data)[0]
         rest = tf.where(~_marked(first[0], count))[:, 0]
         types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64)
         plans = tf.map_fn(plan_of, tf.gather(data, rest), fn_output_signature=types)
+        plans = plans._replace(reason=self._limited(plans, tf.reduce_sum(first[1])))
         good = tf.where(plans.reason == "")[:, 0]
         given = [tf.gather(part, good) for part in plans]
         second = self._sound(lambda *plan: drawn(Plan(*plan)), tf.gather(rest, good), given)
         index = tf.concat([first[0], second[0]], 0)
         # Through int32, because there is no scatter of bytes on every device.
-        pictures = tf.cast(tf.concat([first[1], second[1]], 0), tf.int32)
+        pictures = tf.cast(tf.concat([first[2], second[2]], 0), tf.int32)
         shape = (count, self.height, self.width, 3)
         pictures = tf.cast(tf.scatter_nd(index[:, None], pictures, shape), tf.uint8)
         reasons = tf.where(plans.reason == "", DAMAGED, plans.reason)
@@ -98,25 +124,66 @@ class PictureFormat:
         readable = _marked(index, count)
         return pictures, readable, tf.where(readable, "", reasons)
 
+    @property
+    def _batch_limit(self):
+        return self.max_batch_pixels or BATCH_SHARE * self.max_pixels
+
+    def _within(self, data):
+        """`read_plain`, with an error for a picture above `max_pixels`."""
+        small = pixels_of(data) <= self.max_pixels
+        with tf.control_dependencies([tf.raw_ops.Assert(condition=small, data=[""])]):
+            return read_plain(tf.identity(data))
+
+    def _affordable(self, data, plain):
+        """Those indices of plain pictures that the batch's limit has room for, in order."""
+
+        def pay(spent, row):
+            index, encoded = row
+            pixels = pixels_of(encoded)
+            fits = (pixels <= self.max_pixels) & (spent + pixels <= self._batch_limit)
+            return spent + tf.where(fits, pixels, 0), (tf.where(fits, index, -1),)
+
+        rows = tf.data.Dataset.from_tensor_slices((plain, tf.gather(data, plain)))
+        paid = rows.scan(tf.constant(0, tf.int64), pay)
+        (index,) = _sound_rows(paid, tf.size(plain, tf.int64), (tf.zeros((0,), tf.int64),))
+        return index[index >= 0]
+
+    def _limited(self, plans, spent):
+        """Reasons of plans, with those of the limits after `spent` pixels of the batch."""
+        width, height = plans.box[:, 2], plans.box[:, 3]
+        large = width * height > self.max_pixels
+        reasons = tf.where(large, too_large(width, height, self.max_pixels), "")
+        reasons = tf.where(plans.reason == "", reasons, plans.reason)
+        spent += tf.cumsum(tf.where(reasons == "", width * height, 0))
+        over = tf.fill(
+            tf.shape(spent),
+            f"more than {self._batch_limit} pixels in one request; {ANOTHER_REQUEST}",
+        )
+        return tf.where((reasons == "") & (spent > self._batch_limit), over, reasons)
+
     def _sound(self, read, index, given):
-        """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
+        """What `read` can read: indices, pixels, and pictures uint8 (n, height, width, 3)."""
 
-        def rows():
-            rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
-                lambda index, *one: (index, self.resize(read(*one))),
-                num_parallel_calls=tf.data.AUTOTUNE,
-            )
-            rows = rows.with_options(_quick_start()).ignore_errors()
-            return iter(rows.batch(tf.size(index, tf.int64))).get_next_as_optional()
+        def seen(index, *one):
+            picture = read(*one)
+            return index, tf.size(picture, tf.int64) // 3, self.resize(picture)
 
-        def none():
-            return tf.zeros((0,), tf.int64), tf.zeros((0, self.height, self.width, 3), tf.uint8)
+        rows = tf.data.Dataset.from_tensor_slices((index, *given))
+        rows = rows.map(seen, num_parallel_calls=tf.data.AUTOTUNE)
+        nothing = tf.zeros((0,), tf.int64)
+        pictures = tf.zeros((0, self.height, self.width, 3), tf.uint8)
+        return _sound_rows(rows, tf.size(index, tf.int64), (nothing, nothing, pictures))
 
-        def some():
-            pictures = rows()
-            return tf.cond(pictures.has_value(), pictures.get_value, none)
 
-        return tf.cond(tf.size(index) > 0, some, none)
+def _sound_rows(rows, count, none):
+    """The at most `count` rows of a data set that are without error; `none` if there are none."""
+
+    def some():
+        sound = rows.with_options(_quick_start()).ignore_errors()
+        batch = iter(sound.batch(count)).get_next_as_optional()
+        return tf.cond(batch.has_value(), batch.get_value, lambda: none)
+
+    return tf.cond(count > 0, some, lambda: none)
 
 
 def read_picture(data: bytes):
@@ -143,12 +210,6 @@ def _drawn(data):
         return draw(data)
     except tf.errors.InvalidArgumentError as error:
         raise ValueError(error.message) from error
-
-
-def _checked(data):
-    """A picture that looks plain; an error if it is not."""
-    with tf.control_dependencies([tf.raw_ops.Assert(condition=is_plain(data), data=[""])]):
-        return read_plain(tf.identity(data))
 
 
 def _marked(index, count):

@@ -53,6 +53,7 @@ class LabelService(tf.Module, abc.ABC):
             "n_best": self.n_best,
             "image_size": [self.picture_format.height, self.picture_format.width],
             "fit": self.picture_format.fit,
+            "max_pixels": self.picture_format.max_pixels,
         }
 
     def _best(self, logits, readable, reasons):

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.contracts import ANOTHER_REQUEST, ERROR
+
 
 class Requests(abc.ABC):
     """Abstract: calls a model's signatures in batches; subclasses answer one batch."""
@@ -14,7 +16,9 @@ class Requests(abc.ABC):
     ) -> list[dict]:
         """Answers of a signature, one dict of arrays for each row of the inputs.
 
-        Padded outputs have the length of the longest in their batch.
+        Padded outputs have the length of the longest in their batch. Pictures that the server
+        wants in another request, because those before them have all the pixels that it decodes for
+        one, are sent again.
 
         Args:
             signature: name, such as "serving_default" or "score".
@@ -41,21 +45,33 @@ class Requests(abc.ABC):
         counts = {key: len(values) for key, values in inputs.items()}
         if len(set(counts.values())) != 1:
             raise ValueError(f"Expected inputs of equal length. Received lengths: {counts}")
-        answers: list[dict] = []
+        answers: dict[int, dict] = {}
         (count,) = set(counts.values())
-        for start in range(0, count, batch):
-            chunk = {key: list(values[start : start + batch]) for key, values in inputs.items()}
-            arrays, rows = self._answer(signature, chunk), min(batch, count - start)
-            names = sorted(answers[0] if answers else arrays)
+        waiting = list(range(count))
+        while waiting:
+            places, waiting = waiting[:batch], waiting[batch:]
+            chunk = {key: [values[place] for place in places] for key, values in inputs.items()}
+            arrays, rows = self._answer(signature, chunk), len(places)
+            names = sorted(answers[min(answers)] if answers else arrays)
             if not names or sorted(arrays) != names:
                 expected = ", ".join(names) or "one or more"
                 raise ValueError(f"Expected outputs {expected}. Received: {sorted(arrays)}")
             for key, value in arrays.items():
                 if np.shape(value)[:1] != (rows,):
                     raise ValueError(f"Expected {rows} rows of {key}. Received: {value!r:.80}")
-            answers += [{key: value[row] for key, value in arrays.items()} for row in range(rows)]
-        return answers
+            for row, place in enumerate(places):
+                answers[place] = {key: value[row] for key, value in arrays.items()}
+            # The first has none before it, so each request settles one at least.
+            waiting = [place for place in places[1:] if _is_deferred(answers[place])] + waiting
+        return [answers[place] for place in range(count)]
 
     @abc.abstractmethod
     def _answer(self, signature, chunk):
         """Answers one batch: lists of bytes or str to arrays (B, ...)."""
+
+
+def _is_deferred(answer):
+    """Whether the server wants this row in another request."""
+    error = answer.get(ERROR, "")
+    text = error.decode(errors="replace") if isinstance(error, bytes) else str(error)
+    return text.endswith(ANOTHER_REQUEST)

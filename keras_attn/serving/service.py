@@ -17,7 +17,7 @@ from keras_attn.contracts import (
     TOKENS,
 )
 from keras_attn.decoding import NoRepeatedNgrams, decode
-from keras_attn.images.picture_format import PictureFormat
+from keras_attn.images.picture_format import MAX_PIXELS, PictureFormat
 from keras_attn.serving.answers import (
     answer_of,
     first_reason,
@@ -44,13 +44,24 @@ class CaptionService(tf.Module):
         fit: "squash" or "crop", as in training; see `PictureFormat`.
         no_repeat_ngram: int ≥ 0. Size of n-grams of pieces that may not repeat in a caption; 0: no
             limit.
+        max_pixels: int, width times height of the largest picture that is decoded; see
+            `PictureFormat`.
     """
 
-    def __init__(self, model, tokenizer, strategy, max_length, fit="squash", no_repeat_ngram=0):
+    def __init__(
+        self,
+        model,
+        tokenizer,
+        strategy,
+        max_length,
+        fit="squash",
+        no_repeat_ngram=0,
+        max_pixels=MAX_PIXELS,
+    ):
         super().__init__()
         self.model, self.tokenizer = model, tokenizer
         self.strategy, self.max_length = strategy, max_length
-        self.picture_format = PictureFormat(*model.image_size, fit)
+        self.picture_format = PictureFormat(*model.image_size, fit, max_pixels)
         self.no_repeat_ngram = no_repeat_ngram
         self.constraints = [NoRepeatedNgrams(no_repeat_ngram)] if no_repeat_ngram else []
 
@@ -178,6 +189,7 @@ class CaptionService(tf.Module):
             "max_length": self.max_length,
             "image_size": list(self.model.image_size),
             "fit": self.picture_format.fit,
+            "max_pixels": self.picture_format.max_pixels,
             "no_repeat_ngram": self.no_repeat_ngram,
         }
 

@@ -180,7 +180,18 @@ def suffix_of(path: Path) -> str:
 
 def text_of(data: bytes) -> str:
     """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
-    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+
+
+def lines_of(path: Path) -> list[str]:
+    """A text file's lines, without their LF or CRLF; see `bytes_of` and `text_of`.
+
+    They are decoded one by one: as a whole, a single emoji makes a text four times as large.
+    """
+    lines = bytes_of(path).removeprefix(codecs.BOM_UTF8).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
 
 
 def is_text(value: str) -> bool:
@@ -195,13 +206,13 @@ def unusable(name: str, text: str) -> str:
         name: what messages call it.
         text: the text.
     """
+    if len(text) > MOST_CHARACTERS:  # First, since it takes no time.
+        return f"{name} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
     if all(unicodedata.category(character) in INVISIBLE for character in text):
         return f"empty {name}"
     words = len(text.split())
     if words > MOST_WORDS:
         return f"{name} of {words} words (expected at most {MOST_WORDS})"
-    if len(text) > MOST_CHARACTERS:
-        return f"{name} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
     return ""
 
 

@@ -1,5 +1,6 @@
 """Protocol of vocabularies: tokenizers, tables of symbols and of labels."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
 
@@ -27,3 +28,17 @@ class Vocabulary(Protocol):
         Raises:
             ValueError: missing or damaged files.
         """
+
+
+def smaller_than_asked(vocabularies: Mapping[str, Vocabulary], size: int) -> list[str]:
+    """Lines of the report on vocabularies that the texts could not fill.
+
+    Args:
+        vocabularies: vocabularies of pieces by name.
+        size: the maximum vocabulary size.
+    """
+    return [
+        f"{name}: {own.vocabulary_size} {own.unit} instead of {size}, the texts have no more"
+        for name, own in vocabularies.items()
+        if own.vocabulary_size < size
+    ]

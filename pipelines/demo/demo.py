@@ -105,7 +105,7 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
 def table(scores: dict[str, dict[str, float]]) -> str:
     """The demo's table: exact captions, pointing and BLEU-4 of each split."""
     rows = [
-        f"| {SPLITS[split]} | {row['exact']:.1%} | {row['pointing']:.1%} | {row['bleu_4']:.3f} |"
+        f"| {SPLITS[split]} | {row['exact']:.1%} | {row['pointing']:.1%} | {row['bleu_4']:.1f} |"
         for split, row in scores.items()
     ]
     head = "| scenes | captions exactly right | pointing | BLEU-4 |\n| --- | --- | --- | --- |"

@@ -1,9 +1,26 @@
 """The result of an evaluation: metrics as a table, and everything as JSON."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+FEW = 100
+
+
+def few_records(count: int, unit: str) -> str:
+    """What chance does to a metric on few records; '' from FEW records on.
+
+    Args:
+        count: number of records, at least 1.
+        unit: plural noun for them.
+    """
+    if count >= FEW:
+        return ""
+    points = 50 / math.sqrt(count)
+    share = f"a share such as accuracy has a standard error of up to {points:.0f} points"
+    return f"on {count} of the {unit}, {share}" if count == 1 else f"on {count} {unit}, {share}"
 
 
 @dataclass(frozen=True)
@@ -39,6 +56,8 @@ class Evaluation:
         head, row = " | ".join(self.cells), " | ".join(self.cells.values())
         beam = "" if self.beam_width is None else f", beam {self.beam_width}"
         summary = f"{self.count} {self.unit} of {self.split}{beam}{self.note}"
+        few = few_records(self.count, self.unit)
+        summary += f"\n\nFew records: {few}." if few else ""
         return f"| {head} |\n|{' --- |' * len(self.cells)}\n| {row} |\n\n{summary}"
 
     def json(self) -> str:

@@ -35,11 +35,15 @@ class PictureOptions:
         """Whether training augments pictures."""
         return self.flip or self.crop < 1
 
-    def picture_format(self):
-        """`PictureFormat` of training and serving."""
+    def picture_format(self, **limits):
+        """`PictureFormat` of training and serving.
+
+        Args:
+            limits: other limits than the defaults.
+        """
         from keras_attn.images.picture_format import PictureFormat
 
-        return PictureFormat(self.image_size, self.image_size, self.fit)
+        return PictureFormat(self.image_size, self.image_size, self.fit, **limits)
 
     def augmentation(self, seed: int):
         """`Augmentation` for training, or None."""

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
+from keras_attn.serving.requests import Requests
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.runs.run import Run
@@ -23,6 +24,7 @@ def evaluate(
     beam_width: int | None = None,
     batch: int = 32,
     precision: str = "float32",
+    max_pixels: int | None = None,
 ) -> Evaluation:
     """Answers every record of a split with the run's service and scores the answers.
 
@@ -33,6 +35,7 @@ def evaluate(
         beam_width: int, or None for the task's.
         batch: int. Batch size.
         precision: "float32" or "bfloat16", the compute precision.
+        max_pixels: int, or None for the default; see `PictureFormat`.
 
     Returns:
         `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
@@ -42,11 +45,11 @@ def evaluate(
     """
     experiment = run.experiment()
     records = experiment.source.split(data, split)
-    service = run.service(beam_width, experiment.task.spec.judged, precision)
+    service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
     graph = tf.function(function, input_signature=inputs, autograph=False)
 
-    def answer(request):
+    def answer(**request):
         return graph(*(request[spec.name] for spec in inputs))
 
     answered = _Answers.of(experiment.task, records, answer, split, batch)
@@ -85,9 +88,7 @@ def evaluate_saved(
         loaded = tf.saved_model.load(str(saved.version))
     records = experiment.source.split(data, split)
     signature = loaded.signatures["serving_default"]
-    answered = _Answers.of(
-        experiment.task, records, lambda request: signature(**request), split, batch
-    )
+    answered = _Answers.of(experiment.task, records, signature, split, batch)
     return answered.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
 
 
@@ -104,15 +105,18 @@ class _Answers:
         """Answers all records; those of similar size share a batch."""
         sizes = [task.request(record).size for record in records]
         order = sorted(range(len(records)), key=sizes.__getitem__)
+        model = _Model(answer)
         answers: dict[int, dict] = {}
         errors: dict[int, str] = {}
         for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
             places = order[start : start + batch]
             requests = [task.request(records[place]) for place in places]
-            batched = _stacked([request.inputs for request in requests])
-            arrays = {key: value.numpy() for key, value in answer(batched).items()}
-            for row, (place, request) in enumerate(zip(places, requests)):
-                answers[place] = {key: value[row] for key, value in arrays.items()}
+            inputs = {
+                key: [request.inputs[key] for request in requests] for key in requests[0].inputs
+            }
+            rows = model.ask("serving_default", batch=batch, **inputs)
+            for place, request, row in zip(places, requests, rows):
+                answers[place] = row
                 if error := answers[place][ERROR].decode():
                     errors[place] = f"{request.name}: {error}"
         ordered = [answers[place] for place in range(len(records))]
@@ -124,12 +128,19 @@ class _Answers:
         return replace(evaluation, data=str(data), split=split, errors=self.errors)
 
 
-def _stacked(requests: Sequence[Mapping[str, Any]]) -> dict[str, tf.Tensor]:
-    """Requests as one batch; shorter arrays are padded with ''."""
-    return {key: _batch([request[key] for request in requests]) for key in requests[0]}
+class _Model(Requests):
+    """A function from the inputs of `serving_default` to tensors by name."""
+
+    def __init__(self, answer: Callable):
+        self.answer = answer
+
+    def _answer(self, signature, chunk):
+        batch = {key: _batch(values) for key, values in chunk.items()}
+        return {key: value.numpy() for key, value in self.answer(**batch).items()}
 
 
 def _batch(values):
+    """Inputs of one name as a batch; shorter arrays are padded with ''."""
     if isinstance(values[0], bytes):
         return tf.constant(values, tf.string)
     shape = np.max([np.shape(value) for value in values], axis=0)

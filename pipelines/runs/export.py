@@ -32,6 +32,7 @@ def export(
     precision: str = "float32",
     storage: str = "float32",
     limits: str = "",
+    max_pixels: int | None = None,
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -44,6 +45,8 @@ def export(
         precision: "float32" or "bfloat16", the compute precision.
         storage: "float32" or "float16", the precision of stored weights; see `export_service`.
         limits: Markdown for the model card: intended use, failures, terms of its data.
+        max_pixels: int, width times height of the largest picture that is decoded; None: 25
+            million. A request decodes at most 8 times as many in all.
 
     Returns:
         path of the version.
@@ -51,10 +54,10 @@ def export(
     check_model_folder(folder)
     description = run.description
     metrics = "\n\n".join(
-        _metrics_section(run, evaluation, precision) for evaluation in evaluations
+        _metrics_section(run, evaluation, precision, max_pixels) for evaluation in evaluations
     )
     metrics = metrics or "Not measured at export."
-    service = run.service(beam_width, n_best, precision)
+    service = run.service(beam_width, n_best, precision, max_pixels)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     card = _card(title, run.experiment(), description, metrics, service, storage, limits)
     notes = {key: description[key] for key in ("recipe", "parts")}
@@ -81,10 +84,12 @@ def limits_in(path) -> str:
     return text
 
 
-def _metrics_section(run, evaluation, precision):
+def _metrics_section(run, evaluation, precision, max_pixels):
     command = f"keras-attn evaluate {run.folder} --data {evaluation.data}"
     command += f" --split {evaluation.split}{evaluation.flags()}"
-    return f"{evaluation.table()}\n\nCommand: `{command} --precision {precision}`"
+    command += f" --precision {precision}"
+    command += f" --max-pixels {max_pixels}" if max_pixels else ""
+    return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
 def _card(title, experiment, description, metrics, service, storage, limits):

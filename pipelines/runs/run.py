@@ -6,7 +6,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -160,11 +160,18 @@ class Run:
                 with contextlib.suppress(OSError):
                     self.folder.rmdir()
 
-    def service(self, beam_width=None, n_best=1, precision="float32") -> Any:
-        """The model as a service; `beam_width` overrides the task's own.
+    def service(self, beam_width=None, n_best=1, precision="float32", max_pixels=None) -> Any:
+        """The model as a service.
+
+        Args:
+            beam_width: int, or None for the task's.
+            n_best: int. Answers for each request.
+            precision: as for `model`.
+            max_pixels: int, or None for the default; see `PictureFormat`.
 
         Raises:
-            ValueError: as `model` and `vocabularies`, or vocabularies of another model.
+            ValueError: as `model` and `vocabularies`, vocabularies of another model, or
+                `max_pixels` out of range or for a model that does not take pictures.
         """
         experiment, model = self.experiment(), self.model(precision)
         vocabularies, sizes = self.vocabularies(), self.description["vocabularies"]
@@ -174,7 +181,15 @@ class Run:
                     f"Expected a {name} of {sizes[name]} {vocabulary.unit} in {self.folder}. "
                     f"Received: {vocabulary.vocabulary_size}"
                 )
-        return experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)
+        service = experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)
+        if max_pixels is not None:
+            if not hasattr(service, "picture_format"):
+                raise ValueError(
+                    "Expected max_pixels only for a model that takes pictures. "
+                    f"Received: max_pixels={max_pixels} for {self.folder}"
+                )
+            service.picture_format = replace(service.picture_format, max_pixels=max_pixels)
+        return service
 
 
 def _check_archive(path):

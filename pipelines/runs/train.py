@@ -14,6 +14,7 @@ from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import PARTIAL, check_folder
 from keras_attn_pipelines.data.fingerprint import fingerprint
+from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
@@ -312,6 +313,8 @@ def _report(run, unit, prepared: Prepared):
         for name, vocabulary in vocabularies.items()
     )
     print(f"{unit}: {counts}; {sizes}")
+    if few := few_records(len(loaded.splits["dev"]), unit):
+        print(f"few records in dev: {few}")
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
     notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
     for line in (*loaded.lines, *notes):

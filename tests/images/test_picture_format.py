@@ -152,16 +152,58 @@ def test_damaged_exif_is_no_orientation():
 
 
 def test_huge_claims_are_not_decoded():
+    everything = PictureFormat(11, 13, max_pixels=100_000_000)
     sizes = [(16000, 15000) if "webp" in kind else (30000, 30000) for kind in CLAIMING]
     data = [claiming(kind, *size) for kind, size in zip(CLAIMING, sizes)]
     data += [claiming("png", 2**31 - 1, 2**31 - 1), claiming("bmp", 2**24 - 1, -(2**24 - 1))]
-    _, readable, reasons = FORMAT.decode_batch(data)
+    _, readable, reasons = everything.decode_batch(data)
     assert not readable.numpy().any()
     for (width, height), reason in zip(sizes, reasons.numpy()):
-        expected = f"{width}x{height} pixels, more than the bound of 100000000"
+        expected = f"{width}x{height} pixels, more than the limit of 100000000"
         assert reason.decode() == expected
     with pytest.raises(tf.errors.InvalidArgumentError, match="30000x30000 pixels"):
         decoded(data[0])
+
+
+def test_pictures_above_the_limit_are_not_decoded_and_their_neighbors_are():
+    limited = PictureFormat(11, 13, max_pixels=11 * 13)
+    large = [encoded(RGB.resize((13, 12)), kind) for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP")]
+    large += [with_exif(encoded(RGB.resize((13, 12)), "JPEG"), tiff(6))]
+    data = [item for pair in zip(large, KINDS.values()) for item in pair]
+    pictures, readable, reasons = (array.numpy() for array in limited.decode_batch(data))
+    assert readable.tolist() == [False, True] * len(large)
+    assert reasons.tolist() == [b"13x12 pixels, more than the limit of 143", b""] * len(large)
+    np.testing.assert_array_equal(pictures[1::2], FORMAT.decode_batch(data[1::2])[0])
+    assert FORMAT.decode_batch(large)[1].numpy().all()
+    (reason,) = FORMAT.decode_batch([encoded(Image.new("1", (5001, 5000)), "PNG")])[2].numpy()
+    assert reason == b"5001x5000 pixels, more than the limit of 25000000"
+
+
+def test_a_batch_decodes_no_more_than_its_limit():
+    limited = PictureFormat(11, 13, max_pixels=11 * 13, max_batch_pixels=3 * 11 * 13 + 7)
+    small, plain, other = encoded(RGB.resize((7, 1)), "PNG"), KINDS["png"], KINDS["bmp"]
+    over = b"more than 436 pixels in one request; send this picture in another request"
+    for data, good in (
+        ([plain, plain, plain, plain, small], [True, True, True, False, True]),
+        ([other, other, other, other], [True, True, True, False]),
+        ([other, plain, b"<html>", other, plain, other], [True, True, False, False, True, False]),
+        ([b"", JPEG, plain, other, other], [False, True, True, True, False]),
+    ):
+        pictures, readable, reasons = (array.numpy() for array in limited.decode_batch(data))
+        assert readable.tolist() == good
+        for item, picture, sound, reason in zip(data, pictures, good, reasons):
+            if sound:
+                np.testing.assert_array_equal(picture, FORMAT.decode_batch([item])[0][0])
+            else:
+                assert reason == {b"<html>": UNKNOWN.encode(), b"": EMPTY.encode()}.get(item, over)
+
+
+def test_limits_out_of_range():
+    for limit in (0, -5, 100_000_001):
+        with pytest.raises(ValueError, match=f"from 1 to 100000000. Received: {limit}$"):
+            PictureFormat(5, 7, max_pixels=limit)
+    with pytest.raises(ValueError, match=r"max_batch_pixels >= max_pixels=13\. Received: 11$"):
+        PictureFormat(5, 7, max_pixels=13, max_batch_pixels=11)
 
 
 def test_each_bad_item_has_its_reason_and_neighbors_are_as_alone():

@@ -7,8 +7,11 @@ import pytest
 from keras_attn.models import checkpoint_files
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.data.record import MOST_CHARACTERS, bytes_of, unusable
+from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.record import MOST_CHARACTERS, bytes_of, lines_of, unusable
+from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.export import _counts, _escaped
 from tests.pipelines.labeled_pictures import write_classes
 
@@ -58,6 +61,39 @@ def test_captions_have_the_limits_of_texts(tmp_path, capsys):
     told = capsys.readouterr().err
     assert "captions.tsv:3: empty caption" in told
     assert "captions.tsv:4: caption of 500001 characters (expected at most 500000)" in told
+
+
+def test_a_line_that_is_too_long_is_skipped_and_named(tmp_path):
+    (tmp_path / "train.en").write_bytes(
+        b"\xef\xbb\xbfa\r\n" + b"b" * (MOST_CHARACTERS + 1) + b"\n\n"
+    )
+    (tmp_path / "train.de").write_text("ein\nzwei\ndrei")
+    assert [len(line) for line in lines_of(tmp_path / "train.en")] == [1, MOST_CHARACTERS + 1, 0]
+    (source,) = pair_sources(tmp_path, "en", "de").values()
+    file = source.read()
+    assert [pair.source for pair in file.pairs] == ["a"]
+    reasons = [f"{skipped.line}: {skipped.reason}" for skipped in file.skipped]
+    assert reasons == [
+        "2: source of 500001 characters (expected at most 500000)",
+        "3: empty source",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, "on 1 of the pictures, "), (15, "of up to 13 points"), (99, "5 points"), (100, None)],
+)
+def test_a_metric_on_few_records_says_so(count, words):
+    result = Evaluation({}, {"BLEU": "3"}, count, "pictures", split="dev").table()
+    assert ("Few records" in result) == (words is not None) and (words or "") in result
+
+
+def test_vocabularies_that_the_texts_do_not_fill():
+    tokenizer = Tokenizer.learn(["a dog"], 400)
+    size = tokenizer.vocabulary_size
+    expected = f"tokenizer: {size} pieces instead of 400, the texts have no more"
+    assert smaller_than_asked({"tokenizer": tokenizer}, 400) == [expected]
+    assert smaller_than_asked({"tokenizer": tokenizer}, size) == []
 
 
 def test_a_vocabulary_without_room_for_the_characters():

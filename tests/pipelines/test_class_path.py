@@ -133,6 +133,29 @@ def test_predict(model, data, tmp_path, capsys):
     assert "Expected a SavedModel with a signature 'score'" in capsys.readouterr().err
 
 
+def test_the_largest_picture_is_a_choice_of_the_export(run, data, tmp_path, capsys):
+    large = tmp_path / "large.png"
+    Image.new("RGB", (101, 97), "red").save(large)
+    small = data / "test" / "red" / "0.png"
+    with Image.open(small) as image:
+        pixels = image.width * image.height
+    folder = tmp_path / "limited"
+    assert main(["export", str(run.folder), str(folder), "--max-pixels", str(pixels)]) == 0
+    assert read_metadata(folder / "1")["max_pixels"] == pixels
+    # Requests of 19 pictures, which decode 8 of this size.
+    many = [str(small)] * 18 + [str(large)]
+    assert main(["predict", str(folder), *many, "--json"]) == 2
+    said = capsys.readouterr()
+    assert said.err.strip().endswith(f"{large}: 101x97 pixels, more than the limit of {pixels}")
+    answers = [json.loads(line) for line in said.out.splitlines()[-19:]]
+    assert all(answer == answers[0] and answer["labels"] for answer in answers[:18])
+    ask = ["evaluate", str(run.folder), "--data", str(data), "--max-pixels"]
+    assert main([*ask, str(pixels - 1)]) == 0
+    assert capsys.readouterr().err.count(f"more than the limit of {pixels - 1}") == 12
+    assert main([*ask, "0"]) == 2
+    assert "Expected max_pixels from 1 to 100000000. Received: 0" in capsys.readouterr().err
+
+
 def test_explain(model, data, tmp_path, capsys):
     ask = ["explain", str(model), str(data / "test" / "red" / "0.png"), "--out"]
     shown = {"rollout.png": [], "heads.png": ["--heads", "encoder"]}

@@ -67,9 +67,10 @@ def test_evaluate(run, data, meteor, tmp_path, capsys):
     assert main([*command, "--json", str(out)]) == 0
     table = capsys.readouterr().out
     assert "| BLEU-1 |" in table and "2 pictures of novel_pairs, beam 2" in table
+    assert "Few records: on 2 pictures, a share such as accuracy has a standard error" in table
     assert ("| METEOR |" in table) == meteor
     scores = json.loads(out.read_text())
-    assert len(scores["captions"]) == 2 and 0 <= scores["scores"]["bleu_1"] <= 1
+    assert len(scores["captions"]) == 2 and 0 <= scores["scores"]["bleu_1"] <= 100
 
 
 def test_export_predict_explain(run, data, tmp_path, capsys):

@@ -157,6 +157,12 @@ def test_card_and_metadata(model, run, data):
     assert metadata["parts"] == run.description["parts"] and metadata["max_source"] == 23
 
 
+def test_no_limit_of_pixels_for_texts(run, tmp_path, capsys):
+    assert main(["export", str(run.folder), str(tmp_path / "new"), "--max-pixels", "7"]) == 2
+    expected = "Expected max_pixels only for a model that takes pictures. Received: max_pixels=7"
+    assert expected in capsys.readouterr().err and not (tmp_path / "new").exists()
+
+
 def test_predict(model, tmp_path, capsys, monkeypatch):
     assert main(["predict", str(model), "one two", "seven"]) == 0
     direct = capsys.readouterr().out

@@ -96,6 +96,12 @@ def draw(data):
         return drawn(plan._replace(data=tf.identity(plan.data)))
 
 
+def too_large(width, height, limit):
+    """The reason for not decoding a picture of more pixels than a limit; integers to string."""
+    size = tf.strings.join([tf.strings.as_string(width), "x", tf.strings.as_string(height)])
+    return tf.strings.join([size, f" {TOO_LARGE} {limit}"])
+
+
 def _apart(branch, octets):
     """A branch of a switch as a function of its own; see APART."""
 
@@ -119,8 +125,7 @@ def _kind(octets):
 
 
 def _reason(octets, kind, header):
-    width, height = tf.strings.as_string(header.width), tf.strings.as_string(header.height)
-    large = tf.strings.join([width, "x", height, " ", TOO_LARGE])
+    large = too_large(header.width, header.height, MOST_PIXELS)
     within = (header.width <= MOST_PIXELS) & (header.height <= MOST_PIXELS)
     within &= header.width * header.height <= MOST_PIXELS
     damaged = (header.width < 1) | (header.height < 1)

@@ -10,6 +10,8 @@ JPEG_START = b"\xff\xd8\xff"
 EXIF = b"Exif\0\0"
 LONGEST = 8192
 """Its square is within MOST_PIXELS."""
+PNG_SIZE = 16
+"""Where the width and height of a PNG are, big-endian 32-bit integers."""
 SIDE = r"\x00\x00[\x00-\x1f]\C"
 CHUNKS = r"sRGB\C{5}|gAMA\C{8}|cHRM\C{36}|sBIT\C{7}|bKGD\C{10}|pHYs\C{13}|tIME\C{11}"
 """Chunks of known length that may stand before the pixels, with their checksums."""
@@ -41,6 +43,23 @@ def is_plain(data):
 def read_plain(data):
     """uint8 (h, w, 3) of a string scalar that `is_plain`."""
     return tf.io.decode_image(data, channels=3, expand_animations=False)
+
+
+def pixels_of(data):
+    """int64 scalar, width times height, of a string scalar that `looks_plain`.
+
+    Raises:
+        InvalidArgumentError: the header of a JPEG is damaged.
+    """
+
+    def of_png():
+        size = tf.io.decode_raw(tf.strings.substr(data, PNG_SIZE, 8), tf.int32, little_endian=False)
+        return tf.reduce_prod(tf.cast(size, tf.int64))
+
+    def of_jpeg():
+        return tf.reduce_prod(tf.cast(tf.image.extract_jpeg_shape(data)[:2], tf.int64))
+
+    return tf.cond(_is_jpeg(data), of_jpeg, of_png)
 
 
 def _is_jpeg(data):

@@ -1,4 +1,4 @@
-"""Why a picture is not read, in words; and the bound on its size."""
+"""Why a picture is not read, in words; and the bounds on its size."""
 
 MOST_PIXELS = 100_000_000
 """Width times height of the largest picture that is decoded: 300 MB as an array of RGB bytes."""
@@ -7,4 +7,5 @@ UNKNOWN = "not a JPEG, PNG, GIF, BMP or WebP"
 DAMAGED = "cannot be decoded: truncated or corrupt"
 ANIMATED = "an animation, which is not supported (still GIF and WebP are)"
 BMP_KIND = "a kind of BMP that is not supported (24 and 32 bits, uncompressed, are)"
-TOO_LARGE = f"pixels, more than the bound of {MOST_PIXELS}"
+TOO_LARGE = "pixels, more than the limit of"
+"""After a picture's size, before the limit."""

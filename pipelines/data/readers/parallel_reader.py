@@ -7,10 +7,9 @@ from pathlib import Path
 from keras_attn_pipelines.data.record import (
     GZIP,
     Record,
-    bytes_of,
     is_text,
+    lines_of,
     suffix_of,
-    text_of,
 )
 
 LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][a-z0-9]+)?")
@@ -24,7 +23,7 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
     Raises:
         ValueError: one file has more lines than the other; a .gz file is damaged.
     """
-    lines = _lines(source), _lines(target)
+    lines = lines_of(source), lines_of(target)
     counts = [len(line) for line in lines]
     if counts[0] != counts[1]:
         longer = (source, target)[counts[1] > counts[0]]
@@ -64,10 +63,3 @@ def languages(folder: Path) -> list[str]:
 def stem_of(path: Path) -> str:
     """A file's name without its suffix, and without .gz."""
     return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem
-
-
-def _lines(path):
-    lines = text_of(bytes_of(path)).split("\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from keras_attn_pipelines.data.record import Record, bytes_of, is_text, text_of
+from keras_attn_pipelines.data.record import Record, is_text, lines_of
 
 TOKEN_LINE = re.compile(r"(?P<name>.+)#\d+\t(?P<caption>.*)", re.DOTALL)
 PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp")
@@ -47,5 +47,4 @@ def read_sidecar(path: Path, name: str) -> Iterator[Record]:
 
 
 def _lines(path):
-    lines = text_of(bytes_of(path)).split("\n")
-    return ((line, text.rstrip("\r")) for line, text in enumerate(lines, 1) if text.strip())
+    return ((line, text) for line, text in enumerate(lines_of(path), 1) if text.strip())

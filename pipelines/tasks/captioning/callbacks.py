@@ -4,6 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.decoding import Greedy
+from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import read_picture
 from keras_attn.serving.service import CaptionService
 from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
@@ -27,8 +28,9 @@ def caption_scoring(task, model, data) -> GenerationMetrics:
 
 def caption_pictures(task, model, data, folder) -> AttentionImages:
     """The callback that draws the attention of a few dev captions."""
+    length, fit = task.lengths[-1], task.pictures.fit
     service = CaptionService(
-        model, data.extra.tokenizer, Greedy(), task.lengths[-1], task.pictures.fit
+        model, data.extra.tokenizer, Greedy(), length, fit, max_pixels=MOST_PIXELS
     )
     explain = tf.function(service.explain, autograph=False)
     encoded = [record.path.read_bytes() for record in data.splits["dev"][:PICTURED]]

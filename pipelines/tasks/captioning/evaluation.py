@@ -49,4 +49,6 @@ def evaluate_captions(records, answers, tokenizer, metadata) -> Evaluation:
 
 
 def _shown(key, value):
-    return f"{value:.3f}" if key == "cider_d" else f"{100 * value:.1f}"
+    if key == "exact":
+        return f"{100 * value:.1f}%"
+    return f"{value:.3f}" if key == "cider_d" else f"{value:.1f}"

@@ -19,6 +19,7 @@ from keras_attn_pipelines.data.sequence_examples import real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
+from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
 
 
@@ -170,13 +171,15 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
         for name, own in examples.items()
     }
     cut = examples["train"].cut
-    line = f"{cut} training captions are longer than {task.lengths[-1]} pieces: cut"
+    lines = smaller_than_asked({"tokenizer": tokenizer}, task.vocabulary_size)
+    if cut:
+        lines.append(f"{cut} training captions are longer than {task.lengths[-1]} pieces: cut")
     return TrainingData(
         splits=splits,
         training=batches["train"].training,
         dev=batches["dev"].dataset(),
         steps=batches["train"].steps,
-        lines=[line] if cut else [],
+        lines=lines,
         extra=CaptionFeatures(tokenizer, examples["dev"].encoded),
     )
 

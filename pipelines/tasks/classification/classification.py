@@ -53,7 +53,10 @@ class Classification:
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`: none; `fit` already computes all metrics."""
-        part, picture_format = setting.model, self.pictures.picture_format()
+        from keras_attn.images.formats.reasons import MOST_PIXELS
+
+        picture_format = self.pictures.picture_format(max_pixels=MOST_PIXELS)
+        part = setting.model
         service = part.serve(model, data.extra.labels, picture_format, 1)
         return Callbacks(pictures=part.show(model, service, data.extra.shown(), folder))
 

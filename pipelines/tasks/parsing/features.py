@@ -23,6 +23,7 @@ from keras_attn_pipelines.data.pair_training import (
 )
 from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
+from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.parsing.names import SYMBOLS, TAGS, WORDS
 
 TAG = "tag"
@@ -84,7 +85,8 @@ def encode(task, records, vocabularies, setting):
         replicas=setting.replicas,
         seed=setting.fit.seed,
     )
-    data = pair_training_data(records, form, _lines(task, vocabularies))
+    lines = smaller_than_asked({WORDS: vocabularies[WORDS]}, task.vocabulary_size)
+    data = pair_training_data(records, form, lines)
     lines = list(data.lines)
     if strange := unknown["dev"]:
         lines.append(
@@ -143,10 +145,3 @@ def _unknown(pair, vocabularies) -> str:
     strange = {symbol[1:] for symbol in set(row.symbols) - known}
     strange |= set(row.tags) - set(vocabularies[TAGS].names)
     return f"unknown labels or tags: {', '.join(sorted(strange))}" if strange else ""
-
-
-def _lines(task, vocabularies):
-    size = vocabularies[WORDS].vocabulary_size
-    if size >= task.vocabulary_size:
-        return []
-    return [f"{WORDS}: {size} pieces instead of {task.vocabulary_size}, the text has no more"]

@@ -9,6 +9,7 @@ from keras_attn.contracts import SOURCE, TARGET, TOKENS
 from keras_attn_pipelines.data.pair_training import PairFormat, PairSplit, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
+from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 
@@ -53,12 +54,7 @@ def pair_format(task, vocabularies, setting) -> PairFormat:
 
 def encode(task, records, vocabularies, setting):
     """Training data of pairs of texts: see `Task.encode`."""
-    lines = [
-        f"{name}: {tokenizer.vocabulary_size} pieces instead of {task.vocabulary_size}, the text "
-        "has no more"
-        for name, tokenizer in vocabularies.items()
-        if tokenizer.vocabulary_size < task.vocabulary_size
-    ]
+    lines = smaller_than_asked(vocabularies, task.vocabulary_size)
     data = pair_training_data(records, pair_format(task, vocabularies, setting), lines)
     return replace(data, extra=TextFeatures(data.extra, dict(vocabularies)))
 
