@@ -1,6 +1,7 @@
 """Attention mechanisms as Keras layers; none needs tensorflow-text."""
 
 from keras_attn.layers.additive_attention import AdditiveAttention
+from keras_attn.layers.attention_cell import AttentionCell
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
@@ -8,7 +9,11 @@ from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.general_attention import GeneralAttention
 from keras_attn.layers.grid_positions import GridPositions
+from keras_attn.layers.last_state_attention import LastStateAttention
 from keras_attn.layers.learned_positions import LearnedPositions
+from keras_attn.layers.local_monotonic_attention import LocalMonotonicAttention
+from keras_attn.layers.local_predictive_attention import LocalPredictiveAttention
+from keras_attn.layers.location_attention import LocationAttention
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
@@ -33,6 +38,7 @@ from keras_attn.layers.transforms import (
 __all__ = [
     "AdditiveAttention",
     "Affine",
+    "AttentionCell",
     "AttentionWindow",
     "ContextCell",
     "ContextGRUCell",
@@ -41,7 +47,11 @@ __all__ = [
     "FeedForward",
     "GeneralAttention",
     "GridPositions",
+    "LastStateAttention",
     "LearnedPositions",
+    "LocalMonotonicAttention",
+    "LocalPredictiveAttention",
+    "LocationAttention",
     "MultiHeadAttention",
     "MultiplicativeAttention",
     "NextSource",

@@ -46,8 +46,8 @@ class ContextCell(keras.layers.Layer):
         self.state_sizes = tuple(keras.tree.flatten(cell.state_size))
         self.units = cell.output_size
 
-    def build(self, input_shape, context_shape):
-        width = input_shape[-1] + context_shape[-1]
+    def build(self, input_shape, context_shape=None):
+        width = input_shape[-1] + (0 if context_shape is None else context_shape[-1])
         if not self.cell.built:
             self.cell.build((None, width))
 
@@ -64,14 +64,16 @@ class ContextCell(keras.layers.Layer):
 
         Args:
             projected: float (N, E), of `project`.
-            context: float (N, F).
+            context: float (N, F), or None for a cell without one.
             state: tuple of float32 (N, H).
 
         Returns:
             output: compute dtype (N, H).
             state: the next state.
         """
-        inputs = ops.concatenate([projected, ops.cast(context, projected.dtype)], axis=-1)
+        inputs = projected
+        if context is not None:
+            inputs = ops.concatenate([projected, ops.cast(context, projected.dtype)], axis=-1)
         dtype = self.cell.compute_dtype
         leaves = [ops.cast(leaf, dtype) for leaf in state]
         structured = keras.tree.pack_sequence_as(self.cell.state_size, leaves)

@@ -43,7 +43,7 @@ class ContextGRUCell(GatedContextCell):
 
         Args:
             projected: float (N, 3H), of `project`.
-            context: float (N, F).
+            context: float (N, F), or None for a cell without one.
             state: (hidden float32 (N, H),).
 
         Returns:
@@ -51,6 +51,6 @@ class ContextGRUCell(GatedContextCell):
             state: the next state.
         """
         (hidden,) = state
-        inputs = projected + self.context_gates(context)
+        inputs = self.with_context(projected, context)
         hidden = gru_step(inputs, self.hidden_gates(hidden), hidden)
         return ops.cast(hidden, self.compute_dtype), (hidden,)

@@ -45,7 +45,7 @@ class ContextLSTMCell(GatedContextCell):
 
         Args:
             projected: float (N, 4H), of `project`.
-            context: float (N, F).
+            context: float (N, F), or None for a cell without one.
             state: (hidden (N, H), cell float32 (N, H)).
 
         Returns:
@@ -53,7 +53,7 @@ class ContextLSTMCell(GatedContextCell):
             state: the next state.
         """
         hidden, cell = state
-        gates = projected + self.hidden_gates(hidden) + self.context_gates(context)
+        gates = self.with_context(projected, context) + self.hidden_gates(hidden)
         hidden, cell = lstm_step(gates, cell, self.forget_bias)
         hidden = ops.cast(hidden, self.compute_dtype)
         return hidden, (hidden, cell)

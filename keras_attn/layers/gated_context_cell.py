@@ -31,14 +31,19 @@ class GatedContextCell(keras.layers.Layer):
             **options,
         )
 
-    def build(self, input_shape, context_shape):
+    def build(self, input_shape, context_shape=None):
         self.input_gates.build(input_shape)
-        self.context_gates.build(context_shape)
+        if context_shape is not None:
+            self.context_gates.build(context_shape)
         self.hidden_gates.build((None, self.units))
 
     def project(self, inputs):
         """The part of the gates that inputs (..., E) determine: (..., gates H)."""
         return self.input_gates(inputs)
+
+    def with_context(self, projected, context):
+        """The gates of projected inputs (N, gates H) and a context (N, F), or None."""
+        return projected if context is None else projected + self.context_gates(context)
 
     def call(self, inputs, context, state):
         """`step` of inputs that are not projected yet."""

@@ -45,8 +45,21 @@ class ScoredAttention(AttentionLayer):
         """float32 (B, T, S) from query (B, T, D) and what `project_keys` returned."""
         raise NotImplementedError
 
-    def attend(self, query, projected_keys, values, mask=None):
-        """Context and weights, with keys already projected and one mask (B, T, S)."""
+    def attend(self, query, projected_keys, values, mask=None, positions=None):
+        """Context and weights, with keys already projected.
+
+        Args:
+            query: float (B, T, D).
+            projected_keys: what `project_keys` returned.
+            values: float (B, S, F).
+            mask: bool, broadcastable to (B, T, S), or None.
+            positions: int32, broadcastable to (B, T). Of the queries, for attentions that depend on
+                them; None: 0 to T − 1.
+
+        Returns:
+            context: (B, T, F), dtype of the values.
+            weights: float32 (B, T, S).
+        """
         return attend(self.score(query, projected_keys), values, mask)
 
     def call(

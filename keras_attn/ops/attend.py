@@ -44,7 +44,7 @@ def attention_weights(scores, mask=None, axes=(-1,)):
     return exponentials / ops.maximum(total, LEAST_TOTAL)
 
 
-def attend(scores, values, mask=None, dropout=None):
+def attend(scores, values, mask=None, dropout=None, favored=None):
     """Turns scores into weights and takes the weighted sum of the values.
 
         context_t = Σ_s softmax(score_t)_s · value_s
@@ -54,12 +54,15 @@ def attend(scores, values, mask=None, dropout=None):
         values: float (..., S, D).
         mask: bool, broadcastable to (..., T, S); True = attend.
         dropout: function of the weights that the sum is taken with, or None.
+        favored: float32, broadcastable to (..., T, S). Factors of the weights after the softmax, or
+            None.
 
     Returns:
         context: (..., T, D), dtype of `values`.
-        weights: float32 (..., T, S) before dropout, see `attention_weights`.
+        weights: float32 (..., T, S) before dropout, see `attention_weights`, times `favored`.
     """
     weights = attention_weights(scores, mask)
+    weights = weights if favored is None else weights * favored
     used = weights if dropout is None else dropout(weights)
     values = ops.convert_to_tensor(values)
     dtype = keras.backend.standardize_dtype(values.dtype)

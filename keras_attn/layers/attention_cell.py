@@ -1,0 +1,332 @@
+"""Recurrent cells with attention."""
+
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attn.layers.attention_layer import sequence_mask
+from keras_attn.layers.context_cell import ContextCell
+from keras_attn.layers.gated_context_cell import GatedContextCell
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.ops.check_choice import check_flag
+
+
+class AttentionMemory(NamedTuple):
+    """What every step reads; leads with B.
+
+    Attributes:
+        values: float (B, S, F).
+        keys: float (B, S, A), projected.
+        mask: bool (B, S).
+    """
+
+    values: Any
+    keys: Any
+    mask: Any
+
+
+class AttentionState(NamedTuple):
+    """State of an `AttentionCell`; leads with N = B·K.
+
+    Attributes:
+        time: int32 (N,). Steps taken.
+        attended: float (N, U). The last output ã.
+        hidden: float (N, H). The wrapped cell's last output.
+        cell: tuple of tensors (N, ...). The wrapped cell's state.
+    """
+
+    time: Any
+    attended: Any
+    hidden: Any
+    cell: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class AttentionCell(keras.layers.Layer):
+    """Any RNN cell with any attention: a cell for `keras.layers.RNN`.
+
+    With the attention after the cell (Luong et al.), and input feeding:
+
+        h_t, s_t = cell([x_t; ã_{t−1}], s_{t−1}),  c_t = attention(h_t),  ã_t = tanh(W [c_t; h_t])
+
+    With `attend_first` (Bahdanau et al.) the context is an input of the cell:
+
+        c_t = attention(h_{t−1}),  h_t, s_t = cell([x_t; c_t], s_{t−1}),  ã_t = tanh(W [c_t; h_t])
+
+    The output is ã_t. The memory enters as part of the initial state, which `initial_state` makes;
+    nothing is stored on the layer. Decoders that search use `read`, `first`, `project` and `step`,
+    which are the same equations on named states.
+
+    Args:
+        cell: an RNN cell of Keras, such as `keras.layers.LSTMCell(7)` or a `StackedRNNCells`, or
+            `ContextLSTMCell`, `ContextGRUCell`, whose inputs are projected before the loop.
+        attention: a `ScoredAttention` layer, such as `AdditiveAttention(5)`.
+        units: int > 0 or None. Width U of the output ã; None: that of the cell.
+        input_feeding: bool. Whether the last output is an input of the next step.
+        attend_first: bool. See above; then the context takes the place of input feeding.
+        dtype: Keras policy, float32 by default whatever the global policy is: `keras.layers.RNN`
+            casts the whole state, memory and time included, to the cell's compute dtype.
+
+    Call arguments:
+        inputs: float (B, E).
+        states: list of tensors, as of `initial_state`.
+
+    Returns:
+        output: float (B, U).
+        states: the next list.
+
+    Raises:
+        ValueError: not a cell, a cell with its own dropout, no `ScoredAttention`, or units < 1.
+
+    Example:
+        >>> from keras_attn.layers import AdditiveAttention
+        >>> cell = AttentionCell(keras.layers.LSTMCell(7), AdditiveAttention(5))
+        >>> rnn = keras.layers.RNN(cell, return_sequences=True)
+        >>> source, inputs = ops.ones((2, 11, 3)), ops.ones((2, 13, 5))
+        >>> tuple(rnn(inputs, initial_state=cell.initial_state(source)).shape)
+        (2, 13, 7)
+
+    Source: Luong et al. 2015, arXiv:1508.04025, 3 and 3.3; Bahdanau et al. 2015, arXiv:1409.0473.
+    Differs from the latter: ã in the place of its deep maxout output.
+    """
+
+    def __init__(
+        self, cell, attention, units=None, input_feeding=True, attend_first=False, **kwargs
+    ):
+        super().__init__(**{"dtype": "float32", **kwargs})
+        if not isinstance(attention, ScoredAttention):
+            raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
+        context_cell = isinstance(cell, GatedContextCell | ContextCell)
+        self.cell = cell if context_cell else ContextCell(cell, dtype=self.dtype_policy)
+        self.attention = attention
+        if units is not None:
+            check_width("units", units)
+        self.units = self.output_size = self.cell.units if units is None else units
+        self.input_feeding = check_flag("input_feeding", input_feeding)
+        self.attend_first = check_flag("attend_first", attend_first)
+        self.combine = keras.layers.Dense(
+            self.units, "tanh", use_bias=False, name="combine", dtype=self.dtype_policy
+        )
+        self.opening = _Opening(attention, self.state_sizes, 3 + _top(self.cell), name="opening")
+        self._value_shape = None
+
+    @property
+    def state_sizes(self):
+        """Widths of time, ã, h and the parts of the wrapped cell's state."""
+        return (1, self.units, self.cell.units, *self.cell.state_sizes)
+
+    @property
+    def state_size(self):
+        """Widths of the states in `keras.layers.RNN`; the memory's are those of its last axes."""
+        value = self._value_shape or (None, None, 1)
+        return [*self.state_sizes, value[-1], value[-1], 1]
+
+    def build(self, input_shape, value_shape=None):
+        value_shape = value_shape or self._value_shape or self.opening.value_shape
+        if value_shape is None:
+            raise ValueError(
+                "Expected a memory, as in rnn(inputs, initial_state=cell.initial_state(value)). "
+                "Received: no initial_state"
+            )
+        self._value_shape = tuple(value_shape)
+        hidden, width = self.cell.units, value_shape[-1]
+        if not self.attention.built:
+            self.attention.build((None, None, hidden), tuple(value_shape))
+        fed = width if self.attend_first else self.units if self.input_feeding else None
+        if not self.cell.built:
+            self.cell.build((None, input_shape[-1]), None if fed is None else (None, fed))
+        self.combine.build((None, width + hidden))
+
+    def get_build_config(self):
+        return {**(super().get_build_config() or {}), "value_shape": self._value_shape}
+
+    def build_from_config(self, config):
+        shape = config.get("input_shape") or (config.get("shapes_dict") or {}).get("input_shape")
+        if shape is not None and config.get("value_shape") is not None:
+            self.build(tuple(shape), tuple(config["value_shape"]))
+            self.built = True
+
+    def initial_state(self, value, cell_state=None, value_mask=None):
+        """Initial state for `keras.layers.RNN`, with the memory in it.
+
+        Args:
+            value: float (B, S, F). The encoder's outputs.
+            cell_state: list of float (B, H): the wrapped cell's initial state; None: zeros.
+            value_mask: bool (B, S); True = attend. The mask that the value carries is respected
+                too.
+
+        Returns:
+            list of tensors.
+
+        Raises:
+            ValueError: a policy other than float32, or another number of states.
+        """
+        if self.compute_dtype != "float32":
+            raise ValueError(
+                "Expected a cell that computes in float32 inside keras.layers.RNN. "
+                f"Received: dtype={self.compute_dtype}"
+            )
+        self._value_shape = tuple(value.shape)
+        count = len(self.cell.state_sizes)
+        if cell_state is not None and len(cell_state) != count:
+            raise ValueError(f"Expected {count} cell states. Received: {len(cell_state)}")
+        return list(self.opening(value, cell_state, value_mask=value_mask))
+
+    def get_initial_state(self, batch_size=None):
+        """Raises ValueError: the memory is needed; see `initial_state`."""
+        raise ValueError(
+            "Expected a memory, as in rnn(inputs, initial_state=cell.initial_state(value)). "
+            "Received: no initial_state"
+        )
+
+    def call(self, inputs, states):
+        count = len(self.state_sizes)
+        time, attended, hidden, *cell = states[:count]
+        values, keys, mask = states[count:]
+        memory = AttentionMemory(values, keys, mask[..., 0] > 0.5)
+        state = AttentionState(ops.cast(time[:, 0], "int32"), attended, hidden, tuple(cell))
+        output, _, state = self.step(self.project(inputs), memory, state)
+        time = ops.cast(state.time, time.dtype)[:, None]
+        return output, [time, output, state.hidden, *state.cell, values, keys, mask]
+
+    def read(self, value, value_mask=None):
+        """`AttentionMemory` of an encoder's outputs.
+
+        Args:
+            value: float (B, S, F).
+            value_mask: bool (B, S); None: all are real.
+        """
+        value = ops.cast(value, self.compute_dtype)
+        if value_mask is None:
+            value_mask = ops.ones(ops.shape(value)[:2], "bool")
+        return AttentionMemory(value, self.attention.project_keys(value), value_mask)
+
+    def first(self, parts):
+        """`AttentionState` before the first step, from the cell's initial state.
+
+        Args:
+            parts: float (N, H) for each of the wrapped cell's `state_sizes`.
+        """
+        cell = self.cell.state_of(parts)
+        hidden = ops.cast(parts[_top(self.cell)], self.compute_dtype)
+        attended = ops.zeros((ops.shape(hidden)[0], self.units), self.compute_dtype)
+        return AttentionState(ops.zeros_like(hidden[:, 0], dtype="int32"), attended, hidden, cell)
+
+    def project(self, inputs):
+        """What can be computed of inputs (..., E) before the loop."""
+        return self.cell.project(inputs)
+
+    def step(self, projected, memory, state):
+        """One step.
+
+        Args:
+            projected: float (N, ...), of `project`. N = B·K: the K rows of an example are
+                neighbors.
+            memory: `AttentionMemory` of B examples.
+            state: `AttentionState`.
+
+        Returns:
+            output: float (N, U). ã_t.
+            weights: float32 (N, S).
+            state: `AttentionState`.
+        """
+        if self.attend_first:
+            context, weights = self._attend(memory, state.hidden, state.time)
+            hidden, cell = self.cell.step(projected, context, state.cell)
+        else:
+            fed = state.attended if self.input_feeding else None
+            hidden, cell = self.cell.step(projected, fed, state.cell)
+            context, weights = self._attend(memory, hidden, state.time)
+        output = self.combine(ops.concatenate([context, hidden], axis=-1))
+        return output, weights, AttentionState(state.time + 1, output, hidden, cell)
+
+    def _attend(self, memory, query, time):
+        """Context (N, F) and weights (N, S) of queries (N, H)."""
+        batch = ops.shape(memory.values)[0]
+        query = ops.reshape(query, (batch, -1, query.shape[-1]))
+        context, weights = self.attention.attend(
+            query,
+            memory.keys,
+            memory.values,
+            memory.mask[:, None, :],
+            ops.reshape(time, (batch, -1)),
+        )
+        keys = ops.shape(weights)[-1]
+        context = ops.reshape(context, (-1, memory.values.shape[-1]))
+        return ops.cast(context, self.compute_dtype), ops.reshape(weights, (-1, keys))
+
+    def get_config(self):
+        config = {
+            "cell": held_config(self.cell),
+            "attention": held_config(self.attention),
+            "units": self.units,
+            "input_feeding": self.input_feeding,
+            "attend_first": self.attend_first,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        parts = {
+            name: keras.saving.deserialize_keras_object(config.pop(name))
+            for name in ("cell", "attention")
+        }
+        return cls(**parts, **config)
+
+
+def _top(cell):
+    """Index of the output among the parts of a cell's state."""
+    stacked = getattr(getattr(cell, "cell", None), "cells", [None])
+    return sum(len(keras.tree.flatten(lower.state_size)) for lower in stacked[:-1])
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class _Opening(keras.layers.Layer):
+    """From a memory to the initial state of `keras.layers.RNN`, as a layer of its own.
+
+    So functional models can be saved: what it computes is part of their graph.
+
+    Args:
+        attention: the cell's.
+        state_sizes: the cell's.
+        top: index of the state that is the wrapped cell's output.
+    """
+
+    def __init__(self, attention, state_sizes, top, **kwargs):
+        super().__init__(**{"dtype": "float32", **kwargs})
+        self.attention, self.state_sizes, self.top = attention, tuple(state_sizes), top
+        self.supports_masking = True
+        self.value_shape = None
+
+    def build(self, value_shape, cell_state_shape=None):
+        self.value_shape = tuple(value_shape)
+        if not self.attention.built:
+            self.attention.build((None, None, self.state_sizes[2]), self.value_shape)
+
+    def call(self, value, cell_state=None, value_mask=None, mask=None):
+        mask = sequence_mask(value, value_mask=value_mask, mask=mask)
+        real = ops.ones_like(value[..., :1])
+        if mask is not None:
+            real = real * ops.cast(mask, value.dtype)[..., None]
+        rows = value[:, 0, :1] * 0
+        parts = [ops.repeat(rows, size, axis=1) for size in self.state_sizes]
+        if cell_state is not None:
+            parts[3:] = [ops.cast(part, value.dtype) for part in cell_state]
+            parts[2] = parts[self.top]
+        return *parts, value, self.attention.project_keys(value), real
+
+    def compute_mask(self, *args, **kwargs):
+        """None: the mask is one of the states."""
+        return None
+
+    def get_config(self):
+        config = {"attention": held_config(self.attention), "top": self.top}
+        return {**super().get_config(), **config, "state_sizes": self.state_sizes}
+
+    @classmethod
+    def from_config(cls, config):
+        attention = keras.saving.deserialize_keras_object(config["attention"])
+        return cls(**{**config, "attention": attention})
