@@ -24,6 +24,7 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.spatial_softmax import SpatialSoftmax
 from keras_attn.layers.spatial_transformer import SpatialTransformer
+from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.layers.transforms import (
@@ -64,6 +65,7 @@ __all__ = [
     "SinusoidalPositions",
     "SpatialSoftmax",
     "SpatialTransformer",
+    "StackedContextCells",
     "ThinPlateSpline",
     "TransformerDecoderBlock",
     "TransformerEncoderBlock",

@@ -10,6 +10,7 @@ from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.ops.check_choice import check_flag
 
 
@@ -61,7 +62,8 @@ class AttentionCell(keras.layers.Layer):
 
     Args:
         cell: an RNN cell of Keras, such as `keras.layers.LSTMCell(7)` or a `StackedRNNCells`, or
-            `ContextLSTMCell`, `ContextGRUCell`, whose inputs are projected before the loop.
+            `ContextLSTMCell`, `ContextGRUCell` or `StackedContextCells`, whose inputs are projected
+            before the loop.
         attention: a `ScoredAttention` layer, such as `AdditiveAttention(5)`.
         units: int > 0 or None. Width U of the output ã; None: that of the cell.
         input_feeding: bool. Whether the last output is an input of the next step.
@@ -98,7 +100,7 @@ class AttentionCell(keras.layers.Layer):
         super().__init__(**{"dtype": "float32", **kwargs})
         if not isinstance(attention, ScoredAttention):
             raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
-        context_cell = isinstance(cell, GatedContextCell | ContextCell)
+        context_cell = isinstance(cell, GatedContextCell | ContextCell | StackedContextCells)
         self.cell = cell if context_cell else ContextCell(cell, dtype=self.dtype_policy)
         self.attention = attention
         if units is not None:
@@ -109,7 +111,9 @@ class AttentionCell(keras.layers.Layer):
         self.combine = keras.layers.Dense(
             self.units, "tanh", use_bias=False, name="combine", dtype=self.dtype_policy
         )
-        self.opening = _Opening(attention, self.state_sizes, 3 + _top(self.cell), name="opening")
+        self.opening = _Opening(
+            attention, self.state_sizes, 3 + self.cell.top_state, name="opening"
+        )
         self._value_shape = None
 
     @property
@@ -210,7 +214,7 @@ class AttentionCell(keras.layers.Layer):
             parts: float (N, H) for each of the wrapped cell's `state_sizes`.
         """
         cell = self.cell.state_of(parts)
-        hidden = ops.cast(parts[_top(self.cell)], self.compute_dtype)
+        hidden = ops.cast(parts[self.cell.top_state], self.compute_dtype)
         attended = ops.zeros((ops.shape(hidden)[0], self.units), self.compute_dtype)
         return AttentionState(ops.zeros_like(hidden[:, 0], dtype="int32"), attended, hidden, cell)
 
@@ -275,12 +279,6 @@ class AttentionCell(keras.layers.Layer):
             for name in ("cell", "attention")
         }
         return cls(**parts, **config)
-
-
-def _top(cell):
-    """Index of the output among the parts of a cell's state."""
-    stacked = getattr(getattr(cell, "cell", None), "cells", [None])
-    return sum(len(keras.tree.flatten(lower.state_size)) for lower in stacked[:-1])
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -44,6 +44,8 @@ class ContextCell(keras.layers.Layer):
                 )
         self.cell = cell
         self.state_sizes = tuple(keras.tree.flatten(cell.state_size))
+        lower = getattr(cell, "cells", [cell])[:-1]
+        self.top_state = sum(len(keras.tree.flatten(part.state_size)) for part in lower)
         self.units = cell.output_size
 
     def build(self, input_shape, context_shape=None):

@@ -17,6 +17,9 @@ class GatedContextCell(keras.layers.Layer):
         ValueError: units < 1.
     """
 
+    top_state = 0
+    """Index of the state that is the output."""
+
     def __init__(self, units, gates, hidden_bias, **kwargs):
         super().__init__(**kwargs)
         check_width("units", units)

@@ -8,6 +8,10 @@ from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
+from keras_attn.models.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent_decoder import RecurrentDecoder
+from keras_attn.models.recurrent_encoder import RecurrentEncoder
+from keras_attn.models.recurrent_seq2seq import RecurrentSeq2Seq
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
@@ -36,6 +40,10 @@ __all__ = [
     "ImageClassifier",
     "MeanContext",
     "Parser",
+    "RecurrentConfig",
+    "RecurrentDecoder",
+    "RecurrentEncoder",
+    "RecurrentSeq2Seq",
     "SmallConvEncoder",
     "SoftAttention",
     "SpatialTransformerClassifier",

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.scan import scan
+
 
 def lstm_step(gates, cell, forget_bias=0.0):
     """One step of an LSTM; computed in float32.
@@ -48,3 +50,36 @@ def gru_step(input_gates, hidden_gates, hidden):
     reset = ops.sigmoid(inputs[1] + states[1])
     candidate = ops.tanh(inputs[2] + reset * states[2])
     return update * ops.cast(hidden, "float32") + (1 - update) * candidate
+
+
+def masked_recurrence(step, projected, state, mask=None, backwards=False):
+    """Runs a cell without a context over a sequence; where the mask is False, its state stays.
+
+        s_t = m_t s̃_t + (1 − m_t) s_{t−1}
+
+    Args:
+        step: (projected (B, G), context None, state) -> (output (B, H), state).
+        projected: float (B, S, G).
+        state: tuple of tensors (B, ...). s₀.
+        mask: bool (B, S), or None.
+        backwards: bool. Whether to run from the last step to the first.
+
+    Returns:
+        outputs: (B, S, H), in the order of the inputs.
+        state: the final state.
+    """
+    inputs = [ops.swapaxes(projected, 0, 1)]
+    if mask is not None:
+        inputs.append(ops.swapaxes(mask, 0, 1)[..., None])
+    if backwards:
+        inputs = [ops.flip(array, axis=0) for array in inputs]
+
+    def advance(state, inputs):
+        output, after = step(inputs[0], None, state)
+        if mask is not None:
+            after = tuple(ops.where(inputs[1], new, old) for new, old in zip(after, state))
+        return after, (output,)
+
+    state, (outputs,) = scan(advance, state, tuple(inputs))
+    outputs = ops.flip(outputs, axis=0) if backwards else outputs
+    return ops.swapaxes(outputs, 0, 1), state

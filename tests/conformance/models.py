@@ -12,12 +12,19 @@ import keras
 import numpy as np
 
 from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
-from keras_attn.layers import Affine, SpatialTransformer
+from keras_attn.layers import (
+    Affine,
+    LocalPredictiveAttention,
+    MultiplicativeAttention,
+    SpatialTransformer,
+)
 from keras_attn.models import (
     CaptionDecoder,
     Captioner,
     ImageClassifier,
     Parser,
+    RecurrentConfig,
+    RecurrentSeq2Seq,
     SmallConvEncoder,
     SoftAttention,
     SpatialTransformerClassifier,
@@ -30,6 +37,7 @@ from keras_attn.models import (
 from keras_attn.training import ClippedAdam, LinearShare, ScheduledSampling, TokenCrossEntropy
 
 SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
+RECURRENT = RecurrentConfig(13, embedding_dim=5, hidden_dim=7, dropout=0.0, tied="all")
 VISION = VisionTransformerConfig((6, 10), 2, 1, 6, 7, 2)
 
 
@@ -61,6 +69,11 @@ def classifier_behind_transformers():
 
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
+    "recurrent": lambda: RecurrentSeq2Seq(RECURRENT, MultiplicativeAttention()),
+    "local_attention": lambda: RecurrentSeq2Seq(
+        replace(RECURRENT, attend_first=True, cell="gru", num_decoder_layers=2),
+        LocalPredictiveAttention(MultiplicativeAttention(), 2, 3),
+    ),
     "parser": parser,
     "captioner": recurrent_captioner,
     "vision_captioner": vision_captioner,

@@ -16,6 +16,7 @@ from keras_attn.layers import (
     LocalPredictiveAttention,
     LocationAttention,
     MultiplicativeAttention,
+    StackedContextCells,
 )
 
 B, S, T, E, F, H, U = 2, 11, 5, 3, 7, 13, 17
@@ -34,6 +35,7 @@ CELLS = {
     ),
     "context_lstm": lambda: ContextLSTMCell(H),
     "context_gru": lambda: ContextGRUCell(H),
+    "stacked_context": lambda: StackedContextCells([ContextLSTMCell(H), ContextGRUCell(H)]),
 }
 ATTENTIONS = {
     "additive": lambda: AdditiveAttention(5),
@@ -60,12 +62,12 @@ def twin(cell, state, mode):
         hidden, memory = state[0][b], state[1][b]
         attended = np.zeros(U)
 
-        def read(query):
+        def read(query, values=VALUE[b], mask=MASK[b]):
             scores = np.array(
-                [vector[:, 0] @ np.tanh(query @ query_kernel + v @ key_kernel) for v in VALUE[b]]
+                [vector[:, 0] @ np.tanh(query @ query_kernel + v @ key_kernel) for v in values]
             )
-            scores = np.exp(scores) * MASK[b]
-            return scores / scores.sum() @ VALUE[b]
+            scores = np.exp(scores) * mask
+            return scores / scores.sum() @ values
 
         for t in range(T):
             fed = attended if mode == "luong" else np.zeros(0)

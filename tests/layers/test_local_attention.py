@@ -92,7 +92,6 @@ def test_concatenation_is_additive_attention():
     layer = AdditiveAttention(5)
     _, weights = asked(layer)
     stacked = np.concatenate([layer.query_kernel.numpy(), layer.key_kernel.numpy()])
-    pair = np.concatenate([QUERY[1, 2], VALUE[1, 3]])
     both = [np.concatenate([QUERY[1, 2], key]) for key in VALUE[1]]
     scores = np.array([np.tanh(pair @ stacked) @ layer.vector.numpy()[:, 0] for pair in both])
     np.testing.assert_allclose(weights[1, 2], softmax(scores, MASK[1]), atol=1e-6)

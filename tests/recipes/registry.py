@@ -70,6 +70,7 @@ VISION = {"vision_dim": 14, "vision_intermediate_dim": 11, "num_vision_heads": 2
 VIT = {**TRANSFORMER, **VISION, "num_vision_layers": 1, "patch_size": 16}
 CLASSES = {**FIT, "image_size": 24, "batch_size": 5}
 TEXT = {**FIT, "batch_tokens": 112}
+TINY_RNN = {"embedding_dim": 5, "hidden_dim": 7, "scope": "local-p", "window": 2}
 PICTURE, SENTENCE = b"no picture", b"\xff"
 
 ROWS = (
@@ -83,5 +84,6 @@ ROWS = (
     Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
     Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
+    Row("translator_rnn", language, {**TEXT, **toy_language.TASK, **TINY_RNN}, SENTENCE),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )

@@ -1,0 +1,67 @@
+"""Sizes of a recurrent encoder–decoder."""
+
+from dataclasses import dataclass
+
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.transformer_config import ALL, DECODER, NOTHING
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
+
+LSTM, GRU = "lstm", "gru"
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """Sizes and choices of a `RecurrentSeq2Seq`.
+
+    Attributes:
+        vocabulary_size: int. V of the source, and of the target by default.
+        target_vocabulary_size: int or None. V of the target; None is one vocabulary for both.
+        embedding_dim: int. E, width of embeddings and of the attentional vector ã.
+        hidden_dim: int. H, width of a cell; of each direction in the encoder.
+        num_encoder_layers: int.
+        num_decoder_layers: int.
+        cell: "lstm" or "gru".
+        bidirectional: bool. Whether the encoder reads in both directions.
+        input_feeding: bool. See `AttentionCell`.
+        attend_first: bool. See `AttentionCell`.
+        dropout: probability. On embeddings, on the outputs of encoder layers and on ã.
+        tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
+
+    Raises:
+        ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
+    """
+
+    vocabulary_size: int
+    target_vocabulary_size: int | None = None
+    embedding_dim: int = 256
+    hidden_dim: int = 256
+    num_encoder_layers: int = 1
+    num_decoder_layers: int = 1
+    cell: str = LSTM
+    bidirectional: bool = True
+    input_feeding: bool = True
+    attend_first: bool = False
+    dropout: float = 0.3
+    tied: str = NOTHING
+
+    def __post_init__(self):
+        sizes = ("vocabulary_size", "embedding_dim", "hidden_dim")
+        for name in (*sizes, "num_encoder_layers", "num_decoder_layers"):
+            check_width(name, getattr(self, name))
+        if self.target_vocabulary_size is not None:
+            check_width("target_vocabulary_size", self.target_vocabulary_size)
+        for name in ("bidirectional", "input_feeding", "attend_first"):
+            check_flag(name, getattr(self, name))
+        check_probability("dropout", self.dropout)
+        check_choice("cell", self.cell, (LSTM, GRU))
+        check_choice("tied", self.tied, (NOTHING, DECODER, ALL))
+        if self.tied == ALL and self.target_size != self.vocabulary_size:
+            raise ValueError(
+                "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
+                f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
+            )
+
+    @property
+    def target_size(self):
+        """V of the target."""
+        return self.target_vocabulary_size or self.vocabulary_size

@@ -1,0 +1,117 @@
+"""The recurrent encoder–decoder with attention."""
+
+from dataclasses import asdict
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.models.base_model import config_of
+from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent_decoder import RecurrentDecoder
+from keras_attn.models.recurrent_encoder import RecurrentEncoder
+from keras_attn.models.transformer_config import ALL
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class RecurrentSeq2Seq(EncoderDecoder):
+    """The recurrent encoder–decoder with attention; a `Stepper`, see `RecurrentDecoder`.
+
+    Args:
+        config: `RecurrentConfig`, or its fields as keywords.
+        attention: `ScoredAttention` layer, such as `MultiplicativeAttention()` or
+            `LocalPredictiveAttention(MultiplicativeAttention(), 5, 64)`; `LastStateAttention()` is
+            the encoder–decoder without attention. None is additive attention of width H.
+
+    Call arguments:
+        batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
+
+    Returns:
+        dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
+        (B, T, S).
+
+    Example:
+        >>> model = RecurrentSeq2Seq(vocabulary_size=13, embedding_dim=5, hidden_dim=7)
+        >>> batch = {"source": ops.ones((2, 11), "int32"), "tokens": ops.ones((2, 3), "int32")}
+        >>> tuple(model(batch)["logits"].shape)
+        (2, 3, 13)
+
+    Source: Bahdanau et al. 2015, arXiv:1409.0473; Luong et al. 2015, arXiv:1508.04025.
+    """
+
+    def __init__(self, config=None, attention=None, **kwargs):
+        config = config_of(RecurrentConfig, config, kwargs)
+        super().__init__(**kwargs)
+        self.config, policy = config, self.dtype_policy
+        self.source_embedding = None
+        if config.tied != ALL:
+            self.source_embedding = ScaledEmbedding(
+                config.vocabulary_size, config.embedding_dim, name="source_embedding", dtype=policy
+            )
+        self.encoder = RecurrentEncoder(config, name="encoder", dtype=policy)
+        self.decoder = RecurrentDecoder(config, attention, name="decoder", dtype=policy)
+        self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
+
+    def build(self, input_shape=None):
+        if self.source_embedding is not None and not self.source_embedding.built:
+            self.source_embedding.build()
+        if not self.encoder.built:
+            self.encoder.build((None, None, self.config.embedding_dim))
+        if not self.decoder.built:
+            self.decoder.build((None, None), (None, None, self.encoder.units))
+
+    def call(self, batch, training=None):
+        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
+        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
+            raise ValueError(
+                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
+            )
+        value, mask, last = self.encode(batch[SOURCE], training)
+        logits, weights = self.decoder(
+            batch[TOKENS],
+            value,
+            last,
+            value_mask=mask,
+            return_attention_scores=True,
+            training=training,
+        )
+        return {LOGITS: logits, WEIGHTS: weights}
+
+    def input_signature(self):
+        """See `BaseModel`."""
+        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
+        return {SOURCE: tokens, TOKENS: tokens}
+
+    def encode(self, source, training=None):
+        """int32 (B, S) to the outputs (B, S, F), their mask (B, S) and the last state (B, F)."""
+        source = ops.convert_to_tensor(source, dtype="int32")
+        if len(source.shape) != 2:
+            raise ValueError(
+                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
+            )
+        mask = ops.not_equal(source, PAD_ID)
+        embedding = self.source_embedding or self.decoder.embedding
+        embedded = self.dropout(embedding(source), training=training)
+        value, last = self.encoder(embedded, mask=mask, training=training)
+        return value, mask, last
+
+    def start(self, context, length):
+        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
+        source = context[SOURCE] if isinstance(context, dict) else context
+        return self.decoder.start(self.encode(source, training=False), length)
+
+    def get_config(self):
+        config = {
+            "config": asdict(self.config),
+            "attention": held_config(self.decoder.attention),
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        attention = keras.saving.deserialize_keras_object(config.pop("attention"))
+        return cls(RecurrentConfig(**config.pop("config")), attention, **config)

@@ -1,0 +1,20 @@
+"""A recurrent encoder–decoder with attention for pairs of texts.
+
+Command, English to German on Multi30k:
+    keras-attn train translator_rnn --data multi30k --out runs/en-de-rnn \\
+        --source-column en --target-column de
+
+`--scope none` is the encoder–decoder without attention, `--scope local-p --score multiplicative`
+Luong's local attention, `--order bahdanau` attends before the cell.
+"""
+
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.seq2seq import Recurrent, Seq2Seq, TextPairs
+
+RECIPE = Experiment(
+    source=TextPairs(),
+    task=Seq2Seq(),
+    model=Recurrent(),
+    optimizer=Adam(learning_rate=1e-3, warmup_steps=400, average=5),
+    fit=Fit(epochs=15, batch_tokens=2048, monitor="val_bleu", patience=5),
+)
