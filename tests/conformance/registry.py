@@ -188,7 +188,6 @@ CASES = {
         lambda **k: LocalPredictiveAttention(AdditiveAttention(5), 2, 3, "he_normal", **k),
         (QUERY, WIDE_KEYS),
         scores=True,
-        memory=True,
     ),
     "location": Case(
         lambda **k: LocationAttention(13, "he_normal", **k),
@@ -196,7 +195,7 @@ CASES = {
         scores=True,
         memory=True,
     ),
-    "last_state": Case(LastStateAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
+    "last_state": Case(LastStateAttention, (QUERY, WIDE_KEYS), scores=True),
     "general": Case(
         lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, **k),
         (QUERY, WIDE_KEYS),
