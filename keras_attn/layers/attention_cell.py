@@ -191,7 +191,7 @@ class AttentionCell(keras.layers.Layer):
         values, keys, mask = states[count:]
         memory = AttentionMemory(values, keys, mask[..., 0] > 0.5)
         state = AttentionState(ops.cast(time[:, 0], "int32"), attended, hidden, tuple(cell))
-        output, _, state = self.step(self.project(inputs), memory, state)
+        output, _, state = self.step(self.project(inputs), memory, state, width=1)
         time = ops.cast(state.time, time.dtype)[:, None]
         return output, [time, output, state.hidden, *state.cell, values, keys, mask]
 
@@ -222,7 +222,7 @@ class AttentionCell(keras.layers.Layer):
         """What can be computed of inputs (..., E) before the loop."""
         return self.cell.project(inputs)
 
-    def step(self, projected, memory, state):
+    def step(self, projected, memory, state, width=None):
         """One step.
 
         Args:
@@ -230,6 +230,7 @@ class AttentionCell(keras.layers.Layer):
                 neighbors.
             memory: `AttentionMemory` of B examples.
             state: `AttentionState`.
+            width: int or None. K, where it is known: small products are faster then.
 
         Returns:
             output: float (N, U). ã_t.
@@ -237,25 +238,26 @@ class AttentionCell(keras.layers.Layer):
             state: `AttentionState`.
         """
         if self.attend_first:
-            context, weights = self._attend(memory, state.hidden, state.time)
+            context, weights = self._attend(memory, state.hidden, state.time, width)
             hidden, cell = self.cell.step(projected, context, state.cell)
         else:
             fed = state.attended if self.input_feeding else None
             hidden, cell = self.cell.step(projected, fed, state.cell)
-            context, weights = self._attend(memory, hidden, state.time)
+            context, weights = self._attend(memory, hidden, state.time, width)
         output = self.combine(ops.concatenate([context, hidden], axis=-1))
         return output, weights, AttentionState(state.time + 1, output, hidden, cell)
 
-    def _attend(self, memory, query, time):
+    def _attend(self, memory, query, time, width):
         """Context (N, F) and weights (N, S) of queries (N, H)."""
         batch = ops.shape(memory.values)[0]
-        query = ops.reshape(query, (batch, -1, query.shape[-1]))
+        width = -1 if width is None else width
+        query = ops.reshape(query, (batch, width, query.shape[-1]))
         context, weights = self.attention.attend(
             query,
             memory.keys,
             memory.values,
             memory.mask[:, None, :],
-            ops.reshape(time, (batch, -1)),
+            ops.reshape(time, (batch, width)),
         )
         keys = ops.shape(weights)[-1]
         context = ops.reshape(context, (-1, memory.values.shape[-1]))

@@ -122,7 +122,7 @@ class RecurrentDecoder(AttentionLayer):
         projected = ops.swapaxes(self.cell.project(embedded), 0, 1)
 
         def advance(state, inputs):
-            output, weights, state = self.cell.step(inputs[0], memory, state)
+            output, weights, state = self.cell.step(inputs[0], memory, state, width=1)
             return state, (output, weights)
 
         _, outputs = scan(advance, state, (projected,))
