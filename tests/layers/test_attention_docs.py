@@ -1,0 +1,18 @@
+"""The page on recurrent layers with attention runs, and its model learns."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "attention_cells.md"
+
+
+def test_the_page_runs():
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        exec(block, names)
+    losses = names["history"].history["loss"]
+    assert losses[-1] < 0.6 * losses[0]
+    tokens, weights = np.array(names["tokens"]), np.array(names["weights"])
+    assert tokens.shape == (9,) and weights.shape == (9, 4) and (weights.sum(-1) <= 1 + 1e-6).all()
