@@ -2,6 +2,7 @@
 
 from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.attention_cell import AttentionCell
+from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
@@ -14,6 +15,7 @@ from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.local_monotonic_attention import LocalMonotonicAttention
 from keras_attn.layers.local_predictive_attention import LocalPredictiveAttention
 from keras_attn.layers.location_attention import LocationAttention
+from keras_attn.layers.masked_convolution import MaskedConvolution
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
@@ -40,6 +42,7 @@ __all__ = [
     "AdditiveAttention",
     "Affine",
     "AttentionCell",
+    "AttentionPooling",
     "AttentionWindow",
     "ContextCell",
     "ContextGRUCell",
@@ -53,6 +56,7 @@ __all__ = [
     "LocalMonotonicAttention",
     "LocalPredictiveAttention",
     "LocationAttention",
+    "MaskedConvolution",
     "MultiHeadAttention",
     "MultiplicativeAttention",
     "NextSource",

@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "precision": ["precision_of", "set_precision"],
         "service": ["CaptionService"],
         "spatial_transformer_service": ["SpatialTransformerService"],
+        "text_label_service": ["TextLabelService"],
         "text_service": ["TextService"],
     },
 )

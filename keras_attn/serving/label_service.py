@@ -25,13 +25,7 @@ class LabelService(tf.Module, abc.ABC):
 
     def __init__(self, model, labels, picture_format: PictureFormat, n_best=1):
         super().__init__()
-        if n_best < 1:
-            raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
-        if labels.vocabulary_size != model.num_classes:
-            raise ValueError(
-                f"Expected {model.num_classes} labels, one per class of the model. "
-                f"Received: {labels.vocabulary_size}"
-            )
+        check_labels(model, labels, n_best)
         self.model, self.labels, self.picture_format = model, labels, picture_format
         self.n_best = min(n_best, labels.vocabulary_size)
 
@@ -57,11 +51,35 @@ class LabelService(tf.Module, abc.ABC):
         }
 
     def _best(self, logits, readable, reasons):
-        """The most probable labels of each row; ties go to the lower id."""
-        scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), self.n_best)
-        valid = readable[:, None]
-        return {
-            LABELS: tf.where(valid, self.labels.pieces(ids), ""),
-            LABEL_SCORES: tf.where(valid, scores, 0.0),
-            ERROR: reasons,
-        }
+        return {**best_labels(logits, self.labels, self.n_best, readable), ERROR: reasons}
+
+
+def check_labels(model, labels, n_best):
+    """Raises ValueError unless n_best is positive and there is a label for each class."""
+    if n_best < 1:
+        raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
+    if labels.vocabulary_size != model.num_classes:
+        raise ValueError(
+            f"Expected {model.num_classes} labels, one per class of the model. "
+            f"Received: {labels.vocabulary_size}"
+        )
+
+
+def best_labels(logits, labels, n_best, readable):
+    """The most probable labels of each row; ties go to the lower id.
+
+    Args:
+        logits: float (B, C).
+        labels: `LabelTable`.
+        n_best: int. n.
+        readable: bool (B,), False where the input could not be read.
+
+    Returns:
+        dict: LABELS string (B, n), LABEL_SCORES float32 (B, n).
+    """
+    scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), n_best)
+    valid = readable[:, None]
+    return {
+        LABELS: tf.where(valid, labels.pieces(ids), ""),
+        LABEL_SCORES: tf.where(valid, scores, 0.0),
+    }

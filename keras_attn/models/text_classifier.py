@@ -1,0 +1,132 @@
+"""A classifier of texts."""
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import PAD_ID
+from keras_attn.layers.attention_layer import sequence_mask
+from keras_attn.layers.attention_pooling import AttentionPooling
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.base_model import BaseModel
+from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.check_choice import check_probability
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class TextClassifier(BaseModel):
+    """Embeddings, an encoder, pooling by attention and logits.
+
+        h = encoder(E x),  α = pooling weights,  logits = W Σ_s α_s h_s + b
+
+    Args:
+        vocabulary_size: int > 0. V.
+        num_classes: int > 0. C.
+        encoder: Keras layer from (B, S, E) to (B, S, F) under a mask, such as a
+            `RecurrentEncoder`, a `TransformerEncoder`, a `MaskedConvolution`; None pools the
+            embeddings themselves.
+        pooling: `AttentionPooling`; None is the mean over the real tokens.
+        embedding_dim: int > 0. E.
+        dropout: probability. On the embeddings and the pooled vector.
+
+    Call arguments:
+        tokens: int32 (B, S), PAD_ID at the end.
+
+    Returns:
+        logits: float32 (B, C).
+
+    Raises:
+        ValueError: a size < 1, or a pooling that is no AttentionPooling.
+
+    Example:
+        >>> model = TextClassifier(13, 3, embedding_dim=5)
+        >>> tuple(model(ops.ones((2, 7), "int32")).shape)
+        (2, 3)
+    """
+
+    def __init__(
+        self,
+        vocabulary_size,
+        num_classes,
+        encoder=None,
+        pooling=None,
+        embedding_dim=128,
+        dropout=0.3,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        check_width("num_classes", num_classes)
+        check_probability("dropout", dropout)
+        if pooling is not None and not isinstance(pooling, AttentionPooling):
+            raise ValueError(
+                f"Expected an AttentionPooling, or None. Received: pooling={pooling!r}"
+            )
+        self.num_classes, self.encoder, self.pooling = num_classes, encoder, pooling
+        policy = self.dtype_policy
+        self.embedding = ScaledEmbedding(
+            vocabulary_size, embedding_dim, name="embedding", dtype=policy
+        )
+        self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=policy)
+        self.logits = keras.layers.Dense(num_classes, name="logits", dtype="float32")
+
+    def build(self, input_shape=None):
+        self.embedding.build()
+        shape = (None, None, self.embedding.output_dim)
+        if self.encoder is not None:
+            if not self.encoder.built:
+                self.encoder.build(shape)
+            shape = keras.tree.flatten(self.encoder.compute_output_spec(keras.KerasTensor(shape)))[
+                0
+            ].shape
+        if self.pooling is not None and not self.pooling.built:
+            self.pooling.build(shape)
+        self.logits.build((None, shape[-1]))
+
+    def call(self, tokens, training=None):
+        return self._run(tokens, training)[0]
+
+    def pooled_weights(self, tokens):
+        """Logits float32 (B, C), and how much of each token is in the pooled vector: (B, S)."""
+        return self._run(tokens, training=False)
+
+    def _run(self, tokens, training):
+        tokens = ops.convert_to_tensor(tokens, dtype="int32")
+        mask = ops.not_equal(tokens, PAD_ID)
+        hidden = self.dropout(self.embedding(tokens), training=training)
+        if self.encoder is not None:
+            hidden = keras.tree.flatten(self.encoder(hidden, mask=mask, training=training))[0]
+        mask = sequence_mask(hidden, mask=mask)
+        if self.pooling is None:
+            weights = attention_weights(ops.zeros_like(tokens, dtype="float32"), mask)
+            pooled = ops.matmul(ops.cast(weights, hidden.dtype)[:, None, :], hidden)[:, 0]
+        else:
+            pooled, weights = self.pooling(hidden, mask=mask, return_attention_scores=True)
+        return self.logits(self.dropout(pooled, training=training)), weights
+
+    def float32_layers(self):
+        """Layers that compute in float32 under any precision: that of the logits."""
+        return [self.logits]
+
+    def input_signature(self):
+        """See `BaseModel`."""
+        return keras.InputSpec(dtype="int32", shape=(None, None))
+
+    def get_config(self):
+        config = {
+            "vocabulary_size": self.embedding.input_dim,
+            "num_classes": self.num_classes,
+            "encoder": None if self.encoder is None else held_config(self.encoder),
+            "pooling": None if self.pooling is None else held_config(self.pooling),
+            "embedding_dim": self.embedding.output_dim,
+            "dropout": self.dropout.rate,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("encoder", "pooling")
+        }
+        return cls(**{**config, **parts})
