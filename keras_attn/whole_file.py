@@ -116,6 +116,8 @@ def locked(path, wait=True):
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            if not wait and not _is_at(handle, path):
+                raise BlockingIOError(f"{path} was removed while it was locked")
             has_locks = True
         except BlockingIOError:
             raise
@@ -124,6 +126,14 @@ def locked(path, wait=True):
         yield has_locks
     finally:
         os.close(handle)
+
+
+def _is_at(handle, path):
+    """Whether an open file is the one that is found at a path now."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def move_file(source, path) -> None:
@@ -156,10 +166,11 @@ def settle_file(path, digest: str | None) -> None:
     new = path.with_name(f"new-{path.name}")
     if new.is_file() and digest is not None and digest_of(new) == digest:
         move_file(new, path)
-    new.unlink(missing_ok=True)
     if digest is not None and not (path.is_file() and digest_of(path) == digest):
         received = "a damaged file, or another" if path.is_file() else "no such file"
         raise ValueError(f"Expected the file that was kept at {path}. Received: {received}")
+    if new.exists():
+        new.unlink(missing_ok=True)
 
 
 def sync(path) -> None:

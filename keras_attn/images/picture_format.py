@@ -101,32 +101,39 @@ class PictureFormat:
         return _batch_decoder(self)(tf.convert_to_tensor(data, tf.string))
 
     def _decode_batch(self, data):
-        """What looks plain is read first; what is not, or could not be, goes by its plan."""
-        plain = tf.where(tf.map_fn(looks_plain, data, fn_output_signature=tf.bool))[:, 0]
-        small = tf.size(data, tf.int64) * self.max_pixels <= self._batch_limit
-        plain = tf.cond(small, lambda: plain, lambda: self._affordable(data, plain))
-        first = self._sound(self._within, plain, (tf.gather(data, plain),))
+        """What looks plain is read directly, what does not goes by its plan.
+
+        Whatever cannot be read is planned as well, for its reason.
+        """
         count = tf.shape(data)[0]
-        rest = tf.where(~_marked(first[0], count))[:, 0]
-        types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64)
-        plans = tf.map_fn(plan_of, tf.gather(data, rest), fn_output_signature=types)
-        plans = plans._replace(reason=self._limited(plans, tf.reduce_sum(first[1])))
-        good = tf.where(plans.reason == "")[:, 0]
-        given = [tf.gather(part, good) for part in plans]
-        second = self._sound(lambda *plan: drawn(Plan(*plan)), tf.gather(rest, good), given)
+        looked = tf.map_fn(looks_plain, data, fn_output_signature=tf.bool)
+        plain, other = tf.where(looked)[:, 0], tf.where(~looked)[:, 0]
+        plans = _plans_of(tf.gather(data, other))
+        reasons, pixels = self._reasons(plans)
+        small = tf.size(data, tf.int64) * self.max_pixels <= self._batch_limit
+        allowed = tf.cond(
+            small,
+            lambda: tf.fill((count,), True),
+            lambda: self._affordable(data, plain, other, pixels),
+        )
+        first = plain[tf.gather(allowed, plain)]
+        first = self._sound(self._within, first, (tf.gather(data, first),))
+        good = (reasons == "") & tf.gather(allowed, other)
+        second = self._sound(
+            lambda *plan: drawn(Plan(*plan)), other[good], [part[good] for part in plans]
+        )
         index = tf.concat([first[0], second[0]], 0)
         # Through int32, because there is no scatter of bytes on every device.
-        pictures = tf.cast(tf.concat([first[2], second[2]], 0), tf.int32)
+        pictures = tf.cast(tf.concat([first[1], second[1]], 0), tf.int32)
         shape = (count, self.height, self.width, 3)
         pictures = tf.cast(tf.scatter_nd(index[:, None], pictures, shape), tf.uint8)
-        reasons = tf.where(plans.reason == "", DAMAGED, plans.reason)
-        reasons = tf.tensor_scatter_nd_update(tf.fill((count,), ""), rest[:, None], reasons)
         readable = _marked(index, count)
-        return pictures, readable, tf.where(readable, "", reasons)
-
-    @property
-    def _batch_limit(self):
-        return self.max_batch_pixels or BATCH_SHARE * self.max_pixels
+        failed = plain[~tf.gather(readable, plain)]
+        failures, _ = self._reasons(_plans_of(tf.gather(data, failed)))
+        places, said = tf.concat([other, failed], 0), tf.concat([reasons, failures], 0)
+        said = tf.tensor_scatter_nd_update(tf.fill((count,), ""), places[:, None], said)
+        said = tf.where(said == "", tf.where(allowed, DAMAGED, self._deferred), said)
+        return pictures, readable, tf.where(readable, "", said)
 
     def _within(self, data):
         """`read_plain`, with an error for a picture above `max_pixels`."""
@@ -134,45 +141,54 @@ class PictureFormat:
         with tf.control_dependencies([tf.raw_ops.Assert(condition=small, data=[""])]):
             return read_plain(tf.identity(data))
 
-    def _affordable(self, data, plain):
-        """Those indices of plain pictures that the batch's limit has room for, in order."""
+    @property
+    def _batch_limit(self):
+        return self.max_batch_pixels or BATCH_SHARE * self.max_pixels
 
-        def pay(spent, row):
-            index, encoded = row
-            pixels = pixels_of(encoded)
-            fits = (pixels <= self.max_pixels) & (spent + pixels <= self._batch_limit)
-            return spent + tf.where(fits, pixels, 0), (tf.where(fits, index, -1),)
+    @property
+    def _deferred(self):
+        return f"more than {self._batch_limit} pixels in one request; {ANOTHER_REQUEST}"
 
+    def _affordable(self, data, plain, other, pixels):
+        """Which pictures the batch's limit has room for, in their order: bool (B,).
+
+        Args:
+            data: string (B,).
+            plain: int64 (n,). Indices of those that look plain.
+            other: int64 (m,). Indices of the others.
+            pixels: int64 (m,). Their pixels.
+        """
         rows = tf.data.Dataset.from_tensor_slices((plain, tf.gather(data, plain)))
-        paid = rows.scan(tf.constant(0, tf.int64), pay)
-        (index,) = _sound_rows(paid, tf.size(plain, tf.int64), (tf.zeros((0,), tf.int64),))
-        return index[index >= 0]
+        rows = rows.map(lambda index, encoded: (index, pixels_of(encoded)))
+        none = (tf.zeros((0,), tf.int64), tf.zeros((0,), tf.int64))
+        index, sizes = _sound_rows(rows, tf.size(plain, tf.int64), none)
+        index, sizes = tf.concat([index, other], 0), tf.concat([sizes, pixels], 0)
+        sizes = tf.where(sizes > self.max_pixels, tf.zeros_like(sizes), sizes)
+        sizes = tf.scatter_nd(index[:, None], sizes, [tf.size(data, tf.int64)])
+        return (sizes == 0) | (tf.cumsum(sizes) <= self._batch_limit)
 
-    def _limited(self, plans, spent):
-        """Reasons of plans, with those of the limits after `spent` pixels of the batch."""
+    def _reasons(self, plans):
+        """Why pictures are not decoded, string (n,), and the pixels of those that are."""
         width, height = plans.box[:, 2], plans.box[:, 3]
-        large = width * height > self.max_pixels
-        reasons = tf.where(large, too_large(width, height, self.max_pixels), "")
-        reasons = tf.where(plans.reason == "", reasons, plans.reason)
-        spent += tf.cumsum(tf.where(reasons == "", width * height, 0))
-        over = tf.fill(
-            tf.shape(spent),
-            f"more than {self._batch_limit} pixels in one request; {ANOTHER_REQUEST}",
-        )
-        return tf.where((reasons == "") & (spent > self._batch_limit), over, reasons)
+        large = too_large(width, height, self.max_pixels)
+        large = tf.where(width * height > self.max_pixels, large, "")
+        reasons = tf.where(plans.reason == "", large, plans.reason)
+        return reasons, tf.where(reasons == "", width * height, 0)
 
     def _sound(self, read, index, given):
-        """What `read` can read: indices, pixels, and pictures uint8 (n, height, width, 3)."""
-
-        def seen(index, *one):
-            picture = read(*one)
-            return index, tf.size(picture, tf.int64) // 3, self.resize(picture)
-
-        rows = tf.data.Dataset.from_tensor_slices((index, *given))
-        rows = rows.map(seen, num_parallel_calls=tf.data.AUTOTUNE)
-        nothing = tf.zeros((0,), tf.int64)
+        """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
+        rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
+            lambda index, *one: (index, self.resize(read(*one))),
+            num_parallel_calls=tf.data.AUTOTUNE,
+        )
         pictures = tf.zeros((0, self.height, self.width, 3), tf.uint8)
-        return _sound_rows(rows, tf.size(index, tf.int64), (nothing, nothing, pictures))
+        return _sound_rows(rows, tf.size(index, tf.int64), (tf.zeros((0,), tf.int64), pictures))
+
+
+def _plans_of(data):
+    """`Plan` of strings (n,), each leaf leading with n."""
+    types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64)
+    return tf.map_fn(plan_of, data, fn_output_signature=types)
 
 
 def _sound_rows(rows, count, none):

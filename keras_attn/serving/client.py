@@ -10,6 +10,7 @@ import functools
 import importlib
 import json
 import math
+import os
 import random
 import threading
 import time
@@ -36,6 +37,8 @@ _MALFORMED = (
     MemoryError,
 )
 """What reading an answer raises if it is not one."""
+_MAX_SECONDS = 10 * 365 * 24 * 3600
+"""Longest wait that gRPC can be told."""
 
 
 class _Transient(Exception):
@@ -56,7 +59,11 @@ class _Call(Requests):
         client = self.client
         for attempt in range(client.retries + 1):
             try:
-                return client._attempt(signature, chunk, max(self.end - time.monotonic(), 1e-3))
+                seconds = min(max(self.end - time.monotonic(), 1e-3), _MAX_SECONDS)
+                answer = client._attempt(signature, chunk, seconds)
+                if time.monotonic() > self.end:  # Reading a long answer takes time, too.
+                    raise _Transient(True, "an answer that took too long to read")
+                return answer
             except _Transient as error:
                 wait = client.backoff * 2 ** min(attempt, _MAX_DOUBLINGS)
                 wait *= random.uniform(0.5, 1.0)
@@ -180,7 +187,7 @@ class GrpcClient(_Client):
         request = self._request()
         request.model_spec.name, request.model_spec.signature_name = self.model, signature
         for key, values in inputs.items():
-            request.inputs[key].CopyFrom(tf.make_tensor_proto(values, tf.string))
+            request.inputs[key].CopyFrom(tf.make_tensor_proto(_as_utf8(key, values), tf.string))
         try:
             response = self._stub.Predict(request, timeout=seconds)
         except grpc.RpcError as error:
@@ -190,19 +197,21 @@ class GrpcClient(_Client):
                 raise _Transient(code is grpc.StatusCode.DEADLINE_EXCEEDED, reason) from error
             raise self._refused(code is grpc.StatusCode.NOT_FOUND, reason) from error
         try:
-            return {key: self._tensor(key, value) for key, value in response.outputs.items()}
+            self._check_sizes(response.outputs)
+            return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
         except _MALFORMED as error:
             raise self._malformed(error) from error
 
-    def _tensor(self, key, proto):
-        """The array in a TensorProto, which may say that it is far larger than what it holds."""
+    def _check_sizes(self, outputs):
+        """TensorProtos may say that they are far larger than what they hold."""
         import tensorflow as tf
 
-        sizes = [dim.size for dim in proto.tensor_shape.dim]
-        bytes_of = tf.as_dtype(proto.dtype).size or 8
-        if min(sizes, default=0) < 0 or math.prod(sizes) * bytes_of > self.max_answer_bytes:
-            raise ValueError(f"{key} of shape {sizes}")
-        return tf.make_ndarray(proto)
+        total = 0
+        for key, proto in outputs.items():
+            sizes = [dim.size for dim in proto.tensor_shape.dim]
+            total += math.prod(sizes) * (tf.as_dtype(proto.dtype).size or 8)
+            if min(sizes, default=0) < 0 or total > self.max_answer_bytes:
+                raise ValueError(f"{key} of shape {sizes}")
 
 
 class RestClient(_Client):
@@ -242,11 +251,12 @@ class RestClient(_Client):
     def _attempt(self, signature, inputs, seconds):
         import aiohttp
 
+        inputs = {key: _as_utf8(key, rows) for key, rows in inputs.items()}
         values = {key: [_as_json(value) for value in rows] for key, rows in inputs.items()}
         body = json.dumps({"signature_name": signature, "inputs": values}).encode()
         try:
             status, content = asyncio.run_coroutine_threadsafe(
-                self._post(body, seconds), _loop()
+                self._post(body, seconds), _loop(os.getpid())
             ).result()
         except TimeoutError as error:
             raise _Transient(True, "no complete answer") from error
@@ -294,8 +304,12 @@ class RestClient(_Client):
 
 
 @functools.lru_cache(maxsize=1)
-def _loop():
-    """An event loop in a thread of its own: the caller's may be running, as in a notebook."""
+def _loop(process):
+    """An event loop in a thread of its own: the caller's may be running, as in a notebook.
+
+    Args:
+        process: id of the process; after a fork the thread of the parent's loop is gone.
+    """
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="keras_attn client", daemon=True).start()
     return loop
@@ -316,6 +330,23 @@ def _shortened(reason):
     return text if len(text) <= MAX_REASON else f"{text[:MAX_REASON]} …"
 
 
+def _as_utf8(key, values):
+    """Strings and bytes as they are.
+
+    Raises:
+        ValueError: something else, or a string that cannot be written as UTF-8.
+    """
+    for value in values:
+        try:
+            if not isinstance(value, bytes):
+                value.encode()
+        except (AttributeError, UnicodeEncodeError) as error:
+            raise ValueError(
+                f"Expected strings or bytes as {key}. Received: {value!r:.80}"
+            ) from error
+    return values
+
+
 def _as_json(value):
     """Strings unchanged, bytes base64-encoded as TF Serving expects."""
     return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
@@ -323,9 +354,13 @@ def _as_json(value):
 
 def _array(value):
     """JSON lists to the array that the SavedModel returned."""
-    array = np.array(value)
-    if array.dtype.kind in "UO":
-        return np.vectorize(_as_bytes, [object])(np.array(value, object))
+    array = np.array(value, object)  # An array of strings would make all as long as the longest.
+    kinds = set(map(type, array.ravel().tolist()))
+    if not kinds <= {bool, int, float}:
+        return np.vectorize(_as_bytes, [object])(array)
+    array = np.array(array.tolist())
+    if array.dtype.kind == "O":
+        raise ValueError("an integer beyond 64 bits")
     small = array.astype({"f": "float32", "i": "int32"}.get(array.dtype.kind, array.dtype))
     return array if array.dtype.kind == "i" and (small != array).any() else small
 

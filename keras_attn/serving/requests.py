@@ -1,11 +1,15 @@
 """Requests to the signatures of a local or served model, without TensorFlow."""
 
 import abc
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from keras_attn.contracts import ANOTHER_REQUEST, ERROR
+
+MOST_SENT = 3
+"""How often a row may be the first of a request and still be deferred."""
 
 
 class Requests(abc.ABC):
@@ -47,7 +51,7 @@ class Requests(abc.ABC):
             raise ValueError(f"Expected inputs of equal length. Received lengths: {counts}")
         answers: dict[int, dict] = {}
         (count,) = set(counts.values())
-        waiting = list(range(count))
+        waiting, sent = list(range(count)), Counter()
         while waiting:
             places, waiting = waiting[:batch], waiting[batch:]
             chunk = {key: [values[place] for place in places] for key, values in inputs.items()}
@@ -61,8 +65,9 @@ class Requests(abc.ABC):
                     raise ValueError(f"Expected {rows} rows of {key}. Received: {value!r:.80}")
             for row, place in enumerate(places):
                 answers[place] = {key: value[row] for key, value in arrays.items()}
-            # The first has none before it, so each request settles one at least.
-            waiting = [place for place in places[1:] if _is_deferred(answers[place])] + waiting
+            sent.update(places[:1])  # First in a request, a row is deferred by others' requests.
+            again = [place for place in places if _is_deferred(answers[place])]
+            waiting = [place for place in again if sent[place] < MOST_SENT] + waiting
         return [answers[place] for place in range(count)]
 
     @abc.abstractmethod

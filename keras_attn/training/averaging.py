@@ -2,13 +2,13 @@
 
 import contextlib
 import shutil
-import zipfile
 from pathlib import Path
 
 import keras
 import numpy as np
 
 from keras_attn.training.callbacks import better_direction
+from keras_attn.training.resume import DAMAGED
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import made_folder, whole_file
 
@@ -236,7 +236,7 @@ def _read(path, shapes=None):
     try:
         with np.load(path) as saved:
             arrays = [saved[name] for name in saved.files]
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+    except DAMAGED as error:
         raise ValueError(
             f"Expected a snapshot at {path}. Received: a damaged file ({error})"
         ) from error

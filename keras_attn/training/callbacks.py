@@ -124,8 +124,9 @@ class BestModel(keras.callbacks.Callback):
 
     def restore(self, state):
         """See `Resumable`."""
-        for name, value in (state or {}).items():
-            setattr(self, name, value)
+        if state is not None:
+            for name in self.state():
+                setattr(self, name, state[name])
         settle_file(self.path, self.digest)
 
     def saved(self):
@@ -160,7 +161,7 @@ class EpochLog(keras.callbacks.Callback):
 
     def restore(self, state):
         """See `Resumable`."""
-        self.rows = list(state or [])
+        self.rows = [dict(row) for row in state or []]
         self.saved()
 
     def saved(self):

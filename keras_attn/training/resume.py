@@ -3,6 +3,7 @@
 import json
 import time
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +14,18 @@ import numpy as np
 from keras_attn.whole_file import whole_file
 
 STATE, METRIC = "state", "metric "
+DAMAGED = (
+    AttributeError,
+    EOFError,
+    KeyError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy and zipfile raise of damaged files."""
 
 
 class Resumable(Protocol):
@@ -159,7 +172,7 @@ class Checkpoint(keras.callbacks.Callback):
             with self.path.open("rb") as file, np.load(file) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             state = json.loads(arrays.pop(STATE).tobytes())
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             raise ValueError(
                 f"Expected a checkpoint at {self.path}. Received: a damaged file, or one of an "
                 "earlier version; without it training starts anew"
@@ -167,14 +180,21 @@ class Checkpoint(keras.callbacks.Callback):
         metrics = [name for name in arrays if name.startswith(METRIC)]
         sums = {name.removeprefix(METRIC): arrays.pop(name) for name in metrics}
         wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
-        if wrong or len(arrays) != len(variables) or set(state) != set(self.keeps):
-            wrong |= set(state) ^ set(self.keeps)
+        kept = set(state) if isinstance(state, dict) else {"its state"}
+        if wrong or len(arrays) != len(variables) or kept != set(self.keeps):
+            wrong |= kept ^ set(self.keeps)
             raise ValueError(
                 f"Expected the checkpoint {self.path} of this model and its callbacks. "
                 f"Received: one of another, which differs in {sorted(wrong)[:3]}"
             )
         for name, callback in self.keeps.items():
-            callback.restore(state[name])
+            try:
+                callback.restore(state[name])
+            except (TypeError, AttributeError, KeyError) as error:
+                raise ValueError(
+                    f"Expected the state of {name} in the checkpoint {self.path}. "
+                    f"Received: {state[name]!r:.80}"
+                ) from error
         for name, variable in variables:
             variable.assign(arrays[name])
         self.sums = sums or None

@@ -10,6 +10,8 @@ from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 """Control characters, including NUL, become a space."""
+MOST_SKIPPED = 1_000_000
+"""Unusable records of a file that are remembered; more are an error whatever their share."""
 
 
 P = TypeVar("P")
@@ -69,6 +71,11 @@ def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[Text
         reasons = (unusable("source", pair.source), unusable("target", pair.target))
         if reason := record.reason or next(filter(None, reasons), ""):
             skipped.append(Skipped(path, record.line, reason))
+            if len(skipped) > MOST_SKIPPED:
+                raise ValueError(
+                    f"Expected at most {MOST_SKIPPED} unusable records in {path}. "
+                    f"Received: more:{listing(skipped)}"
+                )
         else:
             pairs.append(pair)
     if not pairs:

@@ -8,7 +8,7 @@ from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
 from keras_attn_pipelines.data.readers.folder_reader import data_folder
-from keras_attn_pipelines.data.record import text_of
+from keras_attn_pipelines.data.record import lines_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.training_data import Records
 
@@ -145,7 +145,7 @@ def listed_pictures(
         raise ValueError(f"Expected a split file at {path}. Received: no such file")
     by_name, chosen = {picture.name: picture for picture in pictures}, []
     left_out, unusable = [], unusable or {}
-    for line, name in enumerate(text_of(path.read_bytes()).splitlines(), 1):
+    for line, name in enumerate(lines_of(path), 1):
         name = name.strip()
         if name in by_name:
             chosen.append(by_name[name])

@@ -3,6 +3,8 @@
 import codecs
 import gzip
 import os
+import re
+import sys
 import unicodedata
 import zlib
 from collections.abc import Sequence
@@ -20,8 +22,10 @@ DEFAULT_MAX_TEXT_BYTES = 1 << 30
 MOST_WORDS = 50_000
 MOST_CHARACTERS = 10 * MOST_WORDS
 """The same bound where there are no spaces."""
-INVISIBLE = ("Cc", "Cf", "Zl", "Zp", "Zs")
+INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Me", "Mn", "Zl", "Zp", "Zs")
 """Unicode categories of characters that alone make no text, such as zero-width spaces."""
+BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
+"""Letters and symbols that show nothing: fillers of Hangul, and an empty pattern of Braille."""
 IMAGE_COLUMNS = (
     "image",
     "file_name",
@@ -142,14 +146,29 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
                 data = file.read(most if most >= 0 else limit + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
-    if len(data) > limit:
-        unpacked = ", unpacked" if packed else ""
-        raise ValueError(
-            f"Expected at most {limit} bytes in {path}{unpacked} (set {MAX_TEXT_BYTES} to read "
-            "more). Received: a longer file"
-        )
-    check_utf8(data, path)
+    _check_text(data, limit, f"{path}, unpacked" if packed else path)
     return data
+
+
+def input_bytes() -> bytes:
+    """What standard input gives, as long as a file may be.
+
+    Raises:
+        ValueError: more than that, or UTF-16 or UTF-32.
+    """
+    limit = max_text_bytes()
+    data = sys.stdin.buffer.read(limit + 1)
+    _check_text(data, limit, "standard input")
+    return data
+
+
+def _check_text(data, limit, place):
+    if len(data) > limit:
+        raise ValueError(
+            f"Expected at most {limit} bytes in {place} (set {MAX_TEXT_BYTES} to read more). "
+            "Received: more"
+        )
+    check_utf8(data, place)
 
 
 def max_text_bytes() -> int:
@@ -159,7 +178,7 @@ def max_text_bytes() -> int:
         ValueError: the environment variable is not a positive integer.
     """
     value = os.environ.get(MAX_TEXT_BYTES, str(DEFAULT_MAX_TEXT_BYTES))
-    if not value.isdecimal() or int(value) < 1:
+    if not re.fullmatch("0*[1-9][0-9]{0,17}", value):
         raise ValueError(f"Expected {MAX_TEXT_BYTES} to be an integer >= 1. Received: {value!r}")
     return int(value)
 
@@ -184,11 +203,16 @@ def text_of(data: bytes) -> str:
 
 
 def lines_of(path: Path) -> list[str]:
-    """A text file's lines, without their LF or CRLF; see `bytes_of` and `text_of`.
+    """A text file's lines; see `bytes_of` and `lines_in`."""
+    return lines_in(bytes_of(path))
+
+
+def lines_in(data: bytes) -> list[str]:
+    """The lines in a text, without their LF or CRLF; see `text_of`.
 
     They are decoded one by one: as a whole, a single emoji makes a text four times as large.
     """
-    lines = bytes_of(path).removeprefix(codecs.BOM_UTF8).split(b"\n")
+    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
@@ -208,7 +232,9 @@ def unusable(name: str, text: str) -> str:
     """
     if len(text) > MOST_CHARACTERS:  # First, since it takes no time.
         return f"{name} of {len(text)} characters (expected at most {MOST_CHARACTERS})"
-    if all(unicodedata.category(character) in INVISIBLE for character in text):
+    if all(
+        character in BLANKS or unicodedata.category(character) in INVISIBLE for character in text
+    ):
         return f"empty {name}"
     words = len(text.split())
     if words > MOST_WORDS:

@@ -83,6 +83,13 @@ def _restored(content, recipe_classes, place):
             f"Expected fields of {content[TYPE]} in {place}. Received: {', '.join(unknown)}"
         )
     fields = {key: _restored(value, recipe_classes, place) for key, value in values.items()}
+    for field in dataclasses.fields(cls):
+        default, value = field.default, fields.get(field.name)
+        if dataclasses.is_dataclass(default) and not dataclasses.is_dataclass(value):
+            raise ValueError(
+                f"Expected a part as {field.name} of {content[TYPE]} in {place}. "
+                f"Received: {value!r:.80}"
+            )
     try:
         return cls(**fields)
     except ValueError as error:

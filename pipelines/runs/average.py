@@ -7,6 +7,7 @@ from keras_attn.training.averaging import average_models
 from keras_attn.whole_file import digest_of, made_folder
 from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
+from keras_attn_pipelines.runs.origin import joined_origin
 from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
 
 
@@ -48,7 +49,8 @@ def average(runs: Sequence[Run], out) -> Run:
     path = made_folder(average_run.folder) / MODEL_FILE
     average_models([run.folder / MODEL_FILE for run in runs], path)
     kept = {KEPT: {DIGEST: digest_of(path)}, ENDED: True}
-    average_run.describe({**description, "mean_of": means, **kept})
+    origin = joined_origin([run.description.get("origin") for run in runs])
+    average_run.describe({**description, "origin": origin, "mean_of": means, **kept})
     return average_run
 
 

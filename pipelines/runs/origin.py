@@ -1,7 +1,8 @@
 """The model that a training starts from, and the terms that come with its weights."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from keras_attn.serving.export import CARD_FILE
@@ -30,6 +31,29 @@ def origin_of_run(folder: Path, description: Mapping) -> dict[str, str]:
     terms = {key: earlier[key] for key in TERMS if key in earlier}
     name = folder.resolve().name
     return {NAME: f"{name} (from {earlier[NAME]})" if NAME in earlier else name, **terms}
+
+
+def joined_origin(origins: Sequence[Mapping[str, str] | None]) -> dict[str, str] | None:
+    """The origin of averaged runs: all names and all terms; None if no run has an origin.
+
+    Args:
+        origins: of the runs.
+    """
+    different: dict[str, Mapping[str, str]] = {}
+    for origin in origins:
+        if origin:
+            different.setdefault(json.dumps(origin, sort_keys=True), origin)
+    known = list(different.values())
+    if len(known) < 2:
+        return dict(known[0]) if known else None
+    terms = {}
+    for section in TERMS:
+        texts = [
+            f"Of {origin[NAME]}:\n\n{origin[section]}" for origin in known if section in origin
+        ]
+        if texts:
+            terms[section] = "\n\n".join(texts)
+    return {NAME: " and ".join(origin[NAME] for origin in known), **terms}
 
 
 def with_inherited(section: str, text: str, origin: Mapping[str, str]) -> str:

@@ -123,11 +123,11 @@ class Run:
         if kept is None:
             return
         settle_file(self.folder / MODEL_FILE, kept[DIGEST])
-        for name in (CHECKPOINT_FILE, LOCK_FILE):
-            (self.folder / name).unlink(missing_ok=True)
+        left = [self.folder / name for name in (CHECKPOINT_FILE, LOCK_FILE)]
+        for path in (*left, *self.folder.glob(f"{PARTIAL}*")):
+            if path.is_file():  # A missing file on a read-only disk is no error.
+                path.unlink(missing_ok=True)
         shutil.rmtree(self.folder / MEAN_FOLDER, ignore_errors=True)
-        for path in self.folder.glob(f"{PARTIAL}*"):
-            path.unlink()
 
     @contextlib.contextmanager
     def locked(self):
@@ -148,17 +148,18 @@ class Run:
             raise OSError(f"Expected to write to {self.folder}. Received: {reason}") from error
         try:
             with locked(path, wait=False):
-                yield
+                try:
+                    yield
+                finally:  # Only who holds the lock may remove it.
+                    if not (self.folder / DESCRIPTION_FILE).exists():
+                        path.unlink(missing_ok=True)
+                        with contextlib.suppress(OSError):
+                            self.folder.rmdir()
         except BlockingIOError as error:
             raise ValueError(
                 "Expected a run directory that no other process trains into. "
                 f"Received: {self.folder}, which is locked"
             ) from error
-        finally:
-            if not (self.folder / DESCRIPTION_FILE).exists():
-                path.unlink(missing_ok=True)
-                with contextlib.suppress(OSError):
-                    self.folder.rmdir()
 
     def service(self, beam_width=None, n_best=1, precision="float32", max_pixels=None) -> Any:
         """The model as a service.
@@ -176,9 +177,9 @@ class Run:
         experiment, model = self.experiment(), self.model(precision)
         vocabularies, sizes = self.vocabularies(), self.description["vocabularies"]
         for name, vocabulary in vocabularies.items():
-            if vocabulary.vocabulary_size != sizes[name]:
+            if vocabulary.vocabulary_size != sizes.get(name):
                 raise ValueError(
-                    f"Expected a {name} of {sizes[name]} {vocabulary.unit} in {self.folder}. "
+                    f"Expected a {name} of {sizes.get(name)} {vocabulary.unit} in {self.folder}. "
                     f"Received: {vocabulary.vocabulary_size}"
                 )
         service = experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)

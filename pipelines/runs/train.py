@@ -1,6 +1,7 @@
 """Trains an experiment into a run directory."""
 
 import contextlib
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,19 @@ class _Fitting:
         )
 
     def restore(self):
-        """Restores what a stopped training saved, if anything."""
+        """Restores what a stopped training saved, if anything.
+
+        Raises:
+            ValueError: what it saved is gone, or damaged.
+        """
+        path, folder = self.checkpoint.path, self.run.folder
+        progress = [name for name in (HISTORY_FILE, MODEL_FILE) if (folder / name).exists()]
+        if not path.is_file() and (progress or os.path.lexists(path)):
+            there = f"no such file beside {progress[0]}" if progress else "no file"
+            raise ValueError(
+                f"Expected the checkpoint {path} of a training that has not ended. "
+                f"Received: {there}; to begin anew, train into a new directory"
+            )
         self.start = self.checkpoint.restore(self.stage)
         if self.start:
             epoch, step = divmod(self.start, self.prepared.data.steps)
@@ -322,5 +335,5 @@ def _report(run, unit, prepared: Prepared):
     skipped = [*records.skipped, *loaded.skipped]
     if skipped:
         path = run.folder / "skipped.txt"
-        path.write_text("".join(f"{record}\n" for record in skipped), encoding="utf-8")
+        path.write_text("".join(f"{record}\n" for record in skipped), "utf-8", "backslashreplace")
         print(f"{len(skipped)} records skipped, listed in {path}")

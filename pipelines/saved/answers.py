@@ -9,9 +9,12 @@ from tqdm import tqdm
 
 from keras_attn.contracts import CROP, ERROR, IMAGE
 from keras_attn.decoding import DEAD
-from keras_attn_pipelines.data.record import check_utf8
+from keras_attn_pipelines.data.record import bytes_of, input_bytes, lines_in
 from keras_attn_pipelines.saved import predict
 from keras_attn_pipelines.saved.crop_folder import CropFolder
+
+MOST_SHOWN = 4096
+"""Characters of an input that a message repeats: as many as a path may have."""
 
 
 def print_answers(arguments) -> None:
@@ -35,7 +38,7 @@ def print_answers(arguments) -> None:
         item_text = item.encode(errors="surrogateescape").decode(errors="replace")
         if error := answer[ERROR].decode():
             name = item_text if item_text.strip() else repr(item_text)
-            name = name if IMAGE in saved.scored else f"{name:.80}"  # A truncated path is useless.
+            name = f"{name:.{MOST_SHOWN if IMAGE in saved.scored else 80}}"
             failed.append(f"{place or name}: {error}")
         written = {CROP: crops.write(item, answer)} if crops and not error else {}
         if arguments.json:
@@ -79,9 +82,6 @@ def _record(saved, item, answer):
 
 def _lines(file):
     """(place, line) of a file or standard input; bytes that are not UTF-8 become surrogates."""
-    data = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    check_utf8(data, "standard input" if file == "-" else file)
-    lines = data.decode(errors="surrogateescape").removeprefix("\ufeff").split("\n")
-    lines = lines if lines[-1] else lines[:-1]
+    lines = lines_in(input_bytes() if file == "-" else bytes_of(Path(file)))
     name = "line " if file == "-" else f"{file}:"
-    return [(f"{name}{n}", line.removesuffix("\r")) for n, line in enumerate(lines, 1)]
+    return [(f"{name}{n}", line) for n, line in enumerate(lines, 1)]

@@ -184,10 +184,12 @@ def test_a_batch_decodes_no_more_than_its_limit():
     small, plain, other = encoded(RGB.resize((7, 1)), "PNG"), KINDS["png"], KINDS["bmp"]
     over = b"more than 436 pixels in one request; send this picture in another request"
     for data, good in (
-        ([plain, plain, plain, plain, small], [True, True, True, False, True]),
+        ([plain, plain, plain, plain, small], [True, True, True, False, False]),
         ([other, other, other, other], [True, True, True, False]),
-        ([other, plain, b"<html>", other, plain, other], [True, True, False, False, True, False]),
+        ([other, plain, b"<html>", other, plain, other], [True, True, False, True, False, False]),
         ([b"", JPEG, plain, other, other], [False, True, True, True, False]),
+        ([other, *[plain] * 5], [True, True, True, False, False, False]),
+        ([plain[:-9], other, plain, plain], [False, True, True, False]),
     ):
         pictures, readable, reasons = (array.numpy() for array in limited.decode_batch(data))
         assert readable.tolist() == good
@@ -195,7 +197,8 @@ def test_a_batch_decodes_no_more_than_its_limit():
             if sound:
                 np.testing.assert_array_equal(picture, FORMAT.decode_batch([item])[0][0])
             else:
-                assert reason == {b"<html>": UNKNOWN.encode(), b"": EMPTY.encode()}.get(item, over)
+                others = {b"<html>": UNKNOWN, b"": EMPTY, plain[:-9]: DAMAGED}
+                assert reason == others.get(item, over.decode()).encode()
 
 
 def test_limits_out_of_range():

@@ -36,4 +36,4 @@ def test_a_row_that_is_always_deferred_ends_with_its_error():
     model = Budget(2)
     answers = model.ask("length", batch=2, source=["a", "bcdef", "g", "hijkl"])
     assert [bool(answer[ERROR]) for answer in answers] == [False, True, False, True]
-    assert len(model.asked) == 4
+    assert model.asked.count(["bcdef", "g"]) == 3 and len(model.asked) <= 9

@@ -10,6 +10,8 @@ from keras_attn_pipelines.data.record import Columns, Record, bytes_of, is_text,
 TAB = "\t"
 NEVER_CLOSED = "unexpected end of data"
 """Error message of `csv` for a quoted value that runs to the end of the file."""
+MOST_REREAD = 50
+"""How often, in the mean, a line may be read again after rows that are malformed."""
 
 
 def header_of(text: str, delimiter: str) -> list[str]:
@@ -78,7 +80,7 @@ def _lines(lines):
 
 def _rows(lines, delimiter, path):
     """(line, values, reason) of each row, blank lines left out."""
-    start = 0
+    start, reread = 0, 0
     while start < len(lines):
         rest = (lines[index] for index in range(start, len(lines)))
         reader = csv.reader(rest, delimiter=delimiter, strict=True)
@@ -96,4 +98,10 @@ def _rows(lines, delimiter, path):
                     f"{begin}"
                 ) from error
             yield begin + 1, [], f"malformed row: {error}"
+            reread += start + reader.line_num - begin - 1
+            if reread > MOST_REREAD * len(lines):
+                raise ValueError(
+                    f"Expected CSV in {path}. Received: quotes that do not pair up, such as from "
+                    f"line {begin + 1} on"
+                ) from error
             start = begin + 1

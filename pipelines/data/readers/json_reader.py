@@ -75,7 +75,8 @@ def _records(value, line, columns, place):
 
 
 def _keys(value):
-    return f"{', '.join(value) or 'none':.80}"
+    names = ", ".join(value) or "none"
+    return f"{names:.80}".encode(errors="backslashreplace").decode()
 
 
 def _coco(value, columns):
