@@ -51,7 +51,8 @@ class Requests(abc.ABC):
             raise ValueError(f"Expected inputs of equal length. Received lengths: {counts}")
         answers: dict[int, dict] = {}
         (count,) = set(counts.values())
-        waiting, sent = list(range(count)), Counter()
+        waiting = list(range(count))
+        sent: Counter[int] = Counter()
         while waiting:
             places, waiting = waiting[:batch], waiting[batch:]
             chunk = {key: [values[place] for place in places] for key, values in inputs.items()}
