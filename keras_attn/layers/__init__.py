@@ -6,10 +6,12 @@ from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
+from keras_attn.layers.gated_convolution import GatedConvolution
 from keras_attn.layers.general_attention import GeneralAttention
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
+from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.patch_encoder import PatchEncoder
@@ -29,6 +31,7 @@ from keras_attn.layers.transforms import (
     ThinPlateSpline,
     Translation,
 )
+from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense
 
 __all__ = [
     "AdditiveAttention",
@@ -39,10 +42,12 @@ __all__ = [
     "ContextLSTMCell",
     "DotAttention",
     "FeedForward",
+    "GatedConvolution",
     "GeneralAttention",
     "GridPositions",
     "LearnedPositions",
     "MultiHeadAttention",
+    "MultiStepAttention",
     "MultiplicativeAttention",
     "NextSource",
     "PatchEncoder",
@@ -58,4 +63,5 @@ __all__ = [
     "TransformerDecoderBlock",
     "TransformerEncoderBlock",
     "Translation",
+    "WeightNormalizedDense",
 ]
