@@ -85,6 +85,14 @@ class ConvSeq2Seq(EncoderDecoder):
         logits, weights = self._run(batch, training)
         return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
 
+    @property
+    def shown_weights(self):
+        """What WEIGHTS are, in words for a model card."""
+        layers, layer = len(self.config.decoder_layers), self.decoder.weights_layer
+        if layer is None:
+            return f"mean over the decoder's {layers} layers"
+        return f"layer {layer % layers + 1} of {layers}"
+
     def input_signature(self):
         """See `BaseModel`."""
         tokens = keras.InputSpec(dtype="int32", shape=(None, None))
