@@ -45,7 +45,7 @@ class GatedConvolution(AttentionLayer):
             [0, 1); a mask of floats or of another shape.
 
     Example:
-        >>> tuple(GatedConvolution(7, 3)(ops.ones((2, 11, 5))).shape)
+        >>> tuple(GatedConvolution(7, 3, "same")(ops.ones((2, 11, 5))).shape)
         (2, 11, 7)
 
     Source: Gehring et al. 2017, arXiv:1705.03122, 3.2 and 3.5.
@@ -55,7 +55,7 @@ class GatedConvolution(AttentionLayer):
         self,
         filters,
         kernel_size,
-        padding=SAME,
+        padding,
         dropout=0.0,
         kernel_initializer=None,
         **kwargs,

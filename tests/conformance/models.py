@@ -16,6 +16,7 @@ from keras_attn.layers import Affine, SpatialTransformer
 from keras_attn.models import (
     CaptionDecoder,
     Captioner,
+    ConvSeq2Seq,
     ImageClassifier,
     Parser,
     SmallConvEncoder,
@@ -61,6 +62,14 @@ def classifier_behind_transformers():
 
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
+    "conv_seq2seq": lambda: ConvSeq2Seq(
+        vocabulary_size=13,
+        encoder_layers=[(7, 3), (5, 3)],
+        decoder_layers=[(7, 2), (5, 3)],
+        embedding_dim=6,
+        output_dim=3,
+        dropout=0.0,
+    ),
     "parser": parser,
     "captioner": recurrent_captioner,
     "vision_captioner": vision_captioner,
