@@ -18,6 +18,16 @@ TINY = {
 }
 """Field values with which `translator_transformer` trains on it in seconds."""
 
+TINY_CONVOLUTIONAL = {
+    **{name: TINY[name] for name in ("source_column", "target_column")},
+    **{name: TINY[name] for name in ("vocabulary_size", "lengths")},
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 1,
+    "hidden_dim": 13,
+    "embedding_dim": 11,
+}
+"""The same for `translator_conv`."""
+
 
 def pairs(count, seed=0, longest=6):
     """Pairs such as "one three" and "drei eins"."""

@@ -52,7 +52,9 @@ class Convolutional:
     def check(self):
         """Raises ValueError for an even kernel_size, which the encoder cannot center."""
         if self.kernel_size % 2 == 0:
-            raise ValueError(f"Expected an odd kernel_size. Received: {self.kernel_size}")
+            raise ValueError(
+                f"Expected an odd kernel_size. Received: kernel_size={self.kernel_size}"
+            )
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
