@@ -11,7 +11,7 @@ from keras_attn_pipelines.tasks.seq2seq import Convolutional, Seq2Seq, TextPairs
 RECIPE = Experiment(
     source=TextPairs(),
     task=Seq2Seq(),
-    model=Convolutional(),
-    optimizer=Adam(learning_rate=1e-3, warmup_steps=800, beta_2=0.98, average=5),
+    model=Convolutional(num_decoder_layers=4, hidden_dim=128, embedding_dim=128),
+    optimizer=Adam(learning_rate=2e-3, warmup_steps=400, average=5),
     fit=Fit(epochs=30, batch_tokens=2048, monitor="val_bleu", patience=8),
 )
