@@ -54,6 +54,13 @@ def test_a_decoded_transformer():
     assert tuple(names["found"].tokens.shape) == (2, 1, 9)
 
 
+def test_a_decoded_convolutional_model():
+    source = next(block for block in blocks() if "CONV_SEQ2SEQ_PRESETS" in block)
+    names = {}
+    exec(source, names)
+    assert tuple(names["found"].weights.shape) == (2, 1, 9, 4)
+
+
 def test_a_vision_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = next(block for block in blocks() if "PictureHeads" in block)

@@ -8,6 +8,7 @@ from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
+from keras_attn.layers.gated_convolution import GatedConvolution
 from keras_attn.layers.general_attention import GeneralAttention
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.last_state_attention import LastStateAttention
@@ -17,6 +18,7 @@ from keras_attn.layers.local_predictive_attention import LocalPredictiveAttentio
 from keras_attn.layers.location_attention import LocationAttention
 from keras_attn.layers.masked_convolution import MaskedConvolution
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
+from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.patch_encoder import PatchEncoder
@@ -37,6 +39,7 @@ from keras_attn.layers.transforms import (
     ThinPlateSpline,
     Translation,
 )
+from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense
 
 __all__ = [
     "AdditiveAttention",
@@ -49,6 +52,7 @@ __all__ = [
     "ContextLSTMCell",
     "DotAttention",
     "FeedForward",
+    "GatedConvolution",
     "GeneralAttention",
     "GridPositions",
     "LastStateAttention",
@@ -58,6 +62,7 @@ __all__ = [
     "LocationAttention",
     "MaskedConvolution",
     "MultiHeadAttention",
+    "MultiStepAttention",
     "MultiplicativeAttention",
     "NextSource",
     "PatchEncoder",
@@ -74,4 +79,5 @@ __all__ = [
     "TransformerDecoderBlock",
     "TransformerEncoderBlock",
     "Translation",
+    "WeightNormalizedDense",
 ]

@@ -3,6 +3,10 @@
 from keras_attn.models.applications_encoder import ApplicationsEncoder
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
+from keras_attn.models.conv_seq2seq import ConvSeq2Seq
+from keras_attn.models.conv_seq2seq_config import CONV_SEQ2SEQ_PRESETS, ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
+from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
@@ -29,6 +33,7 @@ from keras_attn.models.vision_transformer_checkpoint import (
 from keras_attn.models.vision_transformer_config import VIT_PRESETS, VisionTransformerConfig
 
 __all__ = [
+    "CONV_SEQ2SEQ_PRESETS",
     "PRESETS",
     "VIT_PRESETS",
     "ApplicationsEncoder",
@@ -36,6 +41,10 @@ __all__ = [
     "CaptionDecoder",
     "CaptionDecoderConfig",
     "Captioner",
+    "ConvSeq2Seq",
+    "ConvSeq2SeqConfig",
+    "ConvSeq2SeqDecoder",
+    "ConvSeq2SeqEncoder",
     "EfficientNetLite0Encoder",
     "HardAttention",
     "ImageClassifier",

@@ -85,6 +85,12 @@ class Transformer(EncoderDecoder):
         logits, weights = self._run(batch, training)
         return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
 
+    @property
+    def shown_weights(self):
+        """What WEIGHTS are, in words for a model card."""
+        layer = self.decoder.weights_layer % self.config.num_layers + 1
+        return f"layer {layer} of {self.config.num_layers}, mean over its heads"
+
     def input_signature(self):
         """See `BaseModel`."""
         tokens = keras.InputSpec(dtype="int32", shape=(None, None))

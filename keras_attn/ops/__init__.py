@@ -12,6 +12,7 @@ from keras_attn.ops.cached_attention import (
     write_slots,
 )
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
 from keras_attn.ops.hypotheses import (
     gather_hypotheses,
     prefill_by_steps,
@@ -27,6 +28,8 @@ from keras_attn.ops.masks import (
     combine_masks,
     padding_mask,
 )
+from keras_attn.ops.multi_step_attention import multi_step_attention
+from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
 from keras_attn.ops.recurrent import gru_step, lstm_step
 from keras_attn.ops.reinforce import reinforce_objective
@@ -45,6 +48,8 @@ from keras_attn.ops.sampling_grids import (
     thin_plate_spline_grid,
     translation_grid,
 )
+from keras_attn.ops.scale_gradient import scale_gradient
+from keras_attn.ops.scaled_sum import scaled_sum
 from keras_attn.ops.scan import scan
 from keras_attn.ops.scores import additive_score, dot_score, multiplicative_score, scaled_dot_score
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
@@ -74,17 +79,22 @@ __all__ = [
     "dot_score",
     "few_greatest",
     "first_row",
+    "gated_convolution",
+    "gated_linear",
     "gather_hypotheses",
     "global_mean",
     "gru_step",
     "hypotheses_of",
+    "kernel_norms",
     "linear",
     "log_probabilities",
     "loop_kernel",
     "lstm_step",
     "merge_heads",
+    "multi_step_attention",
     "multiplicative_score",
     "next_steps",
+    "normalized_kernel",
     "own_caches",
     "owning_from",
     "padding_mask",
@@ -97,9 +107,12 @@ __all__ = [
     "restricted_attention",
     "rows_as",
     "sample",
+    "scale_gradient",
     "scaled_dot_score",
+    "scaled_sum",
     "scan",
     "select_hypotheses",
+    "sequence_windows",
     "similarity_grid",
     "sinusoids",
     "smoothed_cross_entropy",

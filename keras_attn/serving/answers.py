@@ -50,27 +50,30 @@ def every_weight(model, tokens, targets, readable):
     """All attention weights of a model in a second pass over its answers.
 
     Args:
-        model: `Transformer`, or another with its `attention`.
+        model: `Transformer`, or another whose `attention` returns a named tuple with one or more of
+            its fields encoder, decoder and cross.
         tokens: int32 (B, S), of the sources, or (B, S, P).
         targets: int32 (B, T), of the answers, END_ID at their ends.
         readable: bool (B,), False where the source could not be read.
 
     Returns:
-        dict with ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, 0 for a padding query; and
-        the targets int32 (B, longest), PAD_ID where nothing could be read.
+        dict with ENCODER_WEIGHTS, DECODER_WEIGHTS and CROSS_WEIGHTS, as far as the model has them,
+        0 for a padding query; and the targets int32 (B, longest), PAD_ID where nothing could be
+        read.
     """
     targets, inputs = read_again(targets, readable)
     maps = model.attention({SOURCE: tokens, TOKENS: inputs})
     first = tokens if len(tokens.shape) == 2 else tokens[..., 0]
     asking = {
-        ENCODER_WEIGHTS: tf.where(readable[:, None], first, PAD_ID),
-        DECODER_WEIGHTS: targets,
-        CROSS_WEIGHTS: targets,
+        "encoder": (ENCODER_WEIGHTS, tf.where(readable[:, None], first, PAD_ID)),
+        "decoder": (DECODER_WEIGHTS, targets),
+        "cross": (CROSS_WEIGHTS, targets),
     }
-    answer = {
-        key: tf.where((own != PAD_ID)[:, None, None, :, None], tf.stack(weights, axis=1), 0.0)
-        for (key, own), weights in zip(asking.items(), maps)
-    }
+    answer = {}
+    for name, weights in maps._asdict().items():
+        key, own = asking[name]
+        real = (own != PAD_ID)[:, None, None, :, None]
+        answer[key] = tf.where(real, tf.stack(weights, axis=1), 0.0)
     return answer, targets
 
 

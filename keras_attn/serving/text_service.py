@@ -42,7 +42,8 @@ class TextService(tf.Module):
 
     Args:
         model: `Transformer`, or any `Stepper` that takes a dict with SOURCE and, called, one with
-            TOKENS too. If it has `attention`, like `Transformer`, so has the service.
+            TOKENS too. If it has `attention`, like `Transformer`, so has the service; see
+            `every_weight`.
         tokenizer: `Tokenizer` of the targets.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
         max_length: int. Maximum length of a target in pieces, end included.
@@ -133,8 +134,8 @@ class TextService(tf.Module):
 
         Returns:
             dict: TEXT string (B,), the best answer; ENCODER_WEIGHTS, DECODER_WEIGHTS and
-            CROSS_WEIGHTS, see `contracts`, 0 for a padding query; SOURCE_PIECES string (B, S),
-            ANSWER_PIECES string (B, T), ERROR string (B,).
+            CROSS_WEIGHTS, see `contracts`, 0 for a padding query, as far as the model has them;
+            SOURCE_PIECES string (B, S), ANSWER_PIECES string (B, T), ERROR string (B,).
         """
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         readable = reasons == ""

@@ -1,4 +1,4 @@
-"""Everything that a Transformer attended to in one pair of texts, and pictures of it."""
+"""Everything that a model attended to in one pair of texts, and pictures of it."""
 
 import string
 from dataclasses import dataclass
@@ -29,16 +29,16 @@ class EveryHead:
         text: the target.
         source: tuple of S strings, the source's pieces, its end included.
         target: tuple of T strings, the target's pieces, its end included.
-        encoder: float array (N, H, S, S).
-        decoder: float array (N, H, T, T).
+        encoder: float array (N, H, S, S), or None for a model without self-attention there.
+        decoder: float array (N, H, T, T), or None likewise.
         cross: float array (N, H, T, S).
     """
 
     text: str
     source: tuple[str, ...]
     target: tuple[str, ...]
-    encoder: np.ndarray
-    decoder: np.ndarray
+    encoder: np.ndarray | None
+    decoder: np.ndarray | None
     cross: np.ndarray
 
     @classmethod
@@ -49,12 +49,13 @@ class EveryHead:
             for key in (SOURCE_PIECES, ANSWER_PIECES)
         )
         rows, columns = len(target), len(source)
+        encoder, decoder = answer.get(ENCODER_WEIGHTS), answer.get(DECODER_WEIGHTS)
         return cls(
             answer[TEXT].decode(),
             source,
             target,
-            answer[ENCODER_WEIGHTS][..., :columns, :columns],
-            answer[DECODER_WEIGHTS][..., :rows, :rows],
+            None if encoder is None else encoder[..., :columns, :columns],
+            None if decoder is None else decoder[..., :rows, :rows],
             answer[CROSS_WEIGHTS][..., :rows, :columns],
         )
 
@@ -71,10 +72,11 @@ class EveryHead:
             matplotlib Figure.
 
         Raises:
-            ValueError: another view.
+            ValueError: another view, or one of a self-attention that the model does not have.
         """
         if view not in VIEWS:
             raise ValueError(f"Expected a view of {VIEWS}. Received: {view!r}")
+        self._check_view(view)
         if view == ENCODER:
             return heads_figure(self.encoder, self.source, self.source, "encoder")
         if view == DECODER:
@@ -94,8 +96,9 @@ class EveryHead:
             matplotlib Figure.
 
         Raises:
-            ValueError: no such word or layer.
+            ValueError: no such word or layer, or no self-attention in the encoder.
         """
+        self._check_view(ENCODER)
         layers = len(self.encoder)
         layer = layers if layer is None else layer
         if not 1 <= layer <= layers:
@@ -108,3 +111,12 @@ class EveryHead:
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
         return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")
+
+    def _check_view(self, view):
+        """Raises ValueError unless the model has such weights."""
+        if getattr(self, view) is None:
+            views = tuple(name for name in VIEWS if getattr(self, name) is not None)
+            raise ValueError(
+                f"Expected a view of {views}, for the model has no self-attention in the {view}. "
+                f"Received: {view!r}"
+            )

@@ -21,6 +21,7 @@ from keras_attn.layers import (
 from keras_attn.models import (
     CaptionDecoder,
     Captioner,
+    ConvSeq2Seq,
     ImageClassifier,
     Parser,
     RecurrentConfig,
@@ -73,6 +74,14 @@ MODELS = {
     "local_attention": lambda: RecurrentSeq2Seq(
         replace(RECURRENT, attend_first=True, cell="gru", num_decoder_layers=2),
         LocalPredictiveAttention(MultiplicativeAttention(), 2, 3),
+    ),
+    "conv_seq2seq": lambda: ConvSeq2Seq(
+        vocabulary_size=13,
+        encoder_layers=[(7, 3), (5, 3)],
+        decoder_layers=[(7, 2), (5, 3)],
+        embedding_dim=6,
+        output_dim=3,
+        dropout=0.0,
     ),
     "parser": parser,
     "captioner": recurrent_captioner,

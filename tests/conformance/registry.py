@@ -12,6 +12,7 @@ from keras_attn.layers import (
     ContextGRUCell,
     DotAttention,
     FeedForward,
+    GatedConvolution,
     GeneralAttention,
     GridPositions,
     LastStateAttention,
@@ -21,6 +22,7 @@ from keras_attn.layers import (
     LocationAttention,
     MultiHeadAttention,
     MultiplicativeAttention,
+    MultiStepAttention,
     NextSource,
     PatchEncoder,
     RestrictedSelfAttention,
@@ -32,8 +34,12 @@ from keras_attn.layers import (
     ThinPlateSpline,
     TransformerDecoderBlock,
     TransformerEncoderBlock,
+    WeightNormalizedDense,
 )
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
+from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
@@ -126,6 +132,9 @@ TRANSFORMER = TransformerConfig(
     13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, True, "learned", 11, "none", True, 1e-5
 )
 CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
+CONVOLUTIONS = ConvSeq2SeqConfig(
+    13, 17, [(7, 3), (11, 5)], [(7, 2), (3, 3)], 5, 3, 0.2, "learned", 11, "none"
+)
 VISION = VisionTransformerConfig(
     (6, 10),
     2,
@@ -227,6 +236,9 @@ CASES = {
         **ITSELF,
     ),
     "restricted_self": Case(_restricted, (KEYS,), **ITSELF),
+    "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
+    "multi_step_key": Case(MultiStepAttention, (QUERY, WIDE_KEYS, KEYS, (2, 3, 5)), scores=True),
+    "multi_step_self": Case(MultiStepAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
     "sinusoidal_positions": Case(
         lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,), sequence=True
     ),
@@ -242,6 +254,15 @@ CASES = {
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
     "feed_forward": Case(
         lambda **k: FeedForward(7, 0.2, "gelu", "he_normal", **k), (KEYS,), sequence=True
+    ),
+    "weight_normalized_dense": Case(
+        lambda **k: WeightNormalizedDense(7, False, "he_normal", **k), (KEYS,), sequence=True
+    ),
+    "gated_convolution": Case(
+        lambda **k: GatedConvolution(7, 3, "same", 0.2, "he_normal", **k), (KEYS,), sequence=True
+    ),
+    "causal_convolution": Case(
+        lambda **k: GatedConvolution(7, 2, "causal", 0.2, "he_normal", **k), (KEYS,), sequence=True
     ),
     "scaled_embedding": Case(
         lambda **k: ScaledEmbedding(13, 5, True, **k), ((2, 11),), integers=((0, 13),)
@@ -286,6 +307,13 @@ CASES = {
             TRANSFORMER, 0, NextSource(5, TRANSFORMER.hidden_dim, dtype=k.get("dtype")), **k
         ),
         ((2, 11), KEYS),
+        integers=((0, 17),),
+        scores=True,
+    ),
+    "conv_encoder": Case(lambda **k: ConvSeq2SeqEncoder(CONVOLUTIONS, **k), (KEYS,)),
+    "conv_decoder": Case(
+        lambda **k: ConvSeq2SeqDecoder(CONVOLUTIONS, 0, **k),
+        ((2, 11), KEYS, KEYS),
         integers=((0, 17),),
         scores=True,
     ),

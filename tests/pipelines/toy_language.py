@@ -15,6 +15,14 @@ TASK = {
 """Field values of its source and task."""
 TINY = {**TASK, "hidden_dim": 14, "intermediate_dim": 11, "num_heads": 2, "num_layers": 1}
 """Field values with which `translator_transformer` trains on it in seconds."""
+TINY_CONVOLUTIONAL = {
+    **TASK,
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 1,
+    "hidden_dim": 13,
+    "embedding_dim": 11,
+}
+"""The same for `translator_conv`."""
 
 
 def pairs(count, seed=0, longest=6):

@@ -85,5 +85,12 @@ ROWS = (
     Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
     Row("translator_rnn", language, {**TEXT, **toy_language.TASK, **TINY_RNN}, SENTENCE),
+    Row(
+        "translator_conv",
+        language,
+        {**TEXT, **toy_language.TINY_CONVOLUTIONAL},
+        SENTENCE,
+        slow=True,
+    ),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )

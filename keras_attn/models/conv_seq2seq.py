@@ -1,0 +1,149 @@
+"""Convolutional sequence-to-sequence learning."""
+
+from typing import Any, NamedTuple
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.models.base_model import config_of
+from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
+from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder, embedding_initializer
+from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.transformer_config import ALL
+
+
+class ConvSeq2SeqWeights(NamedTuple):
+    """Every attention weight of a batch.
+
+    Attributes:
+        cross: tuple by decoder layer of float32 (B, 1, T, S).
+    """
+
+    cross: Any
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ConvSeq2Seq(EncoderDecoder):
+    """Convolutional encoder and decoder with attention in every decoder layer; a `Stepper`.
+
+    Args:
+        config: `ConvSeq2SeqConfig`, or its fields as keywords.
+        weights_layer: int, −L to L − 1, or None. The decoder layer whose attention to the source
+            is WEIGHTS and what `step` returns; None is the mean over layers.
+
+    Call arguments:
+        batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
+
+    Returns:
+        dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
+        (B, T, S).
+
+    Raises:
+        ValueError: different numbers of sources and targets; a text longer than learned positions;
+            weights_layer outside −L..L − 1.
+
+    Example:
+        >>> layers = {"encoder_layers": [(7, 3)] * 2, "decoder_layers": [(7, 3), (11, 1)]}
+        >>> model = ConvSeq2Seq(vocabulary_size=13, embedding_dim=5, output_dim=3, **layers)
+        >>> batch = {"source": ops.ones((2, 11), "int32"), "tokens": ops.ones((2, 3), "int32")}
+        >>> tuple(model(batch)["logits"].shape)
+        (2, 3, 13)
+
+    Source: Gehring et al. 2017, arXiv:1705.03122; see `ConvSeq2SeqEncoder` and
+    `ConvSeq2SeqDecoder`. Not in the paper: sinusoids and tied embeddings.
+    """
+
+    def __init__(self, config=None, weights_layer=None, **kwargs):
+        config = config_of(ConvSeq2SeqConfig, config, kwargs)
+        super().__init__(**kwargs)
+        self.config = config
+        policy = self.dtype_policy
+        self.source_embedding = None
+        if config.tied != ALL:
+            self.source_embedding = keras.layers.Embedding(
+                config.vocabulary_size,
+                config.embedding_dim,
+                embeddings_initializer=embedding_initializer(),
+                name="source_embedding",
+                dtype=policy,
+            )
+        self.encoder = ConvSeq2SeqEncoder(config, name="encoder", dtype=policy)
+        self.decoder = ConvSeq2SeqDecoder(config, weights_layer, name="decoder", dtype=policy)
+
+    def build(self, input_shape=None):
+        shape = (None, None, self.config.embedding_dim)
+        if self.source_embedding is not None and not self.source_embedding.built:
+            self.source_embedding.build((None, None))
+        if not self.encoder.built:
+            self.encoder.build(shape)
+        if not self.decoder.built:
+            self.decoder.build((None, None), shape)
+
+    def call(self, batch, training=None):
+        logits, weights = self._run(batch, training)
+        return {LOGITS: logits, WEIGHTS: self.decoder.average(weights.cross)}
+
+    @property
+    def shown_weights(self):
+        """What WEIGHTS are, in words for a model card."""
+        layers, layer = len(self.config.decoder_layers), self.decoder.weights_layer
+        if layer is None:
+            return f"mean over the decoder's {layers} layers"
+        return f"layer {layer % layers + 1} of {layers}"
+
+    def input_signature(self):
+        """See `BaseModel`."""
+        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
+        return {SOURCE: tokens, TOKENS: tokens}
+
+    def attention(self, batch):
+        """`ConvSeq2SeqWeights` of a batch, without dropout."""
+        return self._run(batch, training=False)[1]
+
+    def encode(self, source, training=None):
+        """int32 (B, S) to the decoder's values and keys (B, S, E), and their mask (B, S)."""
+        source = ops.convert_to_tensor(source, dtype="int32")
+        if len(source.shape) != 2:
+            raise ValueError(
+                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
+            )
+        mask = ops.not_equal(source, PAD_ID)
+        embedding = self.source_embedding or self.decoder.embedding
+        keys, values = self.encoder(embedding(source), mask=mask, training=training)
+        return values, keys, mask
+
+    def start(self, context, length):
+        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
+        source = context[SOURCE] if isinstance(context, dict) else context
+        return self.decoder.start(self.encode(source, training=False), length)
+
+    def _run(self, batch, training):
+        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
+        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
+            raise ValueError(
+                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
+            )
+        values, keys, mask = self.encode(batch[SOURCE], training)
+        logits, cross = self.decoder(
+            batch[TOKENS],
+            values,
+            keys,
+            value_mask=mask,
+            return_attention_scores=True,
+            training=training,
+        )
+        return logits, ConvSeq2SeqWeights(cross)
+
+    def get_config(self):
+        config = {
+            "config": self.config.arguments(),
+            "weights_layer": self.decoder.weights_layer,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(ConvSeq2SeqConfig(**config.pop("config")), **config)

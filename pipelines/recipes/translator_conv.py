@@ -1,0 +1,17 @@
+"""A convolutional model for pairs of texts: translation, summaries, paraphrases, answers.
+
+Command, English to German on Multi30k:
+    keras-attn train translator_conv --data multi30k --out runs/en-de-conv \\
+        --source-column en --target-column de
+"""
+
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.seq2seq import Convolutional, Seq2Seq, TextPairs
+
+RECIPE = Experiment(
+    source=TextPairs(),
+    task=Seq2Seq(),
+    model=Convolutional(num_decoder_layers=4, hidden_dim=128, embedding_dim=128),
+    optimizer=Adam(learning_rate=2e-3, warmup_steps=400, average=5),
+    fit=Fit(epochs=30, batch_tokens=2048, monitor="val_bleu", patience=8),
+)
