@@ -3,14 +3,13 @@
 from typing import Any, NamedTuple
 
 import keras
-from keras import ops
 
-from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.models.base_model import config_of
 from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
 from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
 from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder, embedding_initializer
-from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
 from keras_attn.models.transformer_config import ALL
 
 
@@ -25,7 +24,7 @@ class ConvSeq2SeqWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ConvSeq2Seq(EncoderDecoder):
+class ConvSeq2Seq(SourceTarget):
     """Convolutional encoder and decoder with attention in every decoder layer; a `Stepper`.
 
     Args:
@@ -93,38 +92,19 @@ class ConvSeq2Seq(EncoderDecoder):
             return f"mean over the decoder's {layers} layers"
         return f"layer {layer % layers + 1} of {layers}"
 
-    def input_signature(self):
-        """See `BaseModel`."""
-        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
-        return {SOURCE: tokens, TOKENS: tokens}
-
     def attention(self, batch):
         """`ConvSeq2SeqWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]
 
     def encode(self, source, training=None):
         """int32 (B, S) to the decoder's values and keys (B, S, E), and their mask (B, S)."""
-        source = ops.convert_to_tensor(source, dtype="int32")
-        if len(source.shape) != 2:
-            raise ValueError(
-                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
-            )
-        mask = ops.not_equal(source, PAD_ID)
+        source, mask = source_tokens(source)
         embedding = self.source_embedding or self.decoder.embedding
         keys, values = self.encoder(embedding(source), mask=mask, training=training)
         return values, keys, mask
 
-    def start(self, context, length):
-        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
-        source = context[SOURCE] if isinstance(context, dict) else context
-        return self.decoder.start(self.encode(source, training=False), length)
-
     def _run(self, batch, training):
-        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
-        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
-            raise ValueError(
-                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
-            )
+        check_pairs(batch)
         values, keys, mask = self.encode(batch[SOURCE], training)
         logits, cross = self.decoder(
             batch[TOKENS],

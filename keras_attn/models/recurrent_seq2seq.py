@@ -3,21 +3,20 @@
 from dataclasses import asdict
 
 import keras
-from keras import ops
 
-from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
-from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.recurrent_config import RecurrentConfig
 from keras_attn.models.recurrent_decoder import RecurrentDecoder
 from keras_attn.models.recurrent_encoder import RecurrentEncoder
+from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
 from keras_attn.models.transformer_config import ALL
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RecurrentSeq2Seq(EncoderDecoder):
+class RecurrentSeq2Seq(SourceTarget):
     """The recurrent encoder–decoder with attention; a `Stepper`, see `RecurrentDecoder`.
 
     Args:
@@ -64,11 +63,7 @@ class RecurrentSeq2Seq(EncoderDecoder):
             self.decoder.build((None, None), (None, None, self.encoder.units))
 
     def call(self, batch, training=None):
-        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
-        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
-            raise ValueError(
-                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
-            )
+        check_pairs(batch)
         value, mask, last = self.encode(batch[SOURCE], training)
         logits, weights = self.decoder(
             batch[TOKENS],
@@ -80,28 +75,18 @@ class RecurrentSeq2Seq(EncoderDecoder):
         )
         return {LOGITS: logits, WEIGHTS: weights}
 
-    def input_signature(self):
-        """See `BaseModel`."""
-        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
-        return {SOURCE: tokens, TOKENS: tokens}
+    @property
+    def shown_weights(self):
+        """What WEIGHTS are, in words for a model card."""
+        return "the decoder's attention"
 
     def encode(self, source, training=None):
         """int32 (B, S) to the outputs (B, S, F), their mask (B, S) and the last state (B, F)."""
-        source = ops.convert_to_tensor(source, dtype="int32")
-        if len(source.shape) != 2:
-            raise ValueError(
-                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
-            )
-        mask = ops.not_equal(source, PAD_ID)
+        source, mask = source_tokens(source)
         embedding = self.source_embedding or self.decoder.embedding
         embedded = self.dropout(embedding(source), training=training)
         value, last = self.encoder(embedded, mask=mask, training=training)
         return value, mask, last
-
-    def start(self, context, length):
-        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
-        source = context[SOURCE] if isinstance(context, dict) else context
-        return self.decoder.start(self.encode(source, training=False), length)
 
     def get_config(self):
         config = {

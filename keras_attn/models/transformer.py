@@ -4,12 +4,11 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
-from keras import ops
 
-from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
-from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
 from keras_attn.models.transformer_config import ALL, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
@@ -30,7 +29,7 @@ class TransformerWeights(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Transformer(EncoderDecoder):
+class Transformer(SourceTarget):
     """The encoder-decoder Transformer; a `Stepper`, see `TransformerDecoder`.
 
     Args:
@@ -91,41 +90,26 @@ class Transformer(EncoderDecoder):
         layer = self.decoder.weights_layer % self.config.num_layers + 1
         return f"layer {layer} of {self.config.num_layers}, mean over its heads"
 
-    def input_signature(self):
-        """See `BaseModel`."""
-        tokens = keras.InputSpec(dtype="int32", shape=(None, None))
-        return {SOURCE: tokens, TOKENS: tokens}
-
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]
 
     def encode(self, source, training=None):
-        """int32 (B, S) to the decoder's memory (B, S, D), its mask (B, S), and the weights."""
-        source = ops.convert_to_tensor(source, dtype="int32")
-        if len(source.shape) != 2:
-            raise ValueError(
-                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
-            )
-        mask = ops.not_equal(source, PAD_ID)
+        """int32 (B, S) to the decoder's memory (B, S, D) and its mask (B, S)."""
+        return self._encoded(source, training)[:2]
+
+    def _encoded(self, source, training):
+        """Memory and mask, and the weights of the encoder."""
+        source, mask = source_tokens(source)
         embedding = self.source_embedding or self.decoder.embedding
         keys, weights = self.encoder(
             embedding(source), mask=mask, return_attention_scores=True, training=training
         )
         return keys, mask, weights
 
-    def start(self, context, length):
-        """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
-        source = context[SOURCE] if isinstance(context, dict) else context
-        return self.decoder.start(self.encode(source, training=False)[:2], length)
-
     def _run(self, batch, training):
-        source, tokens = (tuple(batch[key].shape) for key in (SOURCE, TOKENS))
-        if None not in (source[0], tokens[0]) and source[0] != tokens[0]:
-            raise ValueError(
-                f"Expected as many sources as targets. Received: shapes {source} and {tokens}"
-            )
-        value, mask, encoder = self.encode(batch[SOURCE], training)
+        check_pairs(batch)
+        value, mask, encoder = self._encoded(batch[SOURCE], training)
         logits, decoder, cross = self.decoder(
             batch[TOKENS],
             value,

@@ -76,13 +76,13 @@ class EveryHead:
         """
         if view not in VIEWS:
             raise ValueError(f"Expected a view of {VIEWS}. Received: {view!r}")
-        self._check_view(view)
+        weights = self._weights(view)
         if view == ENCODER:
-            return heads_figure(self.encoder, self.source, self.source, "encoder")
+            return heads_figure(weights, self.source, self.source, "encoder")
         if view == DECODER:
             read = (START_PIECE, *self.target[:-1])
-            return heads_figure(self.decoder, self.target, read, "decoder")
-        return heads_figure(self.cross, self.target, self.source, "decoder to encoder")
+            return heads_figure(weights, self.target, read, "decoder")
+        return heads_figure(weights, self.target, self.source, "decoder to encoder")
 
     def word_figure(self, word: str, layer: int | None = None):
         """Lines from a word of the source to all pieces that it attends to in the encoder.
@@ -98,8 +98,8 @@ class EveryHead:
         Raises:
             ValueError: no such word or layer, or no self-attention in the encoder.
         """
-        self._check_view(ENCODER)
-        layers = len(self.encoder)
+        weights = self._weights(ENCODER)
+        layers = len(weights)
         layer = layers if layer is None else layer
         if not 1 <= layer <= layers:
             raise ValueError(f"Expected a layer of 1..{layers}. Received: layer={layer}")
@@ -110,13 +110,15 @@ class EveryHead:
         looking = [place for head, group in zip(named, groups) if head for place in group]
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
-        return words_figure(self.encoder[layer - 1], self.source, looking, f"layer {layer}")
+        return words_figure(weights[layer - 1], self.source, looking, f"layer {layer}")
 
-    def _check_view(self, view):
-        """Raises ValueError unless the model has such weights."""
-        if getattr(self, view) is None:
+    def _weights(self, view) -> np.ndarray:
+        """The weights of a view; ValueError if the model has none."""
+        weights = getattr(self, view)
+        if weights is None:
             views = tuple(name for name in VIEWS if getattr(self, name) is not None)
             raise ValueError(
                 f"Expected a view of {views}, for the model has no self-attention in the {view}. "
                 f"Received: {view!r}"
             )
+        return weights

@@ -135,15 +135,17 @@ class Seq2Seq:
         from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR
 
         shown = getattr(service.model, "shown_weights", "one matrix a text")
+        heads = ""
+        if "attention" in service.signatures():
+            heads = " `attention`: source to the best text and the weights of every layer and head."
         return {
             "What it does": f"Generates text from text: {description}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
             "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
             "`explain`: also source_pieces, tokens, pieces, token_scores, weights (attention to "
             f"the source: {shown}). `score`: source and target to score (log-probability in "
-            "nats), token_scores, error. `attention`: source to the best text and the weights "
-            f"of every layer and head. A source has at most {service.max_source} pieces, an "
-            f"answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
+            f"nats), token_scores, error.{heads} A source has at most {service.max_source} pieces, "
+            f"an answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
             "Search": search_text(service),
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
