@@ -10,7 +10,7 @@ from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
-from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.attend import attend
 from keras_attn.ops.check_choice import check_probability
 
 
@@ -56,7 +56,9 @@ class TextClassifier(BaseModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("num_classes", num_classes)
+        sizes = {"vocabulary_size": vocabulary_size, "num_classes": num_classes}
+        for name, size in {**sizes, "embedding_dim": embedding_dim}.items():
+            check_width(name, size)
         check_probability("dropout", dropout)
         if pooling is not None and not isinstance(pooling, AttentionPooling):
             raise ValueError(
@@ -70,15 +72,14 @@ class TextClassifier(BaseModel):
         self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=policy)
         self.logits = keras.layers.Dense(num_classes, name="logits", dtype="float32")
 
-    def build(self, input_shape=None):
+    def build(self, input_shape=(None, None)):
         self.embedding.build()
         shape = (None, None, self.embedding.output_dim)
         if self.encoder is not None:
             if not self.encoder.built:
                 self.encoder.build(shape)
-            shape = keras.tree.flatten(self.encoder.compute_output_spec(keras.KerasTensor(shape)))[
-                0
-            ].shape
+            encoded = self.encoder.compute_output_spec(keras.KerasTensor(shape))
+            shape = keras.tree.flatten(encoded)[0].shape
         if self.pooling is not None and not self.pooling.built:
             self.pooling.build(shape)
         self.logits.build((None, shape[-1]))
@@ -87,7 +88,15 @@ class TextClassifier(BaseModel):
         return self._run(tokens, training)[0]
 
     def pooled_weights(self, tokens):
-        """Logits float32 (B, C), and how much of each token is in the pooled vector: (B, S)."""
+        """Logits, and how much of each position is in the pooled vector.
+
+        Args:
+            tokens: as in the call.
+
+        Returns:
+            logits: float32 (B, C).
+            weights: float32 (B, S); rows sum to 1, or are all 0 where there is only padding.
+        """
         return self._run(tokens, training=False)
 
     def _run(self, tokens, training):
@@ -98,8 +107,8 @@ class TextClassifier(BaseModel):
             hidden = keras.tree.flatten(self.encoder(hidden, mask=mask, training=training))[0]
         mask = sequence_mask(hidden, mask=mask)
         if self.pooling is None:
-            weights = attention_weights(ops.zeros_like(tokens, dtype="float32"), mask)
-            pooled = ops.matmul(ops.cast(weights, hidden.dtype)[:, None, :], hidden)[:, 0]
+            same = ops.zeros_like(tokens, dtype="float32")[:, None, :]
+            pooled, weights = (array[:, 0] for array in attend(same, hidden, mask[:, None, :]))
         else:
             pooled, weights = self.pooling(hidden, mask=mask, return_attention_scores=True)
         return self.logits(self.dropout(pooled, training=training)), weights

@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "heads": ["heads_figure", "words_figure"],
         "parsed_tree": ["ParsedTree", "parsed_tree_figure"],
         "picture_heads": ["PictureHeads", "rollout_figure"],
+        "shaded_text": ["ShadedText", "shaded_text_figure"],
         "sampling": ["film", "sampling_figure"],
     },
 )

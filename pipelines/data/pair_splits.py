@@ -36,12 +36,14 @@ class PairSplits:
         tolerance: share of unusable records above which nothing is read.
         dev_share: share of train held out for dev if dev has no file.
         test_share: share of train held out for test if neither dev nor test has a file.
+        unit: noun for a record, in messages.
     """
 
     sources: Mapping[str, PairSource]
     tolerance: float = 0.01
     dev_share: float = 0.1
     test_share: float = 0.1
+    unit: str = "pair"
 
     def training(self) -> Records:
         """The splits for training, at least "train" and "dev".
@@ -59,7 +61,7 @@ class PairSplits:
         for name in ("train", "dev"):
             if not split[name]:
                 raise ValueError(
-                    f"Expected at least one pair in the split {name!r} of {train.path}. "
+                    f"Expected at least one {self.unit} in the split {name!r} of {train.path}. "
                     f"Received: none of {len(train.pairs)}"
                 )
         return Records(
@@ -90,7 +92,7 @@ class PairSplits:
         if not split[name]:
             files = ", ".join(str(source.path) for source in self.sources.values())
             raise ValueError(
-                f"Expected a file for the split {name!r}, or pairs held out from train. "
+                f"Expected a file for the split {name!r}, or {self.unit}s held out from train. "
                 f"Received: none in {files}"
             )
         return split[name]

@@ -21,12 +21,14 @@ class PairFormat:
         encode: function from pairs to a dict of `RaggedTable`s, SOURCE and TARGET among them, each
             sequence with END_ID last.
         lengths: dict of the bucket lengths of each table.
-        units: plural nouns for the ids of sources and of targets, in messages.
+        units: plural nouns for the ids of sources and of targets, in messages; without the second,
+            targets are one id each.
         arrange: see `Batches`.
         batch_size: rows per batch if `batch_tokens` is 0.
         batch_tokens: tokens per side in a batch, or 0.
         replicas: devices that share a batch.
         seed: shuffling seed.
+        record: noun for a record, in messages.
     """
 
     encode: Callable[[Sequence[Any]], Mapping[str, RaggedTable]]
@@ -37,10 +39,13 @@ class PairFormat:
     batch_tokens: int
     replicas: int = 1
     seed: int = 0
+    record: str = "pair"
 
     def length_text(self, source: int, target: int, joined: str = "and") -> str:
         """How long a pair is, such as "7 words and 16 symbols, ends included"."""
         first, second = self.units
+        if not second:
+            return f"{source} {first}, end included"
         return f"{source} {first} {joined} {target} {second}, ends included"
 
 
@@ -75,8 +80,8 @@ class PairSplit:
         if not len(kept):
             longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
             raise ValueError(
-                f"Expected a pair of at most {form.length_text(*longest)}, the last of lengths. "
-                f"Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
+                f"Expected a {form.record} of at most {form.length_text(*longest)}, the last of "
+                f"lengths. Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
             )
         dropped = sorted(set(range(len(pairs))) - set(kept.tolist()))
         long = [(pairs[place], int(sources[place]), int(targets[place])) for place in dropped]
@@ -101,13 +106,13 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
     longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
     for name, split in splits.items():
         reasons = (
-            (pair, f"pair of {form.length_text(source, target)}, too long for any batch")
+            (pair, f"{form.record} of {form.length_text(source, target)}, too long for any batch")
             for pair, source, target in split.long
         )
         skipped += skipped_pairs(records.files.get(name), reasons)
         if split.long:
             limit = f"more than {form.length_text(*longest, 'or')}: left out"
-            lines.append(f"{len(split.long)} pairs of {name} have {limit}")
+            lines.append(f"{len(split.long)} {form.record}s of {name} have {limit}")
     train = splits["train"].batches
     lines.append(_shapes(splits["train"], form))
     return TrainingData(
@@ -163,7 +168,7 @@ def _shapes(split: PairSplit, form: PairFormat) -> str:
     """Reports the batch shapes and the share of padding."""
     lengths = zip(form.lengths[SOURCE], form.lengths[TARGET])
     shapes = ", ".join(
-        f"{size}×({source}, {target})"
+        f"{size}×({source}, {target})" if form.units[1] else f"{size}×{source}"
         for size, (source, target) in zip(split.sizes.values(), lengths)
     )
     share = split.examples.padding(split.sizes, (SOURCE, TARGET))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from keras_attn_pipelines.data.record import Record, unusable
+from keras_attn_pipelines.data.record import PAIRS, Record, unusable
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
@@ -55,22 +55,40 @@ class PairFile(Generic[P]):
         check_share(self.skipped, self.records, tolerance)
 
 
-def collected(path: Path, form: str, records: Iterable[Record]) -> PairFile[TextPair]:
+def collected(
+    path: Path,
+    form: str,
+    records: Iterable[Record],
+    words: tuple[str, str] = PAIRS.words,
+) -> PairFile[TextPair]:
     """Separates usable pairs and unusable records.
 
     Control characters become a space, runs of white space one space. A text that is then empty, or
     has more than MOST_WORDS words or MOST_CHARACTERS characters, is unusable.
 
+    Args:
+        path: path of the file.
+        form: description of the format.
+        records: its records.
+        words: names of the two texts in messages.
+
     Raises:
         ValueError: no usable record.
     """
+    return collected_files(path, form, ((path, record) for record in records), words)
+
+
+def collected_files(
+    path: Path, form: str, records: Iterable[tuple[Path, Record]], words: tuple[str, str]
+) -> PairFile[TextPair]:
+    """Like `collected`, for records of several files, each with its path."""
     pairs, skipped, count = [], [], 0
-    for record in records:
+    for file, record in records:
         count += 1
         pair = TextPair(_clean(record.first), _clean(record.second), record.line)
-        reasons = (unusable("source", pair.source), unusable("target", pair.target))
+        reasons = (unusable(words[0], pair.source), unusable(words[1], pair.target))
         if reason := record.reason or next(filter(None, reasons), ""):
-            skipped.append(Skipped(path, record.line, reason))
+            skipped.append(Skipped(file, record.line, reason))
             if len(skipped) > MOST_SKIPPED:
                 raise ValueError(
                     f"Expected at most {MOST_SKIPPED} unusable records in {path}. "

@@ -50,7 +50,21 @@ SOURCE_COLUMNS = (
     "document",
     "text",
 )
+TEXT_COLUMNS = (
+    "text",
+    "sentence",
+    "review",
+    "comment",
+    "content",
+    "document",
+    "question",
+    "headline",
+    "title",
+    "source",
+    "input",
+)
 LABEL_COLUMNS = ("label", "labels", "class", "category", "class_name", "target")
+TEXT_LABEL_COLUMNS = (*LABEL_COLUMNS, "sentiment", "topic", "intent")
 TARGET_COLUMNS = (
     "target",
     "tgt",
@@ -71,15 +85,18 @@ class Known(NamedTuple):
         first: common column names of the first.
         second: common column names of the second.
         words: names of the two in messages.
+        integers: whether the second may be an integer where a format has them.
     """
 
     first: tuple[str, ...]
     second: tuple[str, ...]
     words: tuple[str, str]
+    integers: bool = False
 
 
 CAPTIONS = Known(IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"))
 LABELS = Known(IMAGE_COLUMNS, LABEL_COLUMNS, ("picture named", "label"))
+TEXT_LABELS = Known(TEXT_COLUMNS, TEXT_LABEL_COLUMNS, ("text", "label"), integers=True)
 PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"))
 
 

@@ -2,7 +2,7 @@
 
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS, TARGET
+from keras_attn.contracts import CROP, ERROR, IMAGE, LABELS, SOURCE, TAGS
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.every_head import EveryHead
 from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
@@ -14,18 +14,19 @@ from keras_attn_pipelines.saved.pictures import (
     explanation_of,
 )
 from keras_attn_pipelines.saved.saved_model import (
-    BATCH,
     Saved,
     check_kind,
     version_folder,
     whole_saved_model,
     write_figure,
 )
+from keras_attn_pipelines.saved.texts import SavedTextClassifier, SavedTexts, encoded
 
 __all__ = [
     "SavedCaptioner",
     "SavedClassifier",
     "SavedSpatialTransformer",
+    "SavedTextClassifier",
     "SavedTextModel",
     "explanation_of",
     "saved_model",
@@ -34,24 +35,12 @@ __all__ = [
 ]
 
 
-class SavedTextModel(Saved):
+class SavedTextModel(SavedTexts):
     """An exported model from text to text."""
-
-    scored = (SOURCE, TARGET)
-
-    def reasons(self, inputs):
-        """See `Saved`: texts."""
-        return [""] * len(inputs)
-
-    def answers(self, inputs):
-        """See `Saved`: texts."""
-        for start in range(0, len(inputs), BATCH):
-            texts = [_encoded(text) for text in inputs[start : start + BATCH]]
-            yield from self.ask("serving_default", source=texts, batch=BATCH)
 
     def score_pair(self, first, second):
         """See `Saved`: texts."""
-        return self.ask("score", source=[_encoded(first)], target=[_encoded(second)])[0]
+        return self.ask("score", source=[encoded(first)], target=[encoded(second)])[0]
 
     def explained(self, asked, out, heads=None, word=None, layer=None):
         """See `Saved`: a text; PNG or SVG."""
@@ -61,7 +50,7 @@ class SavedTextModel(Saved):
         if heads is not None and word is not None:
             raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
         signature = "explain" if heads is None and word is None else "attention"
-        answer = self.ask(signature, source=[_encoded(asked)])[0]
+        answer = self.ask(signature, source=[encoded(asked)])[0]
         if error := answer[ERROR].decode():
             raise ValueError(f"{asked!r:.80}: {error}")
         if heads is None and word is None:
@@ -90,7 +79,7 @@ def saved_model(folder) -> Saved:
     if IMAGE in inputs:
         return SavedClassifier(folder) if LABELS in outputs else SavedCaptioner(folder)
     if SOURCE in inputs:
-        return SavedTextModel(folder)
+        return SavedTextClassifier(folder) if LABELS in outputs else SavedTextModel(folder)
     raise ValueError(f"Expected a SavedModel that takes {IMAGE} or {SOURCE}. Received: {folder}")
 
 
@@ -111,8 +100,3 @@ def _signature_names(version):
     signatures = [graph.signature_def["serving_default"] for graph in proto.meta_graphs]
     inputs = {key for shown in signatures for key in shown.inputs}
     return inputs, {key for shown in signatures for key in shown.outputs}
-
-
-def _encoded(text):
-    """A text as bytes, surrogates as the bytes they stand for."""
-    return text.encode(errors="surrogateescape")

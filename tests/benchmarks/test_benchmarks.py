@@ -14,6 +14,7 @@ from benchmarks import (
     restricted_attention,
     sampling_speed,
     sampling_task,
+    sentence_polarity,
     serving_rate,
     training_rate,
     transformer_speed,
@@ -31,6 +32,7 @@ from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.experiment import part
+from tests.pipelines import labeled_texts
 from tests.pipelines.encoded import built
 
 
@@ -61,6 +63,29 @@ def test_turns_and_table():
     assert {name: len(value) for name, value in seconds.items()} == {"a": 3, "b": 3}
     assert ratio(np.array([2.0, 6.0, 9.0]), np.array([1.0, 2.0, 10.0])) == 2.0
     assert table(("x", "y"), [(1, "z")]) == "| x | y |\n| --- | --- |\n| 1 | z |"
+
+
+def test_sentence_polarity(tmp_path):
+    for label, name in sentence_polarity.FILES.items():
+        kind = {"pos": "good", "neg": "bad"}[label]
+        texts = [text for text, known in labeled_texts.examples(60) if known == kind]
+        (tmp_path / name).write_bytes("\n".join([*texts, "caf\xe9"]).encode("latin-1"))
+    pairs = sentence_polarity.sentences(tmp_path)
+    assert len(pairs) == 62 and ("caf\xe9", "pos") in pairs
+    folds = [sentence_polarity.splits(pairs, fold) for fold in range(sentence_polarity.FOLDS)]
+    assert sorted(pair for split in folds for pair in split["test"]) == sorted(pairs)
+    assert all(sum(map(len, split.values())) == 62 for split in folds)
+    sizes = {**labeled_texts.TINY, "batch_tokens": 112, "epochs": 1}
+    plans = {"mean": {"encoder": "embeddings", "pooling": "mean"}}
+    out = tmp_path / "out"
+    table = sentence_polarity.compare(tmp_path, out, 2, sizes, plans)
+    rows = cells(table)
+    assert [row[0] for row in rows] == [sentence_polarity.LINEAR, "mean"]
+    assert all(row[2] == "2" and "±" in row[3] for row in rows)
+    assert (out / "table.md").read_text() == f"{table}\n"
+    assert sentence_polarity.compare(tmp_path, out, 2, sizes, plans) == table
+    with pytest.raises(ValueError, match=r"Expected rt-polarity\.pos in"):
+        sentence_polarity.sentences(out)
 
 
 @pytest.mark.parametrize("size", [(224, 224), (40, 23)])

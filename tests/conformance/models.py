@@ -13,7 +13,9 @@ import numpy as np
 
 from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
 from keras_attn.layers import (
+    AdditiveAttention,
     Affine,
+    AttentionPooling,
     LocalPredictiveAttention,
     MultiplicativeAttention,
     SpatialTransformer,
@@ -25,10 +27,12 @@ from keras_attn.models import (
     ImageClassifier,
     Parser,
     RecurrentConfig,
+    RecurrentEncoder,
     RecurrentSeq2Seq,
     SmallConvEncoder,
     SoftAttention,
     SpatialTransformerClassifier,
+    TextClassifier,
     Transformer,
     TransformerCaptionDecoder,
     TransformerConfig,
@@ -68,6 +72,13 @@ def classifier_behind_transformers():
     return SpatialTransformerClassifier([first], keras.layers.Conv2D(2, 3), 7)
 
 
+def text_classifier():
+    """A classifier of texts: recurrent, with attention pooling."""
+    encoder = RecurrentEncoder(replace(RECURRENT, tied="none"))
+    pooling = AttentionPooling(AdditiveAttention(3))
+    return TextClassifier(13, 7, encoder, pooling, embedding_dim=5, dropout=0.0)
+
+
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
     "recurrent": lambda: RecurrentSeq2Seq(RECURRENT, MultiplicativeAttention()),
@@ -88,14 +99,29 @@ MODELS = {
     "vision_captioner": vision_captioner,
     "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
     "spatial_transformer_classifier": classifier_behind_transformers,
+    "text_classifier": text_classifier,
     "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),
 }
+
+
+PICTURE_CLASSIFIERS = ("vision_classifier", "spatial_transformer_classifier")
+
+
+def input_shape(name):
+    """Shape that a model of this name is built for; None where it has several inputs."""
+    if name == "text_classifier":
+        return (None, None)
+    return (None, 6, 10, 3) if name in PICTURE_CLASSIFIERS else None
 
 
 def batch(model):
     """Inputs and targets; rows of uneven length."""
     random = np.random.default_rng(5)
     signature = model.input_signature()
+    if not isinstance(signature, dict) and signature.dtype == "int32":
+        tokens = random.integers(4, 13, (4, 7)).astype("int32")
+        tokens[2, 4:] = 0
+        return tokens, random.integers(0, 7, 4).astype("int32")
     if not isinstance(signature, dict):
         images = random.integers(0, 256, (4, *signature.shape[1:])).astype("uint8")
         return images, random.integers(0, 7, 4).astype("int32")
@@ -120,7 +146,7 @@ def write(folder):
     for name, make in MODELS.items():
         keras.utils.set_random_seed(3)
         model = make()
-        model.build((None, 6, 10, 3) if "classifier" in name else None)
+        model.build(input_shape(name))
         loss = TokenCrossEntropy(0.1)
         loss = {LOGITS: loss, TAG_LOGITS: TokenCrossEntropy()} if name == "parser" else loss
         model.compile(ClippedAdam(10.0, clip_norm=0.1, epsilon=1.0), loss)

@@ -9,6 +9,7 @@ import numpy as np
 from keras_attn.layers import (
     AdditiveAttention,
     Affine,
+    AttentionPooling,
     ContextGRUCell,
     DotAttention,
     FeedForward,
@@ -20,6 +21,7 @@ from keras_attn.layers import (
     LocalMonotonicAttention,
     LocalPredictiveAttention,
     LocationAttention,
+    MaskedConvolution,
     MultiHeadAttention,
     MultiplicativeAttention,
     MultiStepAttention,
@@ -43,9 +45,12 @@ from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent_encoder import RecurrentEncoder
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
+from keras_attn.models.text_classifier import TextClassifier
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
@@ -126,6 +131,13 @@ def _spatial_transformer_classifier(**kwargs):
     transformer = SpatialTransformer(localization, Affine(), (3, 5), **options)
     encoder = keras.layers.Conv2D(2, 3)
     return SpatialTransformerClassifier([transformer], encoder, 7, 0.2, True, **kwargs)
+
+
+def _text_classifier(**kwargs):
+    policy = kwargs.get("dtype")
+    encoder = MaskedConvolution(7, 3, dtype=policy)
+    pooling = AttentionPooling(AdditiveAttention(3, dtype=policy), dtype=policy)
+    return TextClassifier(13, 3, encoder, pooling, 5, 0.2, **kwargs)
 
 
 TRANSFORMER = TransformerConfig(
@@ -239,6 +251,16 @@ CASES = {
     "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
     "multi_step_key": Case(MultiStepAttention, (QUERY, WIDE_KEYS, KEYS, (2, 3, 5)), scores=True),
     "multi_step_self": Case(MultiStepAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
+    "attention_pooling": Case(
+        lambda **k: AttentionPooling(AdditiveAttention(7), "he_normal", **k), (KEYS,), scores=True
+    ),
+    "masked_convolution": Case(
+        lambda **k: MaskedConvolution(5, 3, "gelu", **k), (KEYS,), sequence=True
+    ),
+    "recurrent_encoder": Case(
+        lambda **k: RecurrentEncoder(RecurrentConfig(13, hidden_dim=3, num_encoder_layers=2), **k),
+        (KEYS,),
+    ),
     "sinusoidal_positions": Case(
         lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,), sequence=True
     ),
@@ -331,6 +353,7 @@ CASES = {
         lambda **k: ImageClassifier(VisionTransformer(VISION), 7, "he_normal", **k),
         ((2, 6, 10, 3),),
     ),
+    "text_classifier": Case(_text_classifier, ((2, 11),), integers=((0, 13),)),
     "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }

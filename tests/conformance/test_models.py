@@ -33,11 +33,12 @@ def test_a_step_is_the_same_on_both_backends(name, learned):
 
 
 @pytest.mark.parametrize(
-    "name", ["transformer", "captioner", "vision_classifier", "scheduled_sampling"]
+    "name",
+    ["transformer", "captioner", "vision_classifier", "text_classifier", "scheduled_sampling"],
 )
 def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
     model = models.MODELS[name]()
-    model.build((None, 6, 10, 3) if "classifier" in name else None)
+    model.build(models.input_shape(name))
     inputs, _ = models.batch(model)
     expected = models.numpy(model, inputs)
     model.export(tmp_path, verbose=False)
@@ -54,7 +55,7 @@ def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
     assert types == (
         {tf.int32, tf.uint8}
         if isinstance(inputs, dict) and IMAGE in inputs
-        else ({tf.int32} if isinstance(inputs, dict) else {tf.uint8})
+        else ({tf.int32} if isinstance(inputs, dict) else {tf.as_dtype(inputs.dtype)})
     )
 
 
@@ -85,7 +86,10 @@ class Holder(keras.Model):
 @pytest.mark.parametrize("name", sorted(models.MODELS))
 def test_summary_of_a_model_that_holds_it(name, capsys):
     model = models.MODELS[name]()
-    inputs, _ = models.batch(model) if "classifier" not in name else (np.zeros((2, 6, 10, 3)), 0)
+    if name in models.PICTURE_CLASSIFIERS:
+        inputs = np.zeros((2, 6, 10, 3))
+    else:
+        inputs, _ = models.batch(model)
     holder = Holder(model)
     holder(inputs)
     holder.summary(expand_nested=True)
@@ -118,7 +122,7 @@ def test_wrong_batches_are_told_what_to_give():
 @pytest.mark.parametrize("name", sorted(models.MODELS))
 def test_shapes_before_it_runs(name):
     model = models.MODELS[name]()
-    model.build((None, 6, 10, 3) if "classifier" in name else None)
+    model.build(models.input_shape(name))
     inputs, _ = models.batch(model)
     outputs = model(inputs)
     if isinstance(inputs, dict):

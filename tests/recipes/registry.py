@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attn_pipelines.demo.scenes import write_scenes
-from tests.pipelines import labeled_pictures, toy_language, toy_treebank
+from tests.pipelines import labeled_pictures, labeled_texts, toy_language, toy_treebank
 
 
 class Row(NamedTuple):
@@ -56,6 +56,11 @@ def language(folder: Path) -> Path:
     return toy_language.write_folder(folder / "language")
 
 
+def texts(folder: Path) -> Path:
+    """Sentences with labels."""
+    return labeled_texts.write_table(folder / "texts")
+
+
 def treebank(folder: Path) -> Path:
     """Trees of a toy grammar."""
     return toy_treebank.written(folder / "treebank")
@@ -92,5 +97,6 @@ ROWS = (
         SENTENCE,
         slow=True,
     ),
+    Row("text_classifier", texts, {**TEXT, **labeled_texts.TINY}, SENTENCE),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )

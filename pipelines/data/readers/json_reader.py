@@ -69,6 +69,8 @@ def _records(value, line, columns, place):
     texts = value.get(columns.second_of(list(value)))
     reason = "" if isinstance(first, str) else f"{place}no {words[0]}; keys: {_keys(value)}"
     texts = texts if isinstance(texts, list) else [texts]
+    if columns.known.integers:
+        texts = [str(text) if type(text) is int else text for text in texts]
     for text in texts or [None]:
         missing = f"{words[1]}; keys: {_keys(value)}" if text is None else words[1]
         yield _checked(line, first, text, reason, place, missing)

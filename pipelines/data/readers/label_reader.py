@@ -1,18 +1,21 @@
 """Reads labeled pictures from a data folder or a labels file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
+from keras_attn_pipelines.data.readers.class_folders import (
+    CLASS_FOLDERS,
+    NO_CLASS,
+    class_files,
+    has_class_folders,
+)
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, form_of, record_files
 from keras_attn_pipelines.data.readers.picture_paths import located
 from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.record import AUTO, LABELS, Columns, Record
 from keras_attn_pipelines.data.skipped import Skipped, listing
-from keras_attn_pipelines.data.split_names import SPLIT_NAMES
-
-CLASS_FOLDERS = "a folder for each class"
 
 
 def read_labels(
@@ -80,7 +83,7 @@ def _labels_file(folder, columns):
         raise ValueError(
             f"Expected one labels file in {folder}; labels_file names one. Received: {names}"
         )
-    if not files and not any(len(parts) > 1 for _, parts in _pictures(folder)):
+    if not files and not has_class_folders(folder, PICTURE_SUFFIXES):
         reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
         raise ValueError(
             f"Expected a labels file (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
@@ -89,38 +92,19 @@ def _labels_file(folder, columns):
     return files[0] if files else None
 
 
-def _pictures(folder) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Pictures below a folder in order, each with the parts of its path inside it."""
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") for part in parts)
-        if path.suffix.lower() in PICTURE_SUFFIXES and not hidden and path.is_file():
-            yield path, parts
-
-
 def _class_folders(folder, cache):
     """The pictures in folders of classes; the label is the name of the class's folder."""
-    pictures = list(_pictures(folder))
-    nested = [_split(parts) for _, parts in pictures if len(parts) > 2]
-    all_splits = len(nested) == len(pictures) and set(nested) <= set(SPLIT_NAMES)
-    depth = int("train" in nested or (all_splits and bool(nested)))
+    files = class_files(folder, PICTURE_SUFFIXES)
     records = (
-        (path, Record(0, "/".join(parts), parts[depth]))
-        if len(parts) > depth + 1
-        else (path, Record(0, "/".join(parts), reason="not in a class folder"))
-        for path, parts in pictures
+        (file.path, Record(0, file.name, file.label))
+        if file.label
+        else (file.path, Record(0, file.name, reason=NO_CLASS))
+        for file in files
     )
     read = _collect(records, folder, folder, folder, CLASS_FOLDERS, cache)
-    splits = {"/".join(parts): _split(parts) if depth else "" for _, parts in pictures}
+    splits = {file.name: file.split for file in files}
     return replace(
         read, pictures=[replace(picture, split=splits[picture.name]) for picture in read.pictures]
-    )
-
-
-def _split(parts):
-    """The split named by the first folder of a path; the folder's name if it names none."""
-    return next(
-        (split for split, names in SPLIT_NAMES.items() if parts[0].lower() in names), parts[0]
     )
 
 

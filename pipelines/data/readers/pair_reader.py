@@ -32,11 +32,13 @@ class PairSource(NamedTuple):
         path: path of the file, or of the one with the sources.
         form: description of the format.
         records: function that yields its records.
+        words: names of the two texts in messages.
     """
 
     path: Path
     form: str
     records: Callable[[], Iterator[Record]]
+    words: tuple[str, str] = PAIRS.words
 
     def read(self) -> PairFile:
         """Reads its pairs.
@@ -44,7 +46,7 @@ class PairSource(NamedTuple):
         Raises:
             ValueError: as the readers do, or nothing usable.
         """
-        return collected(self.path, self.form, self.records())
+        return collected(self.path, self.form, self.records(), self.words)
 
 
 def pair_sources(
@@ -74,12 +76,12 @@ def pair_sources(
             f"Received: {source_column!r} twice"
         )
     columns = Columns(source_column, target_column, PAIRS)
-    folder = materialized_texts(str(data)) if is_tfds(data) else Path(data)
+    folder = text_folder(data)
     if folder.is_file():
         return _one_file(folder, columns)
     if not folder.is_dir():
         raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
-    tables, refused = _tables(folder, columns)
+    tables, refused = tables_in(folder, columns)
     if AUTO not in (source_column, target_column):
         for stem, files in parallel_files(folder, source_column, target_column).items():
             tables.setdefault(stem, _parallel(*files))
@@ -88,11 +90,25 @@ def pair_sources(
     return tables
 
 
+def text_folder(data) -> Path:
+    """The folder or file of `data`; of a named data set, the folder it is written to."""
+    return materialized_texts(str(data)) if is_tfds(data) else Path(data)
+
+
+def table_at(path: Path, columns: Columns) -> PairSource:
+    """The `PairSource` of one table.
+
+    Raises:
+        ValueError: a missing column.
+    """
+    form, read = form_of(path, columns)
+    return PairSource(path, form, read, columns.known.words)
+
+
 def _one_file(path, columns):
     """The source in one file, or in a parallel file and its partner."""
     if suffix_of(path) in TABLES:
-        form, read = form_of(path, columns)
-        return {stem_of(path): PairSource(path, form, read)}
+        return {stem_of(path): table_at(path, columns)}
     both = parallel_files(path.parent, columns.first, columns.second)
     if stem_of(path) in both and AUTO not in (columns.first, columns.second):
         return {stem_of(path): _parallel(*both[stem_of(path)])}
@@ -109,19 +125,20 @@ def _parallel(source, target):
     )
 
 
-def _tables(folder, columns):
-    """`PairSource`s of the tables in a folder, and why other files are not tables."""
-    tables, refused = {}, []
+def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], list[str]]:
+    """`PairSource`s of the tables in a folder by stem, and why other files are not tables."""
+    tables: dict[str, PairSource] = {}
+    refused: list[str] = []
     for path in sorted(folder.iterdir(), reverse=True):
         if suffix_of(path) not in TABLES or not path.is_file():
             continue
         try:
-            form, read = form_of(path, columns)
+            table = table_at(path, columns)
         except ValueError as error:
             refused.append(str(error))
             continue
         if shows_records(path, columns):
-            tables[stem_of(path)] = PairSource(path, form, read)
+            tables[stem_of(path)] = table
         else:
             refused.append(
                 f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "

@@ -42,7 +42,7 @@ def materialized(name: str, cache=None) -> Path:
 
 def materialized_texts(name: str, cache=None) -> Path:
     """The folder of a data set of texts: for each of its splits, `split.jsonl` with every text
-    feature; on first use it is prepared and written.
+    feature and the names of classes; on first use it is prepared and written.
 
     Args:
         name: "tfds:NAME" or "tfds:NAME/CONFIG".
@@ -106,6 +106,7 @@ def _write(dataset_name, folder):
 def _write_texts(dataset_name, folder):
     builder = _import(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
+    names = _class_names(builder.info)
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
@@ -115,7 +116,19 @@ def _write_texts(dataset_name, folder):
                 }
                 texts = {key: value for key, value in values.items() if isinstance(value, bytes)}
                 decoded = {key: _decoded(value) for key, value in texts.items()}
-                file.write(json.dumps(decoded) + "\n")
+                classes = {
+                    key: name(int(values[key])) for key, name in names.items() if values[key] >= 0
+                }
+                file.write(json.dumps(decoded | classes) + "\n")
+
+
+def _class_names(info):
+    """By key of a feature that is a class, the function from its integers to names.
+
+    Integers below 0, which stand for no class in tensorflow-datasets, have no name.
+    """
+    features = dict(getattr(info, "features", None) or {})
+    return {key: kind.int2str for key, kind in features.items() if hasattr(kind, "int2str")}
 
 
 def _decoded(text):

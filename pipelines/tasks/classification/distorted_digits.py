@@ -78,15 +78,15 @@ class DistortedDigits:
 
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Task`."""
-        from keras_attn_pipelines.tasks.classification.evaluation import evaluate_labels
+        from keras_attn_pipelines.tasks.classification.evaluation import evaluate_pictures
 
-        return evaluate_labels(records, answers, vocabularies[LABELS], "digits")
+        return evaluate_pictures(records, answers, vocabularies[LABELS], "digits")
 
     def card(self, service, description):
         """See `Task`."""
-        from keras_attn_pipelines.tasks.classification.labels import label_card
+        from keras_attn_pipelines.tasks.classification.labels import picture_label_card
 
-        return label_card(service, description)
+        return picture_label_card(service, description)
 
     def _picture_format(self):
         from keras_attn.images.picture_format import PictureFormat

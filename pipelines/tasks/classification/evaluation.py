@@ -11,16 +11,23 @@ SHOWN = 10
 NAMES = {"accuracy": "accuracy", "top_5": f"top-{TOP} accuracy"}
 
 
-def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
+def evaluate_pictures(records, answers, labels, unit="pictures") -> Evaluation:
+    """Scores a classifier's answers to labeled pictures: see `evaluate_labels`."""
+    truth = [record.label for record in records]
+    named = [{"image": record.name} for record in records]
+    return evaluate_labels(truth, named, answers, labels, unit)
+
+
+def evaluate_labels(truth, named, answers, labels, unit) -> Evaluation:
     """Scores a classifier's answers: see `Task.evaluation`.
 
     Args:
-        records: labeled pictures.
+        truth: label of each record.
+        named: dict of what identifies each record among the facts, such as its name.
         answers: dicts of arrays, of a classifier's service.
         labels: its `LabelTable`.
         unit: plural noun for the records.
     """
-    truth = [record.label for record in records]
     answered = [[label.decode() for label in answer[LABELS]] for answer in answers]
     wrong = Counter((label, best[0]) for label, best in zip(truth, answered) if best[0] != label)
     scores = {"accuracy": 1 - wrong.total() / len(truth)}
@@ -42,12 +49,12 @@ def evaluate_labels(records, answers, labels, unit="pictures") -> Evaluation:
             "mistakes": mistakes,
             "answers": [
                 {
-                    "image": record.name,
-                    "label": record.label,
+                    **name,
+                    "label": label,
                     "labels": best,
                     "scores": answer[LABEL_SCORES].tolist(),
                 }
-                for record, best, answer in zip(records, answered, answers)
+                for name, label, best, answer in zip(named, truth, answered, answers)
             ],
         },
     )

@@ -9,7 +9,12 @@ from keras_attn_pipelines.data.array_examples import WEIGHT, ArrayExamples
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.skipped import Skipped
 from keras_attn_pipelines.data.training_data import TrainingData
-from keras_attn_pipelines.tasks.classification.labels import LabelFeatures, in_words
+from keras_attn_pipelines.tasks.classification.labels import (
+    LabelFeatures,
+    in_words,
+    known_labels,
+    unknown_reason,
+)
 
 LABEL = "label"
 SHOWN = 8
@@ -44,7 +49,10 @@ def labeled_batches(records, labels: LabelTable, picture_format, size, augmentat
 
 def encode(task, records, labels: LabelTable, setting) -> TrainingData:
     """Training data of labeled pictures: see `Task.encode`."""
-    splits, skipped = _known(records.splits, labels)
+    splits, unknown = known_labels(records.splits, labels, lambda one: one.label, "picture")
+    skipped = [
+        Skipped(picture.path, 0, unknown_reason(picture.label), picture.name) for picture in unknown
+    ]
     picture_format, fit = task.pictures.picture_format(), setting.fit
 
     def batches(name, augmentation):
@@ -69,31 +77,3 @@ def encode(task, records, labels: LabelTable, setting) -> TrainingData:
         lines=[f"labels: {in_words(labels.names)}"],
         extra=LabelFeatures(labels, shown),
     )
-
-
-def _known(splits, labels):
-    """The splits without dev pictures of unknown labels, and these pictures as `Skipped`.
-
-    Raises:
-        ValueError: an unknown label in train, or no picture of dev with a known label.
-    """
-    train = {picture.label for picture in splits["train"]}
-    if unknown_labels := sorted(label for label in train if labels.id_of(label) is None):
-        raise ValueError(
-            f"Expected only labels {in_words(labels.names)} in train. "
-            f"Received: {in_words(unknown_labels)}"
-        )
-    known = [picture for picture in splits["dev"] if labels.id_of(picture.label) is not None]
-    unknown = [picture for picture in splits["dev"] if labels.id_of(picture.label) is None]
-    if not known:
-        unknown_labels = sorted({picture.label for picture in unknown})
-        raise ValueError(
-            f"Expected a picture of dev with a label of train. Received: {in_words(unknown_labels)}"
-        )
-    skipped = [
-        Skipped(
-            picture.path, 0, f"the label {picture.label!r} of dev is not in train", picture.name
-        )
-        for picture in unknown
-    ]
-    return {**splits, "dev": known}, skipped

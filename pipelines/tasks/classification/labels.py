@@ -1,6 +1,6 @@
 """Labels, objective and model card of the classification tasks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -39,6 +39,41 @@ def learn_labels(labels: Sequence[str], unit: str) -> dict[str, LabelTable]:
     return {"labels": LabelTable(known)}
 
 
+def known_labels(
+    splits: Mapping[str, Sequence[Any]], labels: LabelTable, label_of: Callable, unit: str
+) -> tuple[dict[str, Sequence[Any]], list[Any]]:
+    """The splits without dev records of unknown labels, and these records.
+
+    Args:
+        splits: records by split.
+        labels: `LabelTable`.
+        label_of: function from a record to its label.
+        unit: noun for a record.
+
+    Raises:
+        ValueError: an unknown label in train, or no record of dev with a known label.
+    """
+    train = {label_of(record) for record in splits["train"]}
+    if unknown_labels := sorted(label for label in train if labels.id_of(label) is None):
+        raise ValueError(
+            f"Expected only labels {in_words(labels.names)} in train. "
+            f"Received: {in_words(unknown_labels)}"
+        )
+    known = [record for record in splits["dev"] if labels.id_of(label_of(record)) is not None]
+    unknown = [record for record in splits["dev"] if labels.id_of(label_of(record)) is None]
+    if not known:
+        unknown_labels = sorted({label_of(record) for record in unknown})
+        raise ValueError(
+            f"Expected a {unit} of dev with a label of train. Received: {in_words(unknown_labels)}"
+        )
+    return {**splits, "dev": known}, unknown
+
+
+def unknown_reason(label: str) -> str:
+    """Why a dev record of a label that train lacks is skipped."""
+    return f"the label {label!r} of dev is not in train"
+
+
 def label_objective(model, label_smoothing: float) -> Objective:
     """Cross-entropy of the label, in nats per example."""
     return Objective(model, TokenCrossEntropy(label_smoothing), [TokenAccuracy("accuracy")])
@@ -59,15 +94,31 @@ def in_words(labels: Sequence[str]) -> str:
     return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def label_card(service, description: str) -> dict[str, str]:
-    """See `Task.card`."""
-    pictures, labels = service.picture_format, service.labels
+def picture_label_card(service, description: str) -> dict[str, str]:
+    """See `Task.card`, for a classifier of pictures."""
+    pictures = service.picture_format
+    answers = (
+        f"{_signatures(service)} Pictures are fitted to {pictures.height}×{pictures.width} by "
+        f"{pictures.fit}."
+    )
+    return label_card(service, description, "pictures", answers)
+
+
+def label_card(service, description: str, unit: str, answers: str) -> dict[str, str]:
+    """See `Task.card`.
+
+    Args:
+        service: what `Task.service` returned.
+        description: the model's `Built.description`.
+        unit: plural noun for what is classified.
+        answers: what its signatures answer.
+    """
+    labels = service.labels
     return {
-        "What it does": f"Classifies pictures: {description}, "
+        "What it does": f"Classifies {unit}: {description}, "
         f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
         f"Labels: {in_words(labels.names)}.",
-        "Service": f"{_signatures(service)} Pictures are fitted to "
-        f"{pictures.height}×{pictures.width} by {pictures.fit}.",
+        "Service": answers,
         "Search": f"The {service.n_best} most probable of {labels.vocabulary_size} labels.",
         "License": "Code: Apache-2.0. The weights are subject to the terms of their "
         "training data and of the pretrained model, if any.",

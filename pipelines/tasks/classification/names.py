@@ -1,8 +1,9 @@
 """Names and sizes shared by the classification tasks."""
 
 IMAGE, LOGITS = "image", "logits"
-LABELS = "labels"
-"""Name of the vocabulary."""
+SOURCE = "source"
+LABELS, TOKENIZER = "labels", "tokenizer"
+"""Names of the vocabularies; only classifiers of texts have the second."""
 TOP = 5
 """k of the top-k accuracy in an evaluation."""
 DISTORTED_SIZES = {

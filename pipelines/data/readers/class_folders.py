@@ -1,0 +1,71 @@
+"""Files in a folder for each class, at the top or in split folders."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+
+CLASS_FOLDERS = "a folder for each class"
+NO_CLASS = "not in a class folder"
+
+
+class ClassFile(NamedTuple):
+    """A file of a class.
+
+    Attributes:
+        path: its path.
+        name: its path inside the data folder.
+        label: name of its class's folder; '' if it is in none.
+        split: "train", "dev", "test" or another folder's name; '' where folders are no splits.
+    """
+
+    path: Path
+    name: str
+    label: str
+    split: str
+
+
+def has_class_folders(folder: Path, suffixes: Sequence[str]) -> bool:
+    """Whether a folder has files of some suffixes in folders."""
+    return any(len(parts) > 1 for _, parts in _files(folder, suffixes))
+
+
+def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
+    """Files by class: `cat/a.jpg`, or `train/cat/a.jpg` if there is a split folder for train.
+
+    Names that begin with a dot are ignored.
+
+    Args:
+        folder: data folder.
+        suffixes: of the files, in lower case.
+    """
+    files = list(_files(folder, suffixes))
+    nested = [_split(parts) for _, parts in files if len(parts) > 2]
+    all_splits = len(nested) == len(files) and set(nested) <= set(SPLIT_NAMES)
+    depth = int("train" in nested or (all_splits and bool(nested)))
+    return [
+        ClassFile(
+            path,
+            "/".join(parts),
+            parts[depth] if len(parts) > depth + 1 else "",
+            _split(parts) if depth else "",
+        )
+        for path, parts in files
+    ]
+
+
+def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Files below a folder in order, each with the parts of its path inside it."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in parts)
+        if path.suffix.lower() in suffixes and not hidden and path.is_file():
+            yield path, parts
+
+
+def _split(parts):
+    """The split named by the first folder of a path; the folder's name if it names none."""
+    return next(
+        (split for split, names in SPLIT_NAMES.items() if parts[0].lower() in names), parts[0]
+    )

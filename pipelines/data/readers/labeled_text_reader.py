@@ -1,0 +1,107 @@
+"""Reads texts with labels from a data folder, a file or a named data set."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn_pipelines.data.pair_splits import PairSource
+from keras_attn_pipelines.data.pairs import PairFile, TextPair, collected_files
+from keras_attn_pipelines.data.readers.class_folders import (
+    CLASS_FOLDERS,
+    NO_CLASS,
+    ClassFile,
+    class_files,
+    has_class_folders,
+)
+from keras_attn_pipelines.data.readers.pair_reader import TABLES, table_at, tables_in, text_folder
+from keras_attn_pipelines.data.readers.parallel_reader import stem_of
+from keras_attn_pipelines.data.record import (
+    AUTO,
+    TEXT_LABELS,
+    Columns,
+    Record,
+    bytes_of,
+    is_text,
+    suffix_of,
+    text_of,
+)
+
+TEXT_FILES = (".txt",)
+
+
+class ClassFolders(NamedTuple):
+    """The texts of a split in a folder for each class, one file a text.
+
+    Attributes:
+        path: path of the data folder.
+        files: files of the split.
+    """
+
+    path: Path
+    files: Sequence[ClassFile]
+
+    def read(self) -> PairFile[TextPair]:
+        """Reads the texts; the label is the name of the class's folder.
+
+        Raises:
+            ValueError: nothing usable, or a text in UTF-16.
+        """
+        records = ((file.path, _record(file)) for file in self.files)
+        return collected_files(self.path, CLASS_FOLDERS, records, TEXT_LABELS.words)
+
+
+def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> dict[str, PairSource]:
+    """Finds texts with labels in any of these formats.
+
+    CSV or TSV with a header, or JSON lines, plain or .gz, in UTF-8; or a folder for each class with
+    a .txt file for each text, at the top (`pos/1.txt`) or in split folders (`train/pos/1.txt`).
+
+    Args:
+        data: path of a data folder or of a table, or "tfds:NAME[/CONFIG]".
+        text_column: column or key of the text; "auto" tries the common names.
+        label_column: likewise of the label. In JSON lines it may be an integer.
+
+    Returns:
+        dict from the stem of a file's name, or from a split, to its `PairSource`.
+
+    Raises:
+        ValueError: nothing found, or one column for both.
+        ImportError: tensorflow-datasets is needed but not installed.
+    """
+    if text_column == label_column != AUTO:
+        raise ValueError(
+            "Expected a text_column and a label_column that differ. "
+            f"Received: {text_column!r} twice"
+        )
+    columns, folder = Columns(text_column, label_column, TEXT_LABELS), text_folder(data)
+    if folder.is_file():
+        if suffix_of(folder) not in TABLES:
+            raise ValueError(f"Expected a file of {', '.join(TABLES)}. Received: {folder}")
+        return {stem_of(folder): table_at(folder, columns)}
+    if not folder.is_dir():
+        raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
+    tables, refused = tables_in(folder, columns)
+    if not tables and has_class_folders(folder, TEXT_FILES):
+        return dict(_class_folders(folder))
+    if not tables:
+        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
+        raise ValueError(
+            f"Expected {', '.join(TABLES)} files with a text and a label in {folder}, or "
+            f"{CLASS_FOLDERS} with .txt files. Received:{reasons}"
+        )
+    return dict(tables)
+
+
+def _class_folders(folder):
+    """`ClassFolders` by split; all are train where folders are no splits."""
+    splits: dict[str, list[ClassFile]] = {}
+    for file in class_files(folder, TEXT_FILES):
+        splits.setdefault(file.split or "train", []).append(file)
+    return {split: ClassFolders(folder, files) for split, files in splits.items()}
+
+
+def _record(file):
+    text = text_of(bytes_of(file.path))
+    reason = "" if file.label else NO_CLASS
+    reason = reason or ("" if is_text(text) else "not UTF-8")
+    return Record(0, reason=reason) if reason else Record(0, text, file.label)

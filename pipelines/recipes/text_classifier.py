@@ -1,0 +1,24 @@
+"""Text classifier: attention pooling over a bidirectional LSTM.
+
+Command:
+    keras-attn train text_classifier --data my_texts --out runs/texts
+
+`my_texts` has a CSV, TSV or JSON-lines file with a text and a label in each row, or a folder for
+each class. `--encoder embeddings|convolutional|transformer` replaces the LSTM, `--pooling mean`
+the attention.
+"""
+
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.classification import (
+    LabeledTexts,
+    TextClassification,
+    TextEncoder,
+)
+
+RECIPE = Experiment(
+    source=LabeledTexts(),
+    task=TextClassification(),
+    model=TextEncoder(),
+    optimizer=Adam(learning_rate=1e-3, warmup_steps=100, clip_norm=1.0),
+    fit=Fit(epochs=20, batch_tokens=2048, monitor="val_accuracy", patience=4),
+)

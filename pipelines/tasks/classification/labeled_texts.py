@@ -1,0 +1,36 @@
+"""The source of labeled texts."""
+
+from dataclasses import astuple
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+
+AUTO = "auto"
+
+
+@part
+class LabeledTexts:
+    """CSV, TSV or JSON lines, a folder per class, or a data set of tensorflow-datasets."""
+
+    unit: ClassVar[str] = "texts"
+    records: ClassVar[str] = "labeled texts"
+
+    text_column: str = option("column or key of the text", default=AUTO)
+    label_column: str = option("column or key of the label", default=AUTO)
+    shares: SplitShares = SplitShares()
+
+    def read(self, data):
+        """See `Source`."""
+        return self._splits(data).training()
+
+    def split(self, data, name):
+        """See `Source`."""
+        return self._splits(data).pairs(name)
+
+    def _splits(self, data):
+        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
+
+        sources = labeled_texts(data, self.text_column, self.label_column)
+        return PairSplits(sources, *astuple(self.shares), unit="text")
