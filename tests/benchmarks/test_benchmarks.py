@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from benchmarks import (
     distorted_digits,
+    layer_complexity,
     picture_pipeline,
     restricted_attention,
     sampling_speed,
@@ -22,6 +23,7 @@ from benchmarks import (
     vision_speed,
     vision_task,
 )
+from benchmarks.layer_complexity import KINDS
 from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_pictures
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
@@ -104,6 +106,18 @@ def test_restricted_attention(tmp_path):
     rows = cells(restricted_attention.shown((7, 67), costs))
     assert [row[0] for row in rows] == ["7", "67"] and len(rows[0]) == 5
     restricted_attention.draw((7, 67), costs, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_layer_complexity(tmp_path):
+    costs = {
+        (length, 3): {kind: layer_complexity.measure(kind, length, 3, 1) for kind in KINDS}
+        for length in (7, 13)
+    }
+    rows = cells(layer_complexity.shown(costs))
+    assert [row[:2] for row in rows] == [["7", "3"], ["13", "3"]] and len(rows[0]) == 10
+    assert [row[0] for row in cells(layer_complexity.waits((7, 13)))] == ["7", "13"]
+    layer_complexity.draw(costs, tmp_path / "curves.png")
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
