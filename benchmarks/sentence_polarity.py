@@ -39,7 +39,7 @@ PLANS = {
     "attention over embeddings": {"encoder": "embeddings"},
     "attention over a bidirectional LSTM": {"encoder": "recurrent"},
     "attention over convolutions": {"encoder": "convolutional"},
-    "attention over a Transformer": {"encoder": "transformer"},
+    "attention over a Transformer": {"encoder": "transformer", "dropout": 0.3},
 }
 LINEAR = "logistic regression on words and bigrams"
 HEADS = "classifier", "parameters", "folds", "test accuracy, %", "minutes a fold"

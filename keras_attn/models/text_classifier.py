@@ -11,7 +11,7 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.attend import attend
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.ops.check_choice import check_flag, check_probability
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -29,6 +29,9 @@ class TextClassifier(BaseModel):
         pooling: `AttentionPooling`; None is the mean over the real tokens.
         embedding_dim: int > 0. E.
         dropout: probability. On the embeddings and the pooled vector.
+        scale_embeddings: bool. Whether embeddings start with variance 1, see `ScaledEmbedding`. An
+            encoder that adds positions to its inputs needs that; the others learn more from small
+            data with Keras' small embeddings, which leave rare words little say.
 
     Call arguments:
         tokens: int32 (B, S), PAD_ID at the end.
@@ -53,6 +56,7 @@ class TextClassifier(BaseModel):
         pooling=None,
         embedding_dim=128,
         dropout=0.3,
+        scale_embeddings=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -66,9 +70,9 @@ class TextClassifier(BaseModel):
             )
         self.num_classes, self.encoder, self.pooling = num_classes, encoder, pooling
         policy = self.dtype_policy
-        self.embedding = ScaledEmbedding(
-            vocabulary_size, embedding_dim, name="embedding", dtype=policy
-        )
+        self.scale_embeddings = check_flag("scale_embeddings", scale_embeddings)
+        kind = ScaledEmbedding if scale_embeddings else keras.layers.Embedding
+        self.embedding = kind(vocabulary_size, embedding_dim, name="embedding", dtype=policy)
         self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=policy)
         self.logits = keras.layers.Dense(num_classes, name="logits", dtype="float32")
 
@@ -129,6 +133,7 @@ class TextClassifier(BaseModel):
             "pooling": None if self.pooling is None else held_config(self.pooling),
             "embedding_dim": self.embedding.output_dim,
             "dropout": self.dropout.rate,
+            "scale_embeddings": self.scale_embeddings,
         }
         return {**super().get_config(), **config}
 

@@ -137,7 +137,7 @@ def _text_classifier(**kwargs):
     policy = kwargs.get("dtype")
     encoder = MaskedConvolution(7, 3, dtype=policy)
     pooling = AttentionPooling(AdditiveAttention(3, dtype=policy), dtype=policy)
-    return TextClassifier(13, 3, encoder, pooling, 5, 0.2, **kwargs)
+    return TextClassifier(13, 3, encoder, pooling, 5, 0.2, True, **kwargs)
 
 
 TRANSFORMER = TransformerConfig(

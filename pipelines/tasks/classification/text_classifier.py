@@ -79,6 +79,7 @@ class TextEncoder:
             pooling=pooling,
             embedding_dim=self.embedding_dim,
             dropout=self.dropout,
+            scale_embeddings=self.encoder == TRANSFORMER,
             name="text_classifier",
         )
         model.build()
