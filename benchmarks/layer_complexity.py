@@ -122,8 +122,8 @@ def shown(costs: dict[tuple[int, int], dict[str, Cost]]) -> str:
     rows = []
     for (length, width), kinds in costs.items():
         times = [
-            f"{1000 * kinds[kind].seconds:.1f} ({KINDS[kind].operations(length, width) / 1e6:,.0f}M)"
-            for kind in KINDS
+            f"{1000 * kinds[name].seconds:.1f} ({kind.operations(length, width) / 1e6:,.0f}M)"
+            for name, kind in KINDS.items()
         ]
         rows.append(
             [f"{length:,}", f"{width:,}", *times, *(f"{kinds[kind].memory:.0f}" for kind in KINDS)]
