@@ -109,6 +109,7 @@ def test_restricted_attention(tmp_path):
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_layer_complexity(tmp_path):
     costs = {
         (length, 3): {kind: layer_complexity.measure(kind, length, 3, 1) for kind in KINDS}

@@ -89,7 +89,7 @@ ROWS = (
     Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
     Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
-    Row("translator_rnn", language, {**TEXT, **toy_language.TASK, **TINY_RNN}, SENTENCE),
+    Row("translator_rnn", language, {**TEXT, **toy_language.TASK, **TINY_RNN}, SENTENCE, slow=True),
     Row(
         "translator_conv",
         language,
