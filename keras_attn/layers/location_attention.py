@@ -49,7 +49,8 @@ class LocationAttention(ScoredAttention):
         if isinstance(keys, int) and keys > self.max_length:
             raise ValueError(f"Expected at most {self.max_length} keys. Received: {keys}")
         scores = ops.cast(ops.matmul(query, self.kernel), "float32")
-        return scores[..., : ops.shape(projected_keys)[1]]
+        places = ops.arange(ops.shape(projected_keys)[1], dtype="int32")
+        return ops.take(scores, places, axis=-1)
 
     def get_config(self):
         initializer = keras.initializers.serialize(self.kernel_initializer)

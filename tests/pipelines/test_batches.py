@@ -202,7 +202,7 @@ def test_only_training_pictures_are_changed_and_cut_captions_reported(records, t
     assert len(trained) == count and len(set(trained) - originals) > count // 2
     encoded = tokenizer.encode([text for record in records for text in record.captions])
     cut = sum(len(ids) + 1 > 3 for ids in encoded.to_list())
-    assert data.lines == [f"{cut} training captions are longer than 3 pieces: cut"] and cut
+    assert data.lines[-1] == f"{cut} training captions are longer than 3 pieces: cut" and cut
 
 
 def test_a_changed_picture_is_one_of_its_step_and_features_never_change(make):

@@ -152,7 +152,7 @@ def test_same_run_directory_again(run, data, capsys):
 
 def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys):
     folder = tmp_path / "again"
-    shutil.copytree(run.folder, folder, ignore=shutil.ignore_patterns("model*"))
+    shutil.copytree(run.folder, folder, ignore=shutil.ignore_patterns("model*", "history*"))
     description = {key: value for key, value in run.description.items() if key != "ended"}
     Run(folder).describe(description)
     command = ["train", "scenes", "--data", str(data), "--out", str(folder), *CHOICES]
