@@ -12,6 +12,13 @@ from keras_attn.ops.cached_attention import (
     write_slots,
 )
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
+from keras_attn.ops.dynamic_memory import (
+    allocation_weights,
+    follow_links,
+    memory_usage,
+    temporal_links,
+    write_precedence,
+)
 from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
 from keras_attn.ops.hypotheses import (
     gather_hypotheses,
@@ -28,6 +35,17 @@ from keras_attn.ops.masks import (
     combine_masks,
     padding_mask,
 )
+from keras_attn.ops.memory_addressing import (
+    circular_shift,
+    content_weights,
+    cosine_similarity,
+    interpolate,
+    read_memory,
+    sharpen,
+    write_memory,
+)
+from keras_attn.ops.memory_bank import read_bank
+from keras_attn.ops.memory_network import encode_sentences, memory_hop, sentence_ages
 from keras_attn.ops.multi_step_attention import multi_step_attention
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
@@ -53,14 +71,18 @@ from keras_attn.ops.scaled_sum import scaled_sum
 from keras_attn.ops.scan import scan
 from keras_attn.ops.scores import additive_score, dot_score, multiplicative_score, scaled_dot_score
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
+from keras_attn.ops.sparse_links import SparseLinks, follow_sparse_links, sparse_temporal_links
+from keras_attn.ops.symmetric_divergence import symmetric_divergence
 from keras_attn.ops.take_by_row import take_by_row
 from keras_attn.ops.top_k import few_greatest
 
 __all__ = [
     "NextSteps",
     "Sample",
+    "SparseLinks",
     "additive_score",
     "affine_grid",
+    "allocation_weights",
     "as_attention_mask",
     "as_mask",
     "as_rows",
@@ -73,23 +95,32 @@ __all__ = [
     "batched_product",
     "bicubic_matrix",
     "causal_mask",
+    "circular_shift",
     "combine_masks",
+    "content_weights",
+    "cosine_similarity",
     "counter_uniform",
     "derived_seed",
     "dot_score",
+    "encode_sentences",
     "few_greatest",
     "first_row",
+    "follow_links",
+    "follow_sparse_links",
     "gated_convolution",
     "gated_linear",
     "gather_hypotheses",
     "global_mean",
     "gru_step",
     "hypotheses_of",
+    "interpolate",
     "kernel_norms",
     "linear",
     "log_probabilities",
     "loop_kernel",
     "lstm_step",
+    "memory_hop",
+    "memory_usage",
     "merge_heads",
     "multi_step_attention",
     "multiplicative_score",
@@ -101,6 +132,8 @@ __all__ = [
     "positions_from",
     "prefill_by_steps",
     "projective_grid",
+    "read_bank",
+    "read_memory",
     "reinforce_objective",
     "repeat_hypotheses",
     "resample_grid",
@@ -112,16 +145,23 @@ __all__ = [
     "scaled_sum",
     "scan",
     "select_hypotheses",
+    "sentence_ages",
     "sequence_windows",
+    "sharpen",
     "similarity_grid",
     "sinusoids",
     "smoothed_cross_entropy",
+    "sparse_temporal_links",
     "spline_solution",
     "split_heads",
     "sum_over_replicas",
+    "symmetric_divergence",
     "take_by_row",
     "target_points",
+    "temporal_links",
     "thin_plate_spline_grid",
     "translation_grid",
+    "write_memory",
+    "write_precedence",
     "write_slots",
 ]

@@ -31,7 +31,8 @@ def reinforce_objective(advantage, weights, choices, real, reward_weight, entrop
     """
     real = ops.cast(real, "float32")
     logarithms = ops.log(ops.maximum(ops.cast(weights, "float32"), 1e-20))
-    chosen = ops.one_hot(choices, weights.shape[-1], dtype="float32")
+    places = ops.arange(ops.shape(weights)[-1], dtype="int32")
+    chosen = ops.cast(ops.cast(choices, "int32")[..., None] == places, "float32")
     likelihood = ops.sum(ops.sum(chosen * logarithms, axis=-1) * real, axis=-1)
     entropy = -ops.sum(ops.sum(weights * logarithms, axis=-1) * real, axis=-1)
     advantage = ops.stop_gradient(ops.cast(advantage, "float32"))
