@@ -11,10 +11,15 @@ PAD_ID = 0
 UNKNOWN_ID = 1
 START_ID = 2
 END_ID = 3
+TERMS = "terms"
+"""Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
 """Pieces of START_ID and END_ID."""
 WORD_MARK = "▁"
 """Marker before the first piece of a word, as in SentencePiece."""
+
+PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp")
+"""Of the names of files that are read as pictures, in lower case."""
 
 IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
@@ -25,6 +30,15 @@ CAPTION = "caption"
 SOURCE = "source"
 """Batch key: int32 (B, S), tokens of the sentence to translate; PAD_ID after it. Request key of a
 text service: string (B,)."""
+STORY = "story"
+"""Batch key: int32 (B, M, W), tokens of a story's sentences in their order; PAD_ID after each and
+after the last. Request key of a question answerer: string (B,), a sentence on each line."""
+QUESTION = "question"
+"""Batch key: int32 (B, W), tokens of a question about STORY; PAD_ID after it. Request key: string
+(B,)."""
+SEQUENCE = "sequence"
+"""Batch key: float32 (B, T, E), the vectors of an algorithmic problem, then zeros while it is
+answered. Request key: string (B,), its words."""
 TARGET = "target"
 """Request key of a text service's `score`: string (B,), one target a source."""
 TOKENS = "tokens"
@@ -71,6 +85,20 @@ patch is in the picture's vector."""
 SOURCE_PIECES = "source_pieces"
 """Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''; of a parser its
 words, with WORD_MARK before each in `attention`."""
+SENTENCES = "sentences"
+"""Answer key of a question answerer: string (B, M), the sentences of the story, then ''. Its
+ANSWER_WEIGHTS are float32 (B, K, M): how much of each sentence each hop read; rows sum to 1."""
+DROPPED = "dropped"
+"""Answer key beside SENTENCES: int32 (B,), the oldest sentences of the story that were not read,
+for which the memory has no room."""
+LONGER = "longer"
+"""Answer key beside SEQUENCE: int32 (B,), 1 where the problem is longer than any trained on."""
+STEPS = "steps"
+"""Answer key beside SEQUENCE: string (B, T), the word of each step of the problem, END_PIECE for
+its end, the words of the answer, then ''."""
+WRITE_WEIGHTS, READ_WEIGHTS = "write_weights", "read_weights"
+"""Answer keys beside STEPS: float32 (B, T, H, N), how much of each of N slots each head writes to
+or reads in each step; 0 after the last step. A model without a memory has neither."""
 TAGS = "tags"
 """Answer key of a parser: string (B, W), the tag of each word of the source, then ''."""
 ANSWER_PIECES = "pieces"

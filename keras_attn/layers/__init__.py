@@ -6,6 +6,7 @@ from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
+from keras_attn.layers.dnc_cell import DNCCell, DNCState
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.gated_convolution import GatedConvolution
@@ -16,15 +17,23 @@ from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.local_monotonic_attention import LocalMonotonicAttention
 from keras_attn.layers.local_predictive_attention import LocalPredictiveAttention
 from keras_attn.layers.location_attention import LocationAttention
+from keras_attn.layers.location_sampler import LocationSampler
 from keras_attn.layers.masked_convolution import MaskedConvolution
+from keras_attn.layers.memory_bank import MemoryBank
+from keras_attn.layers.memory_bank_cell import MemoryBankCell
+from keras_attn.layers.memory_network import MemoryNetwork
+from keras_attn.layers.memory_rnn import MemoryRNN
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
+from keras_attn.layers.ntm_cell import NTMCell, NTMState
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
+from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.sentence_encoder import SentenceEncoder
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.spatial_softmax import SpatialSoftmax
 from keras_attn.layers.spatial_transformer import SpatialTransformer
@@ -50,6 +59,8 @@ __all__ = [
     "ContextCell",
     "ContextGRUCell",
     "ContextLSTMCell",
+    "DNCCell",
+    "DNCState",
     "DotAttention",
     "FeedForward",
     "GatedConvolution",
@@ -60,16 +71,25 @@ __all__ = [
     "LocalMonotonicAttention",
     "LocalPredictiveAttention",
     "LocationAttention",
+    "LocationSampler",
     "MaskedConvolution",
+    "MemoryBank",
+    "MemoryBankCell",
+    "MemoryNetwork",
+    "MemoryRNN",
     "MultiHeadAttention",
     "MultiStepAttention",
     "MultiplicativeAttention",
+    "NTMCell",
+    "NTMState",
     "NextSource",
     "PatchEncoder",
     "Projective",
     "RestrictedSelfAttention",
+    "SampledAttention",
     "ScaledDotAttention",
     "ScaledEmbedding",
+    "SentenceEncoder",
     "Similarity",
     "SinusoidalPositions",
     "SpatialSoftmax",

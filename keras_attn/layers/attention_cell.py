@@ -6,11 +6,9 @@ import keras
 from keras import ops
 
 from keras_attn.layers.attention_layer import sequence_mask
-from keras_attn.layers.context_cell import ContextCell
-from keras_attn.layers.gated_context_cell import GatedContextCell
+from keras_attn.layers.context_cell import as_context_cell
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
-from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.ops.check_choice import check_flag
 
 
@@ -100,8 +98,7 @@ class AttentionCell(keras.layers.Layer):
         super().__init__(**{"dtype": "float32", **kwargs})
         if not isinstance(attention, ScoredAttention):
             raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
-        context_cell = isinstance(cell, GatedContextCell | ContextCell | StackedContextCells)
-        self.cell = cell if context_cell else ContextCell(cell, dtype=self.dtype_policy)
+        self.cell = as_context_cell(cell, self.dtype_policy)
         self.attention = attention
         if units is not None:
             check_width("units", units)
@@ -222,7 +219,7 @@ class AttentionCell(keras.layers.Layer):
         """What can be computed of inputs (..., E) before the loop."""
         return self.cell.project(inputs)
 
-    def step(self, projected, memory, state, width=None):
+    def step(self, projected, memory, state, width=None, draw=None):
         """One step.
 
         Args:
@@ -231,6 +228,7 @@ class AttentionCell(keras.layers.Layer):
             memory: `AttentionMemory` of B examples.
             state: `AttentionState`.
             width: int or None. K, where it is known: small products are faster then.
+            draw: one step of the random numbers of a `SampledAttention`, in training.
 
         Returns:
             output: float (N, U). ã_t.
@@ -238,26 +236,28 @@ class AttentionCell(keras.layers.Layer):
             state: `AttentionState`.
         """
         if self.attend_first:
-            context, weights = self._attend(memory, state.hidden, state.time, width)
+            context, weights = self._attend(memory, state.hidden, state.time, width, draw)
             hidden, cell = self.cell.step(projected, context, state.cell)
         else:
             fed = state.attended if self.input_feeding else None
             hidden, cell = self.cell.step(projected, fed, state.cell)
-            context, weights = self._attend(memory, hidden, state.time, width)
+            context, weights = self._attend(memory, hidden, state.time, width, draw)
         output = self.combine(ops.concatenate([context, hidden], axis=-1))
         return output, weights, AttentionState(state.time + 1, output, hidden, cell)
 
-    def _attend(self, memory, query, time, width):
+    def _attend(self, memory, query, time, width, draw):
         """Context (N, F) and weights (N, S) of queries (N, H)."""
         batch = ops.shape(memory.values)[0]
         width = -1 if width is None else width
         query = ops.reshape(query, (batch, width, query.shape[-1]))
+        sampling = {} if draw is None else {"draw": draw}
         context, weights = self.attention.attend(
             query,
             memory.keys,
             memory.values,
             memory.mask[:, None, :],
             ops.reshape(time, (batch, width)),
+            **sampling,
         )
         keys = ops.shape(weights)[-1]
         context = ops.reshape(context, (-1, memory.values.shape[-1]))

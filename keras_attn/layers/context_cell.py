@@ -3,6 +3,9 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.gated_context_cell import GatedContextCell
+from keras_attn.layers.stacked_context_cells import StackedContextCells
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class ContextCell(keras.layers.Layer):
@@ -95,3 +98,21 @@ class ContextCell(keras.layers.Layer):
     def from_config(cls, config):
         config = dict(config)
         return cls(keras.saving.deserialize_keras_object(config.pop("cell")), **config)
+
+
+def is_context_cell(cell) -> bool:
+    """Whether a cell already takes its input and a context apart."""
+    return isinstance(cell, GatedContextCell | ContextCell | StackedContextCells)
+
+
+def as_context_cell(cell, dtype):
+    """A cell that takes its input and a context apart: the cell itself, or one around it.
+
+    Args:
+        cell: any Keras cell, or a context cell.
+        dtype: dtype or policy of the cell around it.
+
+    Raises:
+        ValueError: not a cell, or one with dropout of its own.
+    """
+    return cell if is_context_cell(cell) else ContextCell(cell, dtype=dtype)

@@ -24,12 +24,8 @@ class LocalAttention(ScoredAttention):
 
     def __init__(self, attention, window, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(attention, ScoredAttention) or isinstance(attention, LocalAttention):
-            raise ValueError(
-                f"Expected a global ScoredAttention layer. Received: attention={attention!r}"
-            )
         check_width("window", window)
-        self.attention, self.window = attention, window
+        self.attention, self.window = check_global(attention), window
 
     def build(self, query_shape, value_shape=None, key_shape=None):
         if not self.attention.built:
@@ -58,3 +54,16 @@ class LocalAttention(ScoredAttention):
     def from_config(cls, config):
         attention = keras.saving.deserialize_keras_object(config["attention"])
         return cls(**{**config, "attention": attention})
+
+
+def check_global(attention):
+    """The attention, a `ScoredAttention` that wraps no other.
+
+    Raises:
+        ValueError: something else.
+    """
+    if not isinstance(attention, ScoredAttention) or hasattr(attention, "attention"):
+        raise ValueError(
+            f"Expected a global ScoredAttention layer. Received: attention={attention!r}"
+        )
+    return attention

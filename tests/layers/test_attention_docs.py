@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "attention_cells.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mechanisms" / "attention_cells.md"
 
 
 def test_the_page_runs():

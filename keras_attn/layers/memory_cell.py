@@ -1,0 +1,165 @@
+"""What recurrent cells that write to a memory have in common."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attn.layers.context_cell import as_context_cell, is_context_cell
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.scored_attention import check_width
+
+
+class MemoryCell(keras.layers.Layer):
+    """A controller, its interface to a memory, and the output.
+
+        h_t = controller([x_t; r_{t−1}]),  ξ_t = W_ξ h_t + b_ξ,  y_t = W_y [h_t; r_t] + b_y
+
+    `keras.layers.RNN` knows only states (B, n), a list of them. A subclass says how wide they are
+    and makes its named state of them.
+
+    Args:
+        controller: an RNN cell, of Keras or a `ContextLSTMCell`, `ContextGRUCell` or
+            `StackedContextCells`; or, without a state, any layer (B, E) -> (B, H).
+        units: int > 0. U.
+        num_slots: int > 0. N.
+        slot_dim: int > 0. W.
+        num_read_heads: int > 0. R.
+        interface_parts: dict of name -> shape without B. The parts of ξ, in their order.
+        dtype: float32 or float64. Inside `keras.layers.RNN` the state has this dtype. float32 by
+            default whatever the global policy is; the controller has its own policy.
+
+    Raises:
+        ValueError: no controller, a whole recurrent layer as the controller, a cell with its own
+            dropout, a size < 1 or another dtype.
+    """
+
+    def __init__(
+        self, controller, units, num_slots, slot_dim, num_read_heads, interface_parts, **kwargs
+    ):
+        super().__init__(**{"dtype": "float32", **kwargs})
+        if self.compute_dtype not in ("float32", "float64"):
+            raise ValueError(
+                "Expected a memory in float32 or float64; the controller may have another policy. "
+                f"Received: dtype={self.dtype_policy.name}"
+            )
+        self.units = self.output_size = units
+        self.num_slots, self.slot_dim = num_slots, slot_dim
+        self.num_read_heads = num_read_heads
+        self.controller = _controller(controller, self.dtype_policy)
+        self.recurrent = hasattr(self.controller, "state_sizes")
+        self.controller_sizes = tuple(self.controller.state_sizes) if self.recurrent else ()
+        self.interface_parts = interface_parts
+        size = sum(math.prod(shape) for shape in interface_parts.values())
+        self.interface = keras.layers.Dense(size, name="interface", dtype=self.dtype_policy)
+        self.readout = keras.layers.Dense(units, name="readout", dtype=self.dtype_policy)
+
+    def build(self, input_shape):
+        reads = self.num_read_heads * self.slot_dim
+        width = input_shape[-1] + reads
+        if self.recurrent:
+            self.controller.build((None, input_shape[-1]), (None, reads))
+            hidden = self.controller.units
+        else:
+            if not self.controller.built:
+                self.controller.build((None, width))
+            hidden = self.controller.compute_output_shape((None, width))[-1]
+        self.interface.build((None, hidden))
+        self.readout.build((None, hidden + reads))
+
+    def control(self, inputs, reads, state):
+        """One step of the controller.
+
+        Args:
+            inputs: float (B, E).
+            reads: float (B, R, W). r_{t−1}.
+            state: tuple of tensors. The controller's.
+
+        Returns:
+            hidden: float (B, H).
+            parts: dict of name -> float (B, ...). The parts of ξ, before their nonlinearities.
+            state: the next.
+        """
+        reads = ops.reshape(reads, (-1, self.num_read_heads * self.slot_dim))
+        if self.recurrent:
+            state = self.controller.state_of(state)
+            hidden, state = self.controller.step(self.controller.project(inputs), reads, state)
+            state = tuple(ops.cast(part, self.compute_dtype) for part in state)
+        else:
+            inputs = ops.cast(inputs, reads.dtype)
+            hidden = self.controller(ops.concatenate([inputs, reads], axis=-1))
+        hidden = ops.cast(hidden, self.compute_dtype)
+        return hidden, self._split(self.interface(hidden)), state
+
+    def respond(self, hidden, reads):
+        """The output (B, U) of h (B, H) and r_t (B, R, W)."""
+        reads = ops.reshape(reads, (-1, self.num_read_heads * self.slot_dim))
+        return self.readout(ops.concatenate([hidden, reads], axis=-1))
+
+    def first_controller_state(self, batch_size):
+        """The controller's state before the first step: zeros."""
+        return tuple(
+            ops.zeros((batch_size, size), self.compute_dtype) for size in self.controller_sizes
+        )
+
+    @property
+    def state_size(self):
+        """Widths of the states in `keras.layers.RNN`."""
+        return [math.prod(shape) for shape in self.state_shapes] + list(self.controller_sizes)
+
+    def flatten(self, state):
+        """The list for `keras.layers.RNN` of a named state."""
+        leading = [
+            ops.cast(ops.reshape(part, (-1, math.prod(shape))), self.compute_dtype)
+            for part, shape in zip(state, self.state_shapes)
+        ]
+        return [*leading, *state.controller]
+
+    def shaped(self, parts):
+        """The parts of a named state before `controller`, and `controller`, of that list."""
+        shapes = self.state_shapes
+        leading = [ops.reshape(part, (-1, *shape)) for part, shape in zip(parts, shapes)]
+        return *leading, tuple(parts[len(shapes) :])
+
+    def call(self, inputs, states):
+        output, state = self.step(inputs, self.state_of(states))
+        return output, self.flatten(state)
+
+    def _split(self, interface):
+        parts, start = {}, 0
+        for name, shape in self.interface_parts.items():
+            end = start + math.prod(shape)
+            parts[name] = ops.reshape(interface[:, start:end], (-1, *shape))
+            start = end
+        return parts
+
+    def get_config(self):
+        config = {
+            "controller": held_config(self.controller),
+            "units": self.units,
+            "num_slots": self.num_slots,
+            "slot_dim": self.slot_dim,
+            "num_read_heads": self.num_read_heads,
+        }
+        return {**super().get_config(), **config}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(keras.saving.deserialize_keras_object(config.pop("controller")), **config)
+
+
+def check_sizes(**sizes):
+    """Raises ValueError, naming the first size that is not an int of at least 1."""
+    for name, size in sizes.items():
+        check_width(name, size)
+
+
+def _controller(controller, dtype):
+    if not isinstance(controller, keras.layers.Layer) or isinstance(controller, keras.layers.RNN):
+        raise ValueError(
+            "Expected a controller: a recurrent cell, such as keras.layers.LSTMCell(7), or a "
+            f"feed-forward layer, such as keras.layers.Dense(7). Received: {controller!r}"
+        )
+    feed_forward = not hasattr(controller, "state_size") and not is_context_cell(controller)
+    return controller if feed_forward else as_context_cell(controller, dtype)

@@ -1,0 +1,105 @@
+"""The loop of a cell with a memory, and the weights of its heads over time."""
+
+import math
+
+import keras
+from keras import ops
+
+from keras_attn.layers.attention_layer import sequence_mask
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.memory_cell import MemoryCell
+from keras_attn.ops.recurrent import masked_recurrence
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class MemoryRNN(keras.layers.Layer):
+    """A cell with a memory over a sequence, with the weights of every step on request.
+
+    `keras.layers.RNN(cell, return_sequences=True)` gives the same outputs. Where the mask is False
+    the state stays as it is. The state has the cell's dtype in any precision.
+
+    Args:
+        cell: an `NTMCell` or a `DNCCell`.
+
+    Call arguments:
+        inputs: float (B, T, E).
+        mask: bool (B, T); True = a step. Filled in by Keras.
+        return_attention_scores: bool.
+
+    Returns:
+        outputs: float (B, T, U), compute dtype, with the mask of the inputs.
+        write_weights: (B, T, H, N) of H write heads, in the cell's dtype; only where asked for.
+        read_weights: (B, T, R, N) of R read heads; only where asked for.
+
+    Raises:
+        ValueError: another cell.
+
+    Example:
+        >>> from keras_attn.layers import NTMCell
+        >>> rnn = MemoryRNN(NTMCell(keras.layers.LSTMCell(7), 3, num_slots=11, slot_dim=5))
+        >>> outputs, write, read = rnn(ops.ones((2, 13, 3)), return_attention_scores=True)
+        >>> tuple(outputs.shape), tuple(read.shape)
+        ((2, 13, 3), (2, 13, 1, 11))
+    """
+
+    def __init__(self, cell, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(cell, MemoryCell):
+            raise ValueError(f"Expected an NTMCell or a DNCCell. Received: cell={cell!r}")
+        self.cell = cell
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if not self.cell.built:
+            self.cell.build((input_shape[0], input_shape[-1]))
+            self.cell.built = True
+
+    def call(self, inputs, mask=None, return_attention_scores=False):
+        mask = sequence_mask(inputs, mask=mask)
+        cell, shapes = self.cell, self.cell.weight_shapes
+
+        def step(inputs, _, parts):
+            output, state = cell.step(inputs, cell.state_of(parts))
+            weights = cell.weights_of(state) if return_attention_scores else ()
+            flat = [ops.reshape(part, (-1, math.prod(part.shape[1:]))) for part in weights]
+            return ops.concatenate([output, *flat], axis=-1), tuple(cell.flatten(state))
+
+        first = tuple(cell.get_initial_state(ops.shape(inputs)[0]))
+        inputs = ops.cast(inputs, cell.compute_dtype)
+        columns, _ = masked_recurrence(step, inputs, first, mask)
+        outputs = ops.cast(columns[..., : cell.units], self.compute_dtype)
+        if not return_attention_scores:
+            return outputs
+        weights, start = [], cell.units
+        for heads, slots in shapes:
+            part = columns[..., start : start + heads * slots]
+            batch, steps = ops.shape(part)[:2]
+            weights.append(ops.reshape(part, (batch, steps, heads, slots)))
+            start += heads * slots
+        return outputs, *weights
+
+    def compute_mask(self, inputs, mask=None, return_attention_scores=False):
+        """The mask of the inputs, for the outputs."""
+        return (mask, None, None) if return_attention_scores else mask
+
+    def compute_output_spec(self, inputs, mask=None, return_attention_scores=False):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        outputs = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+        if not return_attention_scores:
+            return outputs
+        weights = [
+            keras.KerasTensor((*inputs.shape[:2], *shape), self.cell.compute_dtype)
+            for shape in self.cell.weight_shapes
+        ]
+        return outputs, *weights
+
+    def compute_output_shape(self, input_shape):
+        return *input_shape[:-1], self.cell.units
+
+    def get_config(self):
+        return {**super().get_config(), "cell": held_config(self.cell)}
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return cls(keras.saving.deserialize_keras_object(config.pop("cell")), **config)

@@ -1,0 +1,90 @@
+"""Hard attention to a sequence: one sampled position per step."""
+
+import keras
+from keras import ops
+
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.local_attention import check_global
+from keras_attn.layers.location_sampler import EXPECTED, held_sampler
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.take_by_row import take_by_row
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class SampledAttention(ScoredAttention):
+    """Hard attention: the context of a query is the value of one position, s_t ~ α_t.
+
+    Called as a layer, and in evaluation, the most likely position is taken, with weight 1 (0 where
+    fully masked). A decoder samples in training: it makes `draws` for all steps, hands them to
+    `attend` step by step, and adds the loss of the `sampler`, as `RecurrentSeq2Seq` does.
+
+    Args:
+        attention: a `ScoredAttention` layer, such as `AdditiveAttention(5)`, whose weights are α.
+        sampler: `LocationSampler`, or None for one with its defaults.
+
+    Call arguments and returns: see `ScoredAttention`.
+
+    Raises:
+        ValueError: `attention` is no global ScoredAttention; something else in place of the
+            sampler.
+
+    Example:
+        >>> from keras_attn.layers import DotAttention
+        >>> query, value = ops.array([[[0.0, 5.0]]]), ops.array([[[2.0, 3.0], [7.0, 0.0]]])
+        >>> [float(x) for x in SampledAttention(DotAttention())(query, value)[0, 0]]
+        [2.0, 3.0]
+
+    Source: Xu et al. 2015, arXiv:1502.03044, 4.1; Luong et al. 2015, arXiv:1508.04025, 3.2.
+    """
+
+    def __init__(self, attention, sampler=None, **kwargs):
+        super().__init__(**kwargs)
+        self.attention = check_global(attention)
+        self.sampler = held_sampler(sampler, self.dtype_policy)
+
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        if not self.attention.built:
+            self.attention.build(query_shape, value_shape, key_shape)
+        if not self.sampler.built:
+            self.sampler.build()
+
+    def project_keys(self, keys):
+        return self.attention.project_keys(keys)
+
+    def score(self, query, projected_keys):
+        return self.attention.score(query, projected_keys)
+
+    def draws(self, length, value):
+        """Random numbers of `length` steps over a memory (B, S, F); see `LocationSampler`."""
+        return self.sampler.draws(length, *ops.shape(value)[:2])
+
+    def attend(self, query, projected_keys, values, mask=None, positions=None, draw=None):
+        """See `ScoredAttention.attend`.
+
+        Args:
+            draw: one step of `draws`, for T = 1; None takes the most likely position.
+        """
+        context, weights = self.attention.attend(query, projected_keys, values, mask, positions)
+        some = ops.any(weights > 0, axis=-1, keepdims=True)
+        if draw is None:
+            likeliest = ops.cast(ops.argmax(weights, axis=-1), "int32")[..., None]
+            places = ops.arange(ops.shape(weights)[-1], dtype="int32")
+            chosen = ops.cast(ops.logical_and(places == likeliest, some), "float32")
+            return ops.matmul(ops.cast(chosen, context.dtype), values), chosen
+        location = self.sampler.choose(weights[:, 0], draw)[:, None]
+        expected = location == EXPECTED
+        sampled = take_by_row(values, ops.where(expected, 0, location))
+        sampled = ops.where(some, sampled, 0)
+        return ops.where(expected[..., None], context, sampled), weights
+
+    def get_config(self):
+        parts = {"attention": self.attention, "sampler": self.sampler}
+        return {**super().get_config(), **{key: held_config(part) for key, part in parts.items()}}
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("attention", "sampler")
+        }
+        return cls(**{**config, **parts})
