@@ -1,4 +1,4 @@
-"""The parser that knows next to nothing: every constituent reaches to the sentence's end."""
+"""Right-branching baseline parser: every constituent reaches to the end of the sentence."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

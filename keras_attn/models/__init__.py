@@ -12,6 +12,8 @@ from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
+from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
+from keras_attn.models.question_answerer import QuestionAnswerer
 from keras_attn.models.recurrent_config import RecurrentConfig
 from keras_attn.models.recurrent_decoder import RecurrentDecoder
 from keras_attn.models.recurrent_encoder import RecurrentEncoder
@@ -50,6 +52,8 @@ __all__ = [
     "ImageClassifier",
     "MeanContext",
     "Parser",
+    "ProgressiveLanguageModel",
+    "QuestionAnswerer",
     "RecurrentConfig",
     "RecurrentDecoder",
     "RecurrentEncoder",

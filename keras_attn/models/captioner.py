@@ -8,8 +8,7 @@ from keras_attn.layers.attention_layer import carry_mask
 from keras_attn.models.caption_decoder import CaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.ops.replicas import global_mean, sum_over_replicas
-from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
+from keras_attn.ops.replicas import global_mean
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -119,19 +118,14 @@ class Captioner(EncoderDecoder):
         return global_mean(penalty, captions)
 
     def _sampling_loss(self, targets, output):
-        """The attention's objective, divided by the tokens of the global batch, like the loss."""
+        """The loss of the sampled locations of all captions."""
         length, locations = ops.shape(targets)[2], self.feature_shape[0]
-        real = ops.cast(ops.reshape(targets != PAD_ID, (-1, length)), "float32")
-        logits = ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1]))
-        loss = smoothed_cross_entropy(ops.reshape(targets, (-1, length)), logits)
-        objective = self.decoder.attention.objective(
-            -ops.sum(loss * real, axis=1),
+        return self.decoder.attention.sampler.loss(
+            ops.reshape(targets, (-1, length)),
+            ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1])),
             ops.reshape(output[WEIGHTS], (-1, length, locations)),
             ops.reshape(output[LOCATIONS], (-1, length)),
-            real,
         )
-        tokens = sum_over_replicas(ops.sum(real))
-        return ops.sum(objective) / ops.maximum(tokens, 1.0)
 
     def get_config(self):
         config = {

@@ -13,6 +13,7 @@ from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequen
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.models.base_model import config_of
@@ -59,6 +60,8 @@ class RecurrentDecoder(AttentionLayer):
     Returns:
         logits: float32 (B, T, V), with the mask of the real tokens.
         weights: with return_attention_scores, float32 (B, T, S).
+        locations: with return_attention_scores, if a `SampledAttention` samples them in training,
+            int32 (B, T).
 
     Source: see `AttentionCell`.
     """
@@ -121,17 +124,23 @@ class RecurrentDecoder(AttentionLayer):
         embedded = self.dropout(self.embedding(tokens), training=training)
         projected = ops.swapaxes(self.cell.project(embedded), 0, 1)
 
+        sampling = training and isinstance(self.attention, SampledAttention)
+        draws = (self.attention.draws(ops.shape(tokens)[1], value),) if sampling else ()
+
         def advance(state, inputs):
-            output, weights, state = self.cell.step(inputs[0], memory, state, width=1)
+            output, weights, state = self.cell.step(inputs[0], memory, state, 1, *inputs[1:])
             return state, (output, weights)
 
-        _, outputs = scan(advance, state, (projected,))
-        hidden, weights = (ops.swapaxes(output, 0, 1) for output in outputs)
+        _, outputs = scan(advance, state, (projected, *draws))
+        locations = [self.attention.sampler.choose(outputs[1], draw) for draw in draws]
+        hidden, weights, *locations = (
+            ops.swapaxes(output, 0, 1) for output in (*outputs, *locations)
+        )
         hidden = self.dropout(hidden, training=training)
         output = self._output_layer()
         logits = output.logits(hidden, output.output_kernel())
         logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
-        return (logits, weights) if return_attention_scores else logits
+        return (logits, weights, *locations) if return_attention_scores else logits
 
     def compute_output_shape(self, tokens_shape, value_shape, last_shape=None):
         return (*tokens_shape, self.config.target_size)

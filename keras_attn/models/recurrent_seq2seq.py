@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 import keras
 
-from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
+from keras_attn.contracts import LOCATIONS, LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
@@ -23,14 +23,15 @@ class RecurrentSeq2Seq(SourceTarget):
         config: `RecurrentConfig`, or its fields as keywords.
         attention: `ScoredAttention` layer, such as `MultiplicativeAttention()` or
             `LocalPredictiveAttention(MultiplicativeAttention(), 5, 64)`; `LastStateAttention()` is
-            the encoder–decoder without attention. None is additive attention of width H.
+            the encoder–decoder without attention, and `SampledAttention(AdditiveAttention(64))` is
+            hard attention. None is additive attention of width H.
 
     Call arguments:
         batch: dict with SOURCE int32 (B, S) and TOKENS int32 (B, T), PAD_ID at the end of both.
 
     Returns:
         dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, T, S).
+        (B, T, S); if the attention samples positions in training, LOCATIONS int32 (B, T).
 
     Example:
         >>> model = RecurrentSeq2Seq(vocabulary_size=13, embedding_dim=5, hidden_dim=7)
@@ -65,7 +66,7 @@ class RecurrentSeq2Seq(SourceTarget):
     def call(self, batch, training=None):
         check_pairs(batch)
         value, mask, last = self.encode(batch[SOURCE], training)
-        logits, weights = self.decoder(
+        logits, *others = self.decoder(
             batch[TOKENS],
             value,
             last,
@@ -73,7 +74,14 @@ class RecurrentSeq2Seq(SourceTarget):
             return_attention_scores=True,
             training=training,
         )
-        return {LOGITS: logits, WEIGHTS: weights}
+        return dict(zip((LOGITS, WEIGHTS, LOCATIONS), (logits, *others)))
+
+    def added_loss(self, x, y, y_pred):
+        """The objective of the locations that a `SampledAttention` draws in training."""
+        if LOCATIONS not in y_pred:
+            return None
+        outputs = (y_pred[key] for key in (LOGITS, WEIGHTS, LOCATIONS))
+        return self.decoder.attention.sampler.loss(y, *outputs)
 
     @property
     def shown_weights(self):

@@ -26,7 +26,7 @@ def load_vision_transformer(source, **choices):
     - timm's VisionTransformer that normalizes before it pools: sizes are in the shapes, heads are
       64 wide unless `num_heads` or config.json says otherwise, pixels as in config.json.
     - `.npz` of the authors' repositories vision_transformer and big_vision: sizes are in the
-    shapes.
+      shapes.
 
     All tensors are checked first; one error lists those that are missing, unexpected or of another
     shape. Missing biases of queries, keys and values are 0.

@@ -11,6 +11,8 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "function_service": ["FunctionService"],
         "parser_service": ["ParserService"],
         "precision": ["precision_of", "set_precision"],
+        "question_service": ["QuestionService"],
+        "sequence_service": ["SequenceService"],
         "service": ["CaptionService"],
         "spatial_transformer_service": ["SpatialTransformerService"],
         "text_label_service": ["TextLabelService"],

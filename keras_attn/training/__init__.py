@@ -1,6 +1,7 @@
 """Training: losses, optimizers, schedules, callbacks, stages, and where to train."""
 
 from keras_attn.training.averaging import AverageModel, average_models, average_weights
+from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, ExactSequences
 from keras_attn.training.callbacks import (
     AttentionImages,
     BestModel,
@@ -11,8 +12,10 @@ from keras_attn.training.callbacks import (
 )
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShare, LinearShare
+from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam, paper_adam
+from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.scheduled_sampling import ScheduledSampling
 from keras_attn.training.schedules import InverseSquareRoot, paper_schedule, warmup_cosine
@@ -24,15 +27,20 @@ __all__ = [
     "AttentionImages",
     "AverageModel",
     "BestModel",
+    "BitCrossEntropy",
+    "BitsPerSequence",
     "Checkpoint",
     "ClippedAdam",
     "EpochLog",
+    "ExactSequences",
     "ExponentialShare",
     "FiniteLoss",
     "GenerationMetrics",
     "InverseSigmoidShare",
     "InverseSquareRoot",
     "LinearShare",
+    "LinearStart",
+    "RegularizedDropout",
     "ScheduledSampling",
     "SelfCritical",
     "TimeLeft",

@@ -71,9 +71,14 @@ def _fast_bfloat16(cpu_info=Path("/proc/cpuinfo")):
     return cpu_info.exists() and "amx_bf16" in cpu_info.read_text(errors="replace")
 
 
-def jit_compile_for(strategy="one"):
+def jit_compile_for(strategy="one", small_steps=False):
     """Whether the training step should be compiled by XLA: on a TPU it is anyway.
 
-    On one GPU it pays; on CPUs it costs bfloat16 its speed; with several replicas it fails.
+    On one GPU it pays; on CPUs it costs bfloat16 its speed, and pays for small steps in float32
+    alone; with several replicas it fails.
+
+    Args:
+        strategy: name of the strategy.
+        small_steps: whether a step is many operations on few numbers, in float32.
     """
-    return strategy == "one" and bool(tf.config.list_physical_devices("GPU"))
+    return strategy == "one" and (small_steps or bool(tf.config.list_physical_devices("GPU")))

@@ -45,7 +45,7 @@ class TokenCrossEntropy(keras.losses.Loss):
         losses, mask = self.call(y_true, y_pred), backend.get_keras_mask(y_pred)
         weights = ops.ones_like(losses)
         if sample_weight is not None:
-            weights = weights * _as_wide(sample_weight, losses)
+            weights = as_wide(sample_weight, losses)
         if mask is not None:
             weights = ops.cast(weights, "float32") * ops.cast(mask, "float32")
         return global_mean(losses, weights)
@@ -58,9 +58,17 @@ class TokenCrossEntropy(keras.losses.Loss):
         return {**super().get_config(), "label_smoothing": self.label_smoothing}
 
 
-def _as_wide(weights, losses):
-    """Weights with as many axes as losses; those of whole examples get axes behind."""
+def as_wide(weights, losses):
+    """Weights with the shape of losses; those of whole examples are each token's.
+
+    Args:
+        weights: (...), or fewer axes.
+        losses: (..., T).
+
+    Returns:
+        float32, shape of `losses`.
+    """
     weights = ops.cast(weights, "float32")
     for _ in range(len(losses.shape) - len(weights.shape)):
         weights = ops.expand_dims(weights, -1)
-    return weights
+    return ops.ones_like(losses, "float32") * weights

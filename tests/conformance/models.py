@@ -11,13 +11,16 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from keras_attn.contracts import IMAGE, LOGITS, SOURCE, TAG_LOGITS, TOKENS
+from keras_attn.contracts import IMAGE, LOGITS, QUESTION, SOURCE, STORY, TAG_LOGITS, TOKENS
 from keras_attn.layers import (
     AdditiveAttention,
     Affine,
     AttentionPooling,
     LocalPredictiveAttention,
+    LocationSampler,
+    MemoryNetwork,
     MultiplicativeAttention,
+    SampledAttention,
     SpatialTransformer,
 )
 from keras_attn.models import (
@@ -26,6 +29,8 @@ from keras_attn.models import (
     ConvSeq2Seq,
     ImageClassifier,
     Parser,
+    ProgressiveLanguageModel,
+    QuestionAnswerer,
     RecurrentConfig,
     RecurrentEncoder,
     RecurrentSeq2Seq,
@@ -86,6 +91,9 @@ MODELS = {
         replace(RECURRENT, attend_first=True, cell="gru", num_decoder_layers=2),
         LocalPredictiveAttention(MultiplicativeAttention(), 2, 3),
     ),
+    "hard_attention": lambda: RecurrentSeq2Seq(
+        RECURRENT, SampledAttention(AdditiveAttention(3), LocationSampler(1.0))
+    ),
     "conv_seq2seq": lambda: ConvSeq2Seq(
         vocabulary_size=13,
         encoder_layers=[(7, 3), (5, 3)],
@@ -100,6 +108,10 @@ MODELS = {
     "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
     "spatial_transformer_classifier": classifier_behind_transformers,
     "text_classifier": text_classifier,
+    "question_answerer": lambda: QuestionAnswerer(
+        MemoryNetwork(13, 5, 2, memory_noise=0.0, linear_start=True)
+    ),
+    "language_model": lambda: ProgressiveLanguageModel(13, (3, 2), 5, 7, 3, dropout=0.0),
     "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),
 }
 
@@ -118,9 +130,16 @@ def batch(model):
     """Inputs and targets; rows of uneven length."""
     random = np.random.default_rng(5)
     signature = model.input_signature()
+    if isinstance(signature, dict) and STORY in signature:
+        story, question = (random.integers(1, 13, shape) for shape in ((4, 5, 3), (4, 3)))
+        story[2, 4:] = 0
+        inputs = {STORY: story.astype("int32"), QUESTION: question.astype("int32")}
+        return inputs, random.integers(4, 13, 4).astype("int32")
     if not isinstance(signature, dict) and signature.dtype == "int32":
         tokens = random.integers(4, 13, (4, 7)).astype("int32")
         tokens[2, 4:] = 0
+        if isinstance(model, ProgressiveLanguageModel):
+            return tokens, np.roll(tokens, -1, axis=1)
         return tokens, random.integers(0, 7, 4).astype("int32")
     if not isinstance(signature, dict):
         images = random.integers(0, 256, (4, *signature.shape[1:])).astype("uint8")
@@ -165,6 +184,7 @@ def main(folder, name):
     (folder / name).mkdir()
     for path in sorted(folder.glob("*.keras")):
         model = keras.saving.load_model(path)
+        model.jit_compile = name == "jax"  # XLA takes seconds for each model on TensorFlow.
         inputs, targets = batch(model)
         before = [weight.copy() for weight in model.get_weights()]
         history = model.fit(inputs, targets, batch_size=4, shuffle=False, verbose=0).history

@@ -11,6 +11,7 @@ from keras_attn.layers import (
     Affine,
     AttentionPooling,
     ContextGRUCell,
+    DNCCell,
     DotAttention,
     FeedForward,
     GatedConvolution,
@@ -21,15 +22,22 @@ from keras_attn.layers import (
     LocalMonotonicAttention,
     LocalPredictiveAttention,
     LocationAttention,
+    LocationSampler,
     MaskedConvolution,
+    MemoryBank,
+    MemoryNetwork,
+    MemoryRNN,
     MultiHeadAttention,
     MultiplicativeAttention,
     MultiStepAttention,
     NextSource,
+    NTMCell,
     PatchEncoder,
     RestrictedSelfAttention,
+    SampledAttention,
     ScaledDotAttention,
     ScaledEmbedding,
+    SentenceEncoder,
     SinusoidalPositions,
     SpatialSoftmax,
     SpatialTransformer,
@@ -45,6 +53,7 @@ from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.recurrent_config import RecurrentConfig
 from keras_attn.models.recurrent_encoder import RecurrentEncoder
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
@@ -170,6 +179,14 @@ MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3)
 BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh")
 
 
+QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 13))}
+
+
+def _memory(**kwargs):
+    options = {"memory_noise": 0.2, "linear_start": True, "initializer": "he_normal", "seed": 7}
+    return MemoryNetwork(13, 11, 2, 5, "bag", "layer_wise", **options, **kwargs)
+
+
 def _restricted(**kwargs):
     options = {"output_shape": 7, "dropout": 0.2, "kernel_initializer": "he_normal"}
     return RestrictedSelfAttention(2, 3, 1, 5, **options, **kwargs)
@@ -216,6 +233,14 @@ CASES = {
         scores=True,
         memory=True,
     ),
+    "sampled": Case(
+        lambda **k: SampledAttention(
+            AdditiveAttention(5), LocationSampler(0.3, 0.7, 0.2, 0.8, 11), **k
+        ),
+        (QUERY, WIDE_KEYS),
+        scores=True,
+        sampled=("/additive",),
+    ),
     "last_state": Case(LastStateAttention, (QUERY, WIDE_KEYS), scores=True),
     "general": Case(
         lambda **k: GeneralAttention(AdditiveAttention(7), 5, 3, 2, True, **k),
@@ -261,6 +286,24 @@ CASES = {
         lambda **k: RecurrentEncoder(RecurrentConfig(13, hidden_dim=3, num_encoder_layers=2), **k),
         (KEYS,),
     ),
+    "neural_turing_machine": Case(
+        lambda **k: MemoryRNN(NTMCell(keras.layers.LSTMCell(3), 7, 11, 5, 2, 3, 2), **k),
+        (KEYS,),
+        scores=True,
+        sequence=True,
+    ),
+    "feed_forward_turing_machine": Case(
+        lambda **k: MemoryRNN(NTMCell(keras.layers.Dense(3, "tanh"), 7, 11, 5), **k), (KEYS,)
+    ),
+    "neural_computer": Case(  # Of more slots, some would be equally free up to rounding.
+        lambda **k: MemoryRNN(DNCCell(keras.layers.LSTMCell(3), 7, 2, 5, 3), **k),
+        (KEYS,),
+        scores=True,
+        sequence=True,
+    ),
+    "sparse_neural_computer": Case(
+        lambda **k: MemoryRNN(DNCCell(keras.layers.LSTMCell(3), 7, 11, 5, 2, 3), **k), (KEYS,)
+    ),
     "sinusoidal_positions": Case(
         lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,), sequence=True
     ),
@@ -286,6 +329,13 @@ CASES = {
     "causal_convolution": Case(
         lambda **k: GatedConvolution(7, 2, "causal", 0.2, "he_normal", **k), (KEYS,), sequence=True
     ),
+    "sentence_encoder": Case(
+        lambda **k: SentenceEncoder(13, 5, "bag", "he_normal", **k),
+        ((2, 7, 3),),
+        integers=((0, 13),),
+    ),
+    "memory_bank": Case(lambda **k: MemoryBank((3, 5), 7, "he_normal", **k), (KEYS,), scores=True),
+    "memory_network": Case(_memory, **QUESTION_AND_STORY, scores=True),
     "scaled_embedding": Case(
         lambda **k: ScaledEmbedding(13, 5, True, **k), ((2, 11),), integers=((0, 13),)
     ),
@@ -311,7 +361,7 @@ CASES = {
         lambda **k: _decoder(MeanContext(), **k), DECODER_INPUTS, integers=((1, 13),)
     ),
     "hard_decoder": Case(
-        lambda **k: _decoder(HardAttention(5, 0.3, 0.7, 0.2, 0.8, 11), **k),
+        lambda **k: _decoder(HardAttention(5, LocationSampler(0.3, 0.7, 0.2, 0.8, 11)), **k),
         DECODER_INPUTS,
         integers=((1, 13),),
         sampled=("/attention/",),
@@ -354,6 +404,11 @@ CASES = {
         ((2, 6, 10, 3),),
     ),
     "text_classifier": Case(_text_classifier, ((2, 11),), integers=((0, 13),)),
+    "progressive_language_model": Case(
+        lambda **k: ProgressiveLanguageModel(13, (3, 5), 7, 11, 2, 0.2, **k),
+        ((2, 11),),
+        integers=((0, 13),),
+    ),
     "spatial_softmax": Case(SpatialSoftmax, ((2, 7, 11, 3),)),
     "spatial_transformer_classifier": Case(_spatial_transformer_classifier, ((2, 7, 11, 3),)),
 }

@@ -10,10 +10,11 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import FEATURES, LOCATIONS, LOGITS, TOKENS, WEIGHTS
+from keras_attn.layers.location_sampler import EXPECTED, LocationSampler
 from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
-from keras_attn.models.hard_attention import EXPECTED, HardAttention
+from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.training.losses import TokenCrossEntropy
@@ -77,7 +78,7 @@ def test_hard_attention_reads_the_likeliest_location_in_evaluation():
 
 
 def test_sampled_locations_follow_the_weights():
-    made = decoder(HardAttention(5, expectation_share=0.25, seed=3))
+    made = decoder(HardAttention(5, LocationSampler(expectation_share=0.25, seed=3)))
     features, tokens, _ = inputs(batch=2, captions=1, length=1)
     features, tokens = np.repeat(features, 4001, 0), np.repeat(tokens, 4001, 0)
     _, weights, locations = made(features, tokens, training=True)
@@ -89,7 +90,7 @@ def test_sampled_locations_follow_the_weights():
 
 
 def test_captions_of_a_picture_share_the_choice_of_the_expectation():
-    made = decoder(HardAttention(5, seed=5))
+    made = decoder(HardAttention(5, LocationSampler(seed=5)))
     features, tokens, _ = inputs(batch=31)
     _, _, locations = made(features, tokens, training=True)
     expected = ops.convert_to_numpy(locations) == EXPECTED
@@ -127,14 +128,14 @@ def gradients(model, features, tokens, targets):
 
 
 def test_gradient_of_sampled_attention_equals_the_twins():
-    reader = HardAttention(5, reward_weight=0.7, entropy_weight=0.3)
+    reader = HardAttention(5, LocationSampler(reward_weight=0.7, entropy_weight=0.3))
     made = decoder(reader)
     model = model_of(made)
     features, tokens, targets = inputs(batch=2, captions=2)
     targets[1, 1, 1:] = tokens[1, 1, 1:] = 0
     forced = [[0, 2], [1, 1], [EXPECTED, EXPECTED], [EXPECTED, EXPECTED]]
     force(reader, forced)
-    reader.baseline.assign(-3.0)
+    reader.sampler.baseline.assign(-3.0)
     model_gradients, output = gradients(model, features, tokens, targets)
     np.testing.assert_array_equal(ops.reshape(output[LOCATIONS], (-1, LENGTH)), forced)
     baseline, total = -3.0, int((targets != 0).sum())
@@ -170,12 +171,12 @@ def test_gradient_of_sampled_attention_equals_the_twins():
                 gradient[place], (ends[0] - ends[1]) / 2e-5, atol=2e-5, err_msg=f"{name}{place}"
             )
     expected = 0.9 * baseline + 0.1 * likelihoods[:2].mean()
-    np.testing.assert_allclose(float(reader.baseline.value), expected, rtol=1e-5)
+    np.testing.assert_allclose(float(reader.sampler.baseline.value), expected, rtol=1e-5)
 
 
 def test_expected_gradient_equals_that_of_the_exact_expectation():
     """Σ_s p(s) · (gradient of one sample) is the gradient of −Σ_s p(s) log p(y | s)."""
-    reader = HardAttention(5, reward_weight=1.0, entropy_weight=0.0)
+    reader = HardAttention(5, LocationSampler(reward_weight=1.0, entropy_weight=0.0))
     made = decoder(reader)
     model = model_of(made)
     features, tokens, targets = inputs(batch=1, captions=1)
@@ -184,7 +185,7 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
     exact = [np.zeros(variable.shape) for variable in variables]
     for locations in itertools.product(range(LOCATION_COUNT), repeat=LENGTH):
         force(reader, [locations])
-        reader.baseline.assign(-1.7)
+        reader.sampler.baseline.assign(-1.7)
         sampled, _ = gradients(model, features, tokens, targets)
         with tf.GradientTape() as tape:
             _, weights, _ = made(features, tokens, training=True)
@@ -205,13 +206,13 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
 
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)
-    model = model_of(decoder(HardAttention(5, seed=7)))
+    model = model_of(decoder(HardAttention(5, LocationSampler(seed=7))))
     features, tokens, targets = inputs(batch=5)
     data = {FEATURES: features, TOKENS: tokens}, targets, np.ones(targets.shape, "float32")
     first = model.evaluate(*data[:2], 5, 0, data[2])
     model.fit(*data[:2], batch_size=5, epochs=23, sample_weight=data[2], verbose=0)
     assert model.evaluate(*data[:2], 5, 0, data[2]) < 0.8 * first
-    assert float(model.decoder.attention.baseline.value) < -0.1
+    assert float(model.decoder.attention.sampler.baseline.value) < -0.1
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     for key in (LOGITS, WEIGHTS):
@@ -227,6 +228,6 @@ def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
         ({"entropy_weight": -1.0}, "entropy_weight=-1.0"),
     ],
 )
-def test_hard_attention_refuses_numbers_out_of_range(changes, message):
+def test_a_sampler_refuses_numbers_out_of_range(changes, message):
     with pytest.raises(ValueError, match=f"Expected.*Received: .*{message}"):
-        HardAttention(5, **changes)
+        LocationSampler(**changes)

@@ -1,12 +1,14 @@
 """The recurrent encoder–decoder: masked recurrence, steps, search, padding, precision."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops, tree
 
-from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, START_ID, TOKENS, WEIGHTS
+from keras_attn.contracts import LOCATIONS, LOGITS, PAD_ID, SOURCE, START_ID, TOKENS, WEIGHTS
 from keras_attn.decoding import Beam, Greedy, Sampling, decode
 from keras_attn.layers import (
     AdditiveAttention,
@@ -15,9 +17,13 @@ from keras_attn.layers import (
     LocalMonotonicAttention,
     LocalPredictiveAttention,
     LocationAttention,
+    LocationSampler,
     MultiplicativeAttention,
+    SampledAttention,
 )
+from keras_attn.layers.location_sampler import EXPECTED
 from keras_attn.models import RecurrentConfig, RecurrentEncoder, RecurrentSeq2Seq
+from keras_attn.training.losses import TokenCrossEntropy
 
 VOCABULARY = 13
 SIZES = {"embedding_dim": 5, "hidden_dim": 7, "dropout": 0.0}
@@ -29,6 +35,7 @@ CHOICES = {
     "one way": (DotAttention(), {"bidirectional": False, "tied": "decoder"}),
     "none": (LastStateAttention(), {"cell": "gru", "num_decoder_layers": 2}),
     "local-m": (LocalMonotonicAttention(MultiplicativeAttention(), 1), {}),
+    "hard": (SampledAttention(AdditiveAttention(3)), {}),
     "local-p": (LocalPredictiveAttention(MultiplicativeAttention(), 2, 3), {}),
 }
 SOURCES = np.array([[5, 7, 3, 11, 4, 9, 6], [8, 12, 5, 0, 0, 0, 0], [4, 0, 0, 0, 0, 0, 0]], "int32")
@@ -154,7 +161,7 @@ def test_empty_sources_and_single_tokens_are_finite():
 
 
 def test_gradients_reach_every_weight():
-    for choice in CHOICES:
+    for choice in set(CHOICES) - {"hard"}:  # Its attention learns in training alone.
         model = model_of(choice)
         with tf.GradientTape() as tape:
             loss = tf.reduce_sum(model({SOURCE: SOURCES, TOKENS: TARGETS})[LOGITS] ** 2)
@@ -168,6 +175,52 @@ def test_gradients_reach_every_weight():
         assert all(np.isfinite(tf.convert_to_tensor(g)).all() for g in tree.flatten(gradients))
 
 
+def test_the_expected_gradient_of_hard_attention_is_that_of_the_exact_expectation():
+    """Σ_s p(s) · (gradient of one sample) is the gradient of −Σ_s p(s) log p(y | s)."""
+    keras.utils.set_random_seed(3)
+    sampler = LocationSampler(reward_weight=1.0, entropy_weight=0.0)
+    attention = SampledAttention(AdditiveAttention(3), sampler)
+    model = RecurrentSeq2Seq(RecurrentConfig(VOCABULARY, **SIZES), attention)
+    model.build()
+    model.compile("sgd", TokenCrossEntropy())
+    random = np.random.default_rng(3)
+    for weight in model.trainable_weights:
+        weight.assign(random.normal(0, 0.7, weight.shape))
+    source, targets = np.array([[5, 7, 11, 0]], "int32"), tf.constant([[7, 3]])
+    batch = {SOURCE: source, TOKENS: np.array([[2, 7]], "int32")}
+    variables = [weight.value for weight in model.trainable_weights]
+    totals = [0.0, 0.0]
+    for places in itertools.product(range(3), repeat=2):
+        noise = 1e6 * np.eye(4, dtype="float32")[list(places)][:, None]
+        attention.draws = lambda *_, noise=noise: (tf.constant(noise), tf.fill((2, 1), False))
+        sampler.baseline.assign(-1.7)
+        with tf.GradientTape(persistent=True) as tape:
+            outputs = model(batch, training=True)
+            loss = model.compute_loss(batch, targets, outputs)
+            chance = tf.reduce_prod([outputs[WEIGHTS][0, t, s] for t, s in enumerate(places)])
+            logs = tf.gather(tf.nn.log_softmax(outputs[LOGITS]), targets, batch_dims=2)
+            exact = -chance * tf.reduce_sum(logs) / 2
+        np.testing.assert_array_equal(outputs[LOCATIONS], [places])
+        for place, (value, share) in enumerate(((loss, float(chance)), (exact, 1.0))):
+            gradient = tape.gradient(value, variables, unconnected_gradients="zero")
+            flat = [np.array(tf.convert_to_tensor(array)).ravel() for array in gradient]
+            totals[place] = totals[place] + share * np.concatenate(flat)
+    assert np.abs(totals[1]).max() > 0.01
+    np.testing.assert_allclose(*totals, atol=1e-5)
+
+
+def test_half_of_the_examples_of_hard_attention_use_the_expectation():
+    model = model_of("hard")
+    batch = {SOURCE: np.repeat(SOURCES[1:2], 501, 0), TOKENS: np.repeat(TARGETS[1:2], 501, 0)}
+    outputs = model(batch, training=True)
+    locations, weights = np.array(outputs[LOCATIONS]), np.array(outputs[WEIGHTS])
+    expected = np.all(locations == EXPECTED, axis=1)
+    assert np.array_equal(expected, np.any(locations == EXPECTED, axis=1))
+    assert 0.4 < expected.mean() < 0.6
+    drawn = np.bincount(locations[~expected, 0], minlength=7) / np.sum(~expected)
+    np.testing.assert_allclose(drawn, weights[~expected, 0].mean(axis=0), atol=0.1)
+
+
 def test_bad_input_is_named():
     for name, value in (("hidden_dim", 0), ("num_decoder_layers", 0), ("vocabulary_size", "x")):
         with pytest.raises(ValueError, match=f"Expected {name} >= 1"):
@@ -178,3 +231,7 @@ def test_bad_input_is_named():
         RecurrentConfig(5, 7, tied="all")
     with pytest.raises(ValueError, match="Expected a ScoredAttention layer"):
         RecurrentSeq2Seq(RecurrentConfig(5), keras.layers.Attention())
+    with pytest.raises(ValueError, match="Expected a global ScoredAttention layer"):
+        SampledAttention(SampledAttention(DotAttention()))
+    with pytest.raises(ValueError, match="Expected a LocationSampler"):
+        SampledAttention(DotAttention(), 0.5)

@@ -18,13 +18,14 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.models import ImageClassifier, SmallConvEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.saved.loading import load
+from keras_attn.saved.pictures import SavedClassifier
 from keras_attn.serving.classifier_service import ClassifierService
 from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable
-from keras_attn_pipelines.saved.predict import SavedClassifier, saved_model
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_service import PICTURES
 
@@ -103,7 +104,7 @@ def test_the_mean_of_patches_has_a_rollout_too():
 
 def test_export_equals_the_service(service, version):
     assert not unservable_ops(version) and "DecodeImage" in graph_ops(version)
-    saved = saved_model(version.parent)
+    saved = load(version.parent)
     assert isinstance(saved, SavedClassifier)
     for signature, (answer_of, _) in service.signatures().items():
         expected = answer_of(tf.constant(PICTURES))

@@ -14,8 +14,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.client import GrpcClient, RestClient
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.servers import Backend, grpc_server, raw_server, rest_server
 from tests.serving.tiny_service import PICTURES
 

@@ -6,6 +6,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, TAGS, TEXT
 from keras_attn.decoding import Greedy
+from keras_attn.saved.loading import load
+from keras_attn.saved.texts import SavedTextModel
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.parser_service import ParserService
 from keras_attn.serving.sources import EMPTY, NOT_UTF8
@@ -13,7 +15,6 @@ from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.trees import depth, leaves
-from keras_attn_pipelines.saved.predict import SavedTextModel, saved_model
 from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_parser_service import (
     CHAIN,
@@ -54,7 +55,7 @@ def version(service, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def saved(version):
-    return saved_model(version)
+    return load(version)
 
 
 def words_of(sentence):

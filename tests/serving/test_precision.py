@@ -6,6 +6,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import ANSWER_WEIGHTS, LOGITS, SCORE, TOKEN_SCORES
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.export import export_service, read_metadata, unservable_ops
 from keras_attn.serving.precision import (
     cast_once,
@@ -14,7 +15,6 @@ from keras_attn.serving.precision import (
     set_precision,
     stored_variables,
 )
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, caption_service
 from tests.training import tiny
 

@@ -18,8 +18,8 @@ from keras_attn.contracts import (
 )
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.service import CaptionService
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import LENGTH, PICTURES, picture
 
 CAPTIONS = ["a red dog", "two  BLUE dogs ☂", "a dog", "a " * LENGTH, ""]

@@ -15,6 +15,7 @@ from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.export import (
     export_service,
     graph_ops,
@@ -22,7 +23,6 @@ from keras_attn.serving.export import (
     unservable_ops,
 )
 from keras_attn.serving.service import CaptionService
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.serving.tiny_service import PICTURES, picture
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "ask.py"

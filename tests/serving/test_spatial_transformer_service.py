@@ -11,12 +11,13 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.layers import Affine, Projective, SpatialTransformer
 from keras_attn.models import SpatialTransformerClassifier
 from keras_attn.ops.sample import sample
+from keras_attn.saved.loading import load
+from keras_attn.saved.pictures import SavedClassifier, SavedSpatialTransformer
 from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
 from keras_attn.text.label_table import LabelTable
-from keras_attn_pipelines.saved.predict import SavedClassifier, SavedSpatialTransformer, saved_model
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_service import PICTURES
 
@@ -99,7 +100,7 @@ def test_a_gray_crop_is_shown_in_three_channels():
 
 def test_export_equals_the_service(service, version):
     assert not unservable_ops(version)
-    saved = saved_model(version.parent)
+    saved = load(version.parent)
     assert isinstance(saved, SavedSpatialTransformer)
     for signature, (answer_of, _) in service.signatures().items():
         expected = answer_of(tf.constant(PICTURES))
@@ -115,7 +116,7 @@ def test_export_equals_the_service(service, version):
 
 
 def test_over_rest(version):
-    saved = saved_model(version)
+    saved = load(version)
     with rest_server(Backend("seen", saved._answer)) as address:
         asked = RestClient(address, "seen", deadline=120.0)
         answers = asked.ask("explain", image=PICTURES)
@@ -145,9 +146,9 @@ def test_without_transformers_labels_are_all(tmp_path):
     service = made(0)
     assert list(service.signatures()) == ["serving_default"]
     version = export_service(service, tmp_path / "alone", "card")
-    saved = saved_model(version)
+    saved = load(version)
     assert isinstance(saved, SavedClassifier)
     assert set(saved.ask("serving_default", image=PICTURES[:1])[0]) == {LABELS, LABEL_SCORES, ERROR}
     (tmp_path / "a.png").write_bytes(PICTURES[0])
     with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'explain'"):
-        saved.explained(tmp_path / "a.png", tmp_path / "out.png")
+        saved.explain(tmp_path / "a.png")

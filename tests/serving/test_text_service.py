@@ -6,6 +6,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
 from keras_attn.decoding import Beam, Greedy
+from keras_attn.saved.loading import load
+from keras_attn.saved.texts import SavedTextModel
 from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
@@ -14,7 +16,6 @@ from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextSer
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.viz.every_head import EveryHead
-from keras_attn_pipelines.saved.predict import SavedTextModel, saved_model
 from tests.serving.servers import Backend, grpc_server, rest_server
 from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
@@ -42,7 +43,7 @@ def service(tiny_text_service):
 
 @pytest.fixture(scope="module")
 def saved(tiny_text_export):
-    return saved_model(tiny_text_export)
+    return load(tiny_text_export)
 
 
 def test_bad_texts_have_their_own_reasons(saved):
@@ -169,7 +170,7 @@ def test_bfloat16(saved, tmp_path):
     exported = export_service(low, tmp_path / "low", "card")
     assert read_metadata(exported)["precision"] == "bfloat16"
     expected = saved.ask("score", source=["one two"], target=["zwei"])[0][SCORE]
-    scores = saved_model(exported).ask("score", source=["one two"], target=["zwei"])[0][SCORE]
+    scores = load(exported).ask("score", source=["one two"], target=["zwei"])[0][SCORE]
     assert scores.dtype == np.float32 and scores != expected
     np.testing.assert_allclose(scores, expected, rtol=0.1)
     again = low.score(tf.constant(["one two"]), tf.constant(["zwei"]))[SCORE]
@@ -217,6 +218,6 @@ def test_a_saved_model_of_neither_kind(tmp_path):
     spec = [tf.TensorSpec((None,), tf.string, name="sound")]
     module.run = tf.function(lambda sound: {"text": sound}, input_signature=spec)
     tf.saved_model.save(module, str(tmp_path), {"serving_default": module.run})
-    with pytest.raises(ValueError, match="takes image or source"):
-        saved_model(tmp_path)
+    with pytest.raises(ValueError, match="takes image, source or sequence"):
+        load(tmp_path)
     assert isinstance(SavedTextModel(tmp_path), SavedTextModel)

@@ -11,6 +11,7 @@ import numpy as np
 from keras import ops
 
 from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.layers import LocationSampler
 from keras_attn.models import CaptionDecoder, Captioner, HardAttention, SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training import (
@@ -59,7 +60,7 @@ def check_accumulated_clip():
 
 def check_hard_attention():
     """Sampled attention trains, and its baseline moves."""
-    reader = HardAttention(5, expectation_share=0.0, seed=3)
+    reader = HardAttention(5, LocationSampler(expectation_share=0.0, seed=3))
     sizes = {"vocabulary_size": tiny.VOCABULARY, "embedding_dim": 3, "hidden_dim": 7}
     decoder = CaptionDecoder(attention=reader, **sizes)
     model = Captioner(SmallConvEncoder((3,), (3,)), decoder, tiny.SIZE)
@@ -67,7 +68,7 @@ def check_hard_attention():
     inputs, targets, weights = tiny.batch()
     model.compile(ClippedAdam(0.01, 1.0), TokenCrossEntropy())
     model.fit(inputs, targets, sample_weight=weights, batch_size=4, verbose=0)
-    assert float(reader.baseline) < 0
+    assert float(reader.sampler.baseline) < 0
 
 
 def check_rewards(folder):

@@ -1,0 +1,57 @@
+"""Settings of sequences of words of bits, in memory and on disk."""
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import tensorflow as tf
+
+from keras_attn.whole_file import made_folder, whole_file
+
+
+class SequenceSettings(tf.Module):
+    """Abstract: settings of sequences of words of bits, which are kept in a file.
+
+    Attributes:
+        unit: plural noun for `vocabulary_size`.
+        fields: names of the constructor's arguments.
+        vocabulary_size: int. Width of a vector.
+    """
+
+    unit: ClassVar[str] = "channels"
+    fields: ClassVar[tuple[str, ...]]
+    vocabulary_size: int
+
+    @property
+    def settings(self) -> dict:
+        """The constructor's arguments."""
+        return {name: getattr(self, name) for name in self.fields}
+
+    def equals(self, other) -> bool:
+        """Whether the other reads or writes the same."""
+        return type(other) is type(self) and self.settings == other.settings
+
+    def save(self, folder) -> None:
+        """Writes the settings into a folder."""
+        with whole_file(made_folder(folder) / "sequence_words.json") as partial:
+            partial.write_text(json.dumps(self.settings) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder):
+        """Reads what `save` wrote.
+
+        Raises:
+            ValueError: missing or damaged settings.
+        """
+        path = Path(folder) / "sequence_words.json"
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise ValueError(f"Expected settings of words in {path}. Received: {error}") from error
+
+
+def check_sizes(**sizes) -> None:
+    """Raises ValueError, naming the first size that is not an int of at least 1."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ValueError(f"Expected {name} >= 1. Received: {name}={size!r}")

@@ -1,0 +1,62 @@
+"""The end of a memory network's linear start."""
+
+import keras
+from keras import ops
+
+from keras_attn.models.question_answerer import QuestionAnswerer
+
+
+class LinearStart(keras.callbacks.Callback):
+    """Puts the softmax into a memory network's hops once the validation loss stops falling.
+
+    What it decides is held in variables of the model, so a `Checkpoint` resumes it exactly and a
+    saved model answers as it did on dev. Stands after `BestModel`, which saves the model that was
+    scored.
+
+    Args:
+        answerer: `QuestionAnswerer` whose memory has a linear start.
+        patience: int ≥ 1. Epochs without a lower loss after which the linear start ends.
+
+    Raises:
+        ValueError: another model; an epoch without a val_loss.
+
+    Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 4.2. Differs: patience.
+    """
+
+    def __init__(self, answerer, patience=1):
+        super().__init__()
+        if not self.suits(answerer):
+            raise ValueError(
+                "Expected a QuestionAnswerer whose memory has a linear start. "
+                f"Received: {answerer!r}"
+            )
+        if patience < 1:
+            raise ValueError(f"Expected patience >= 1. Received: patience={patience}")
+        self.answerer, self.patience = answerer, patience
+
+    @staticmethod
+    def suits(model) -> bool:
+        """Whether a model is a `QuestionAnswerer` with a linear start."""
+        return isinstance(model, QuestionAnswerer) and model.memory.linear_start
+
+    def on_epoch_end(self, epoch, logs=None):
+        if not _number(self.answerer.memory.linear):
+            return
+        if "val_loss" not in (logs or {}):
+            raise ValueError(f"Expected a val_loss in the logs. Received: {sorted(logs or {})}")
+        loss = float(logs["val_loss"])
+        waited = 0 if loss < _number(self.answerer.lowest_loss) else self._waited() + 1
+        self.answerer.epochs_waited.assign(waited)
+        if not waited:
+            self.answerer.lowest_loss.assign(loss)
+        elif waited >= self.patience:
+            self.answerer.memory.end_linear_start()
+            print(f"\nlinear start: ends after epoch {epoch + 1}, the softmax is put in")
+
+    def _waited(self):
+        return round(_number(self.answerer.epochs_waited))
+
+
+def _number(variable):
+    """A scalar variable's value, of whichever replicas."""
+    return float(ops.convert_to_numpy(variable))

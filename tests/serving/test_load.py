@@ -1,0 +1,88 @@
+"""`keras_attn.load`: answers, scores and pictures from Python."""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import keras_attn
+from keras_attn.saved import bundled
+from tests.serving.tiny_service import picture
+
+
+@pytest.fixture(scope="module")
+def captioner(tiny_export):
+    return keras_attn.load(tiny_export)
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_text_export):
+    return keras_attn.load(str(tiny_text_export.parent))
+
+
+def test_pictures_as_paths_bytes_and_arrays_have_the_same_answer(captioner, tmp_path):
+    data = picture(1)
+    (tmp_path / "a.png").write_bytes(data)
+    array = np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
+    inputs = [tmp_path / "a.png", str(tmp_path / "a.png"), data, array]
+    answers = captioner.predict(inputs, progress=False)
+    assert len(answers) == 4 and len({(answer.text, answer.score) for answer in answers}) == 1
+    best = answers[0]
+    assert best.alternatives[0] == (best.text, best.score) and best.error == ""
+    assert set(best.outputs) == {"text", "score", "error"}
+    assert "outputs" not in repr(best)
+
+
+def test_what_cannot_be_answered_says_why_and_harms_no_other(captioner, capsys):
+    good, missing, damaged = captioner.predict([picture(1), "none.png", b"x"], progress=True)
+    assert good.error == "" and (missing.text, missing.error) == ("", "no such file")
+    assert damaged.error and np.isnan(damaged.score)
+    assert "3/3" in capsys.readouterr().err
+    assert captioner.predict([]) == []
+
+
+def test_a_score_is_the_sum_of_the_tokens_scores(translator, captioner):
+    (answer,) = translator.ask("score", source=["one two"], target=["zwei"])
+    assert translator.score("one two", "zwei") == pytest.approx(float(answer["score"]))
+    assert captioner.score(picture(1), "a") < 0
+    with pytest.raises(ValueError, match="'' and 'zwei': an empty text"):
+        translator.score("", "zwei")
+
+
+def test_a_drawing_shows_itself_and_is_saved(translator, captioner, tmp_path):
+    for drawing in (translator.explain("one two"), captioner.explain(picture(1))):
+        assert drawing._repr_png_().startswith(b"\x89PNG")
+        for suffix, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
+            path = drawing.save(tmp_path / f"out{suffix}")
+            assert path.read_bytes().startswith(start)
+        with pytest.raises(ValueError, match=r"Expected a \.png, \.svg or \.pdf file"):
+            drawing.save(tmp_path / "out.jpg")
+    assert translator.explain("one two").data.source[-1] == "</s>"
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("a.png", "Expected a list of inputs. Received: 'a.png'"),
+        ([3], r"Expected a path, the bytes of a picture, or uint8 .*Received: a int"),
+        ([np.zeros((2, 3, 4), "uint8")], r"Received: a ndarray, uint8 of shape \(2, 3, 4\)"),
+        ([np.zeros((2, 3, 3))], "Received: a ndarray, float64"),
+    ],
+)
+def test_inputs_of_another_kind_are_refused(captioner, asked, message):
+    with pytest.raises(ValueError, match=message):
+        captioner.predict(asked)
+
+
+def test_texts_of_another_kind_are_refused(translator):
+    with pytest.raises(ValueError, match="Expected a text"):
+        translator.predict(["one", 5])
+
+
+def test_a_name_is_looked_up_in_the_checkout(tiny_text_export, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bundled, "BUNDLED", tiny_text_export.parent.parent)
+    assert keras_attn.load("tiny").folder == tiny_text_export
+    with pytest.raises(ValueError, match=r"Received: none, no such folder; .* unzip none\.zip"):
+        keras_attn.load("none")

@@ -1,0 +1,118 @@
+"""The service of a question answerer: answers and hops; bad rows apart."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    DROPPED,
+    ERROR,
+    LABEL_SCORES,
+    LABELS,
+    QUESTION,
+    SENTENCES,
+    STORY,
+)
+from keras_attn.layers import MemoryNetwork
+from keras_attn.models import QuestionAnswerer
+from keras_attn.serving.export import export_service
+from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY, QuestionService
+from keras_attn.serving.sources import NOT_UTF8
+from keras_attn.text.plain_words import plain_words
+from keras_attn.text.symbol_table import SymbolTable
+
+WORDS = SymbolTable(["garden", "is", "john", "mary", "milk,apple", "to", "went", "where", "ünï"])
+ASKED = (
+    (b"Mary went to the garden.", b"Where is Mary?", "an unknown word: the"),
+    (b"Mary went to garden.\r\n\n John went to \xc3\xbcn\xc3\xaf. ", b"Where is Mary?", ""),
+    (b"", b"Where is Mary?", EMPTY_STORY),
+    (b" \n ...", b"Where is Mary?", EMPTY_STORY),
+    (b"Mary went to garden.", b" ? ", EMPTY_QUESTION),
+    (b"Mary went to garden.", b"Where is Zoe or Mary?", "an unknown word: zoe"),
+    (b"\xff", b"Where is Mary?", NOT_UTF8),
+    (b"Mary went to garden.", b"\xff", NOT_UTF8),
+    (b"\n".join([b"Mary went to garden."] * 5), b"Where is Mary?", ""),
+)
+
+
+@pytest.fixture(scope="module")
+def service():
+    keras.utils.set_random_seed(3)
+    model = QuestionAnswerer(MemoryNetwork(WORDS.vocabulary_size, 5, 2, memory_size=3))
+    model.build()
+    return QuestionService(model, WORDS, 2)
+
+
+def asked(rows=ASKED):
+    return [tf.constant([row[column] for row in rows]) for column in (0, 1)]
+
+
+def test_answers_and_reasons(service):
+    answer = {key: value.numpy() for key, value in service.explain(*asked()).items()}
+    assert [reason.decode() for reason in answer[ERROR]] == [row[2] for row in ASKED]
+    for row, (story, question, error) in enumerate(ASKED):
+        sentences = [sentence.decode() for sentence in answer[SENTENCES][row] if sentence]
+        weights = answer[ANSWER_WEIGHTS][row]
+        if error:
+            assert not sentences and not weights.any() and not answer[LABEL_SCORES][row].any()
+            assert answer[LABELS][row].tolist() == [b"", b""] and answer[DROPPED][row] == 0
+            continue
+        lines = [line.strip() for line in story.decode().split("\n") if line.strip()]
+        assert sentences == lines
+        tokens = [
+            WORDS.encode(plain_words(tf.constant(texts))).to_tensor()
+            for texts in (lines, [question.decode()])
+        ]
+        logits, shares = service.model.hops({STORY: tokens[0][None], QUESTION: tokens[1]})
+        probabilities = np.exp(logits[0]) / np.exp(logits[0]).sum()
+        best = np.argsort(-probabilities[4:])[:2] + 4
+        assert [label.decode() for label in answer[LABELS][row]] == [
+            WORDS.names[i - 4] for i in best
+        ]
+        np.testing.assert_allclose(answer[LABEL_SCORES][row], probabilities[best], atol=1e-5)
+        np.testing.assert_allclose(weights[:, : len(lines)], shares[0], atol=1e-5)
+        assert answer[DROPPED][row] == max(len(lines) - 3, 0)
+
+
+def test_answer_is_the_first_part_of_explain(service):
+    answered, explained = service.answer(*asked()), service.explain(*asked())
+    assert set(answered) == {LABELS, LABEL_SCORES, DROPPED, ERROR}
+    for key, value in answered.items():
+        np.testing.assert_array_equal(value, explained[key])
+
+
+def test_rows_do_not_affect_each_other_and_an_empty_batch_works(service):
+    together = service.answer(*asked())
+    for row in range(len(ASKED)):
+        alone = service.answer(*asked(ASKED[row : row + 1]))
+        for key, value in alone.items():
+            if value.dtype == tf.string:
+                np.testing.assert_array_equal(value[0], together[key][row])
+            else:
+                np.testing.assert_allclose(value[0], together[key][row], atol=1e-6)
+    empty = service.explain(tf.constant([], tf.string), tf.constant([], tf.string))
+    assert all(value.shape[0] == 0 for value in empty.values())
+
+
+def test_an_exported_model_answers_the_same(service, tmp_path):
+    version = export_service(service, tmp_path / "model", "# card\n", {})
+    signatures = tf.saved_model.load(str(version)).signatures
+    story, question = asked()
+    for name, expected in (("serving_default", service.answer), ("explain", service.explain)):
+        exported = signatures[name](story=story, question=question)
+        for key, value in expected(story, question).items():
+            if value.dtype == tf.string:
+                np.testing.assert_array_equal(exported[key], value)
+            else:
+                np.testing.assert_allclose(exported[key], value, atol=1e-6)
+
+
+def test_bad_arguments(service):
+    with pytest.raises(ValueError, match=r"Expected n_best >= 1\. Received: n_best=0"):
+        QuestionService(service.model, WORDS, 0)
+    with pytest.raises(ValueError, match=r"Expected a vocabulary of 13, that of the model.*: 5"):
+        QuestionService(service.model, SymbolTable(["one"]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many questions as stories"):
+        service.answer(tf.constant(["a", "b"]), tf.constant(["a"]))
