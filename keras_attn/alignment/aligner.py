@@ -1,0 +1,176 @@
+"""Word aligner: both directions, trained on sentence pairs and applied to any."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_attn.alignment.batches import make_batches, rows_of_batches
+from keras_attn.alignment.options import AlignerOptions
+from keras_attn.alignment.symmetrization import check_symmetrization, symmetrize
+from keras_attn.alignment.training import train
+from keras_attn.alignment.unseen import unseen_probabilities
+from keras_attn.alignment.vocabulary import Vocabulary
+
+DECODINGS = ("posterior", "viterbi")
+Sentences = Sequence[Sequence[str]]
+
+
+class Aligner:
+    """Word aligner of two languages.
+
+    `Aligner.train` makes one from sentence pairs, `load_aligner` from a folder.
+
+    Args:
+        forward: `Direction` of the target given the source.
+        backward: `Direction` of the source given the target.
+        vocabularies: pair of `Vocabulary`, of the source and of the target.
+        options: `AlignerOptions` of its training.
+        log_likelihoods: float (iterations, 2), nats. Of both directions before each iteration.
+
+    Example:
+        >>> sources = [["the", "house"], ["the", "book"], ["a", "book"]]
+        >>> targets = [["das", "Haus"], ["das", "Buch"], ["ein", "Buch"]]
+        >>> aligner = Aligner.train(sources, targets)
+        >>> aligner.align([["a", "house"]], [["ein", "Haus"]])
+        [[(0, 0), (1, 1)]]
+    """
+
+    def __init__(self, forward, backward, vocabularies, options, log_likelihoods=None):
+        self.forward, self.backward = forward, backward
+        self.vocabularies, self.options = tuple(vocabularies), options
+        self.log_likelihoods = np.zeros((0, 2)) if log_likelihoods is None else log_likelihoods
+
+    @classmethod
+    def train(
+        cls,
+        sources: Sentences,
+        targets: Sentences,
+        options: AlignerOptions | None = None,
+        progress=None,
+    ) -> "Aligner":
+        """Trains an aligner.
+
+        Args:
+            sources, targets: sentences, each a sequence of words; pairs without words are ignored.
+            options: `AlignerOptions`. Default: an HMM.
+            progress: called with what is done, the steps done and all steps; or None.
+
+        Raises:
+            ValueError: other lengths, or no pair with words ("Expected a pair of sentences with
+                words. Received: 0 of 3 pairs").
+        """
+        _check_lengths(sources, targets)
+        if not any(map(len, map(_shorter, sources, targets))):
+            raise ValueError(
+                f"Expected a pair of sentences with words. Received: 0 of {len(sources)} pairs"
+            )
+        options = options or AlignerOptions()
+        vocabularies = Vocabulary.of(sources), Vocabulary.of(targets)
+        encoded = _encode(vocabularies, (sources, targets))
+        trained = train(encoded[0], encoded[1], vocabularies, options, progress)
+        return cls(
+            trained.forward, trained.backward, vocabularies, options, trained.log_likelihoods
+        )
+
+    def align(
+        self,
+        sources: Sentences,
+        targets: Sentences,
+        symmetrization: str = "grow-diag-final-and",
+        decoding: str = "posterior",
+        progress=None,
+    ) -> list[list[tuple[int, int]]]:
+        """Links of sentence pairs, also of others than those of the training.
+
+        Args:
+            sources, targets: sentences, each a sequence of words.
+            symmetrization: a key of `SYMMETRIZATIONS`.
+            decoding: "posterior", the most probable link of each word, or "viterbi", the most
+                probable alignment of the sentence; they differ for the HMM only.
+            progress: called with what is done, the steps done and all steps; or None.
+
+        Returns:
+            for each pair its links, (source word, target word) from 0, sorted; none where a
+            sentence has no words.
+
+        Raises:
+            ValueError: other lengths, or an unknown symmetrization or decoding.
+        """
+        check_symmetrization(symmetrization)
+        links: list[list[tuple[int, int]]] = [[] for _ in sources]
+        for row, forward, backward in self.directed(sources, targets, decoding, progress):
+            found = np.argwhere(symmetrize(forward, backward, symmetrization))
+            links[row] = [(i, j) for i, j in found.tolist()]
+        return links
+
+    def directed(self, sources, targets, decoding="posterior", progress=None):
+        """Links of both directions, of the pairs where both sentences have words, in any order.
+
+        Args:
+            sources, targets, decoding, progress: see `align`.
+
+        Yields:
+            tuple of the row of the pair, and bool (S, T) of the target given the source and of the
+            source given the target.
+        """
+        _check_lengths(sources, targets)
+        if decoding not in DECODINGS:
+            raise ValueError(f"Expected a decoding of {', '.join(DECODINGS)}. Received: {decoding}")
+        sides, vocabularies = (
+            (sources, targets),
+            tuple(
+                vocabulary.extended(side)
+                for vocabulary, side in zip(self.vocabularies, (sources, targets), strict=True)
+            ),
+        )
+        encoded = _encode(vocabularies, sides)
+        rows = rows_of_batches(*encoded)
+        forward, batches = self._applied(self.forward, encoded, rows, vocabularies, 1)
+        backward, swapped = self._applied(self.backward, encoded, rows, vocabularies, -1)
+        for number, (batch, other) in enumerate(zip(batches, swapped, strict=True)):
+            given_source = _matrices(batch, forward.links(batch, decoding))
+            given_target = _matrices(other, backward.links(other, decoding))
+            for row, one, two in zip(batch.rows.tolist(), given_source, given_target, strict=True):
+                yield row, one.T, two
+            if progress is not None:
+                progress("aligning", number + 1, len(batches))
+
+    def _applied(self, direction, encoded, rows, vocabularies, order):
+        """A direction with entries for every pair of words of new sentences, and their batches."""
+        known = [len(vocabulary.words) for vocabulary in self.vocabularies][::order]
+        batches, keys = make_batches(*encoded[::order], rows, direction.keys)
+        trained, new = direction.keys, keys[len(direction.keys) :]
+        values = unseen_probabilities(
+            trained,
+            direction.lexicon.values[:-1],
+            new,
+            vocabularies[::order],
+            known,
+            self.options.stem_length,
+        )
+        return direction.extended(keys, values), batches
+
+
+def _encode(vocabularies, sides):
+    """Numbers of the words of both sides, lists of int32 (T,)."""
+    return [
+        [vocabulary.encode(words) for words in side]
+        for vocabulary, side in zip(vocabularies, sides, strict=True)
+    ]
+
+
+def _shorter(source, target):
+    return min(source, target, key=len)
+
+
+def _matrices(batch, links):
+    """For each pair the links as bool (T, S); links are int (B, T), 0 for NULL."""
+    for row, source, target in zip(links, batch.source_lengths, batch.target_lengths, strict=True):
+        yield row[:target, None] == np.arange(1, 1 + source)
+
+
+def _check_lengths(sources, targets):
+    if len(sources) != len(targets):
+        raise ValueError(
+            f"Expected as many sources as targets. Received: {len(sources)} and {len(targets)}"
+        )

@@ -1,0 +1,206 @@
+"""Files of sentence pairs, of links and of gold links."""
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn.alignment.error_rate import Gold
+
+_LINK = re.compile(r"(\d+)([-?])(\d+)")
+
+
+class SentencePairs(NamedTuple):
+    """Sentence pairs of a file or two.
+
+    Attributes:
+        sources: list of tuples of str, the words of each source sentence.
+        targets: list of tuples of str.
+    """
+
+    sources: list[tuple[str, ...]]
+    targets: list[tuple[str, ...]]
+
+
+def read_pairs(source, target=None) -> SentencePairs:
+    """Reads sentence pairs, one a line, words separated by white space.
+
+    Args:
+        source: path of a text file, or without `target` of a file of pairs: JSON lines with
+            `src_words` and `tgt_words` (`.jsonl`), or lines of a source, a tab and a target. Files
+            that end in `.gz` are unpacked.
+        target: path of a text file with as many lines.
+
+    Returns:
+        `SentencePairs`; empty lines are kept, as sentences without words.
+
+    Raises:
+        ValueError: lines that differ in number, are no pairs or no UTF-8; names file and line
+            ("Expected a source, a tab and a target. Received: pairs.tsv, line 7: no tab").
+        OSError: a file cannot be read.
+    """
+    if target is not None:
+        sides = [[tuple(line.split()) for _, line in _lines(path)] for path in (source, target)]
+        if len(sides[0]) != len(sides[1]):
+            raise ValueError(
+                f"Expected as many lines in {target} as in {source}. Received: {len(sides[1])} "
+                f"and {len(sides[0])}"
+            )
+        return SentencePairs(*sides)
+    if _is_json(source):
+        records = list(_records(source))
+        return SentencePairs(
+            *(
+                [_words(record, key, source, number) for number, record in records]
+                for key in ("src_words", "tgt_words")
+            )
+        )
+    pairs = SentencePairs([], [])
+    for number, line in _lines(source):
+        parts = line.split("\t")
+        if len(parts) != 2:
+            tabs = {0: "no tab"}.get(len(parts) - 1, f"{len(parts) - 1} tabs")
+            raise ValueError(
+                f"Expected a source, a tab and a target. Received: {source}, line {number}: {tabs}"
+            )
+        for side, part in zip(pairs, parts, strict=True):
+            side.append(tuple(part.split()))
+    return pairs
+
+
+def read_gold(
+    path,
+    sources: Sequence[Sequence[str]],
+    targets: Sequence[Sequence[str]],
+    tolerance: float = 0.0,
+) -> tuple[list[Gold | None], list[str]]:
+    """Reads gold links of sentence pairs, one pair a line.
+
+    Args:
+        path: of JSON lines (`.jsonl`) with `alignment`, a list of [i, j] from 0, all sure, and
+            optionally `possible`; or of links i-j (sure) and i?j (possible), separated by spaces.
+        sources, targets: the sentences, each a sequence of words.
+        tolerance: float, 0 to 1. Share of lines that may have a link outside its sentences.
+
+    Returns:
+        gold: list of `Gold`; None where a link lies outside its sentences.
+        errors: list of str, one for each None.
+
+    Raises:
+        ValueError: lines that differ in number or are no links, or more lines than tolerated with
+            a link outside its sentences; names file and line ("Expected links within 5 and 7
+            words. Received: gold.txt, line 3: 5-2").
+    """
+    lines = [
+        (number, *links) for number, links in (_json_gold if _is_json(path) else _text_gold)(path)
+    ]
+    if len(lines) != len(sources):
+        raise ValueError(
+            f"Expected {len(sources)} lines of gold links, as there are sentence pairs. Received: "
+            f"{path}, {len(lines)} lines"
+        )
+    gold: list[Gold | None] = []
+    errors: list[str] = []
+    for (number, sure, possible), source, target in zip(lines, sources, targets, strict=True):
+        outside = _outside((*sure, *possible), len(source), len(target))
+        if outside:
+            words = f"{len(source)} and {len(target)} words"
+            link = "{}-{}".format(*outside)
+            errors.append(f"Expected links within {words}. Received: {path}, line {number}: {link}")
+        gold.append(None if outside else Gold.of(sure, possible))
+    if len(errors) > tolerance * len(gold):
+        raise ValueError(errors[0])
+    return gold, errors
+
+
+def _outside(links, source_length, target_length):
+    """The first link outside a pair of sentences, or None."""
+    for i, j in links:
+        if not (0 <= i < source_length and 0 <= j < target_length):
+            return i, j
+    return None
+
+
+def pharaoh(links: Sequence[tuple[int, int]]) -> str:
+    """Links as text.
+
+    Example:
+        >>> pharaoh([(0, 0), (1, 2)])
+        '0-0 1-2'
+    """
+    return " ".join(f"{source}-{target}" for source, target in links)
+
+
+def _text_gold(path) -> Iterator:
+    for number, line in _lines(path):
+        sure: list[tuple[int, int]] = []
+        possible: list[tuple[int, int]] = []
+        for text in line.split():
+            match = _LINK.fullmatch(text)
+            if match is None:
+                raise ValueError(
+                    f"Expected links such as 0-0 and 1?2. Received: {path}, line {number}: {text}"
+                )
+            (sure if match[2] == "-" else possible).append((int(match[1]), int(match[3])))
+        yield number, (sure, possible)
+
+
+def _json_gold(path) -> Iterator:
+    for number, record in _records(path):
+        links = []
+        for key in ("alignment", "possible"):
+            pairs = record.get(key, [] if key == "possible" else None)
+            if not isinstance(pairs, list) or not all(map(_is_link, pairs)):
+                raise ValueError(
+                    f"Expected {key}, a list of [i, j]. Received: {path}, line {number}"
+                )
+            links.append([tuple(pair) for pair in pairs])
+        yield number, links
+
+
+def _is_link(pair):
+    return isinstance(pair, list) and len(pair) == 2 and all(type(place) is int for place in pair)
+
+
+def _words(record, key, path, number):
+    words = record.get(key)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"Expected {key}, a list of words. Received: {path}, line {number}")
+    return tuple(words)
+
+
+def _records(path) -> Iterator:
+    """Numbers and JSON objects of the lines of a file."""
+    for number, line in _lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ValueError(
+                f"Expected a JSON object. Received: {path}, line {number}: {error}"
+            ) from error
+        if not isinstance(record, dict):
+            raise ValueError(f"Expected a JSON object. Received: {path}, line {number}")
+        yield number, record
+
+
+def _lines(path) -> Iterator[tuple[int, str]]:
+    """Numbers, from 1, and texts of the lines of a file."""
+    path = Path(path)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                try:
+                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError as error:
+                    raise ValueError(
+                        f"Expected UTF-8. Received: {path}, line {number}: {error.reason}"
+                    ) from error
+                yield number, text.rstrip("\r\n")
+    except (gzip.BadGzipFile, EOFError) as error:
+        raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+
+
+def _is_json(path):
+    return str(path).removesuffix(".gz").endswith(".jsonl")

@@ -1,0 +1,51 @@
+"""IBM Model 1: every source position is equally likely."""
+
+import numpy as np
+
+from keras_attn.alignment.expectation import Expectation, independent_expectation
+
+
+class UniformDistortion:
+    """IBM Model 1's distortion: every source position, NULL included, is equally likely.
+
+        p(f, a | e) = Π_j t(f_j | e_{a_j}) / (1 + l)
+
+    Source: Brown et al. 1993, Computational Linguistics 19(2), 4.1. Differs: the probability ε of
+    the target length is left out.
+    """
+
+    def empty_counts(self):
+        """Nothing is counted."""
+        return {}
+
+    def expect(self, batch, lexical, counts=None) -> Expectation:
+        """Posteriors of a batch.
+
+        Args:
+            batch: `Batch`.
+            lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
+            counts: unused.
+        """
+        joint = lexical / (1 + batch.source_lengths[:, None, None])
+        return independent_expectation(joint, batch.target_lengths)
+
+    def best(self, batch, lexical) -> np.ndarray:
+        """The most probable alignment, int (B, T): 0 is NULL, i + 1 source word i."""
+        return np.argmax(lexical, axis=2)
+
+    def update(self, counts, prior=0.0):
+        """Nothing is learned."""
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is to be saved: nothing."""
+        return {}
+
+    @classmethod
+    def of_arrays(cls, arrays, null_probability):
+        """The distortion that was saved."""
+        return cls()
+
+    @classmethod
+    def of_batches(cls, batches, null_probability):
+        """The distortion before training."""
+        return cls()

@@ -1,0 +1,124 @@
+"""Trained aligners in folders: a JSON file of options and words, an NPZ file of probabilities."""
+
+import dataclasses
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from keras_attn.alignment.aligner import Aligner
+from keras_attn.alignment.batches import words_of_keys
+from keras_attn.alignment.direction import Direction
+from keras_attn.alignment.options import MODELS, AlignerOptions
+from keras_attn.alignment.vocabulary import Vocabulary
+from keras_attn.whole_file import check_folder, made_folder, move_folder, whole_folder
+
+FORMAT = 1
+DESCRIPTION_FILE, TABLES_FILE = "aligner.json", "tables.npz"
+_DIRECTIONS = ("forward", "backward")
+
+
+def save_aligner(aligner: Aligner, folder) -> None:
+    """Writes an aligner: `aligner.json` and `tables.npz`.
+
+    Args:
+        aligner: `Aligner`.
+        folder: path, new or an empty folder. It is there whole or not at all.
+
+    Raises:
+        ValueError: it holds something ("Expected a new folder. Received: models/en-sv, not
+            empty").
+    """
+    folder = Path(folder)
+    check_new_folder(folder)
+    description = {
+        "format": FORMAT,
+        "options": dataclasses.asdict(aligner.options),
+        "words": [list(vocabulary.words) for vocabulary in aligner.vocabularies],
+    }
+    arrays = {"log_likelihoods": aligner.log_likelihoods}
+    for name in _DIRECTIONS:
+        direction = getattr(aligner, name)
+        own = {"keys": direction.keys, "values": direction.lexicon.values[:-1]}
+        own |= direction.distortion.arrays()
+        arrays |= {f"{name}_{key}": value for key, value in own.items()}
+    with whole_folder(made_folder(folder.absolute().parent)) as partial:
+        text = json.dumps(description, ensure_ascii=False, indent=1)
+        (partial / DESCRIPTION_FILE).write_text(text + "\n", encoding="utf-8")
+        np.savez_compressed(partial / TABLES_FILE, **arrays)
+        move_folder(partial, folder)
+
+
+def check_new_folder(folder) -> None:
+    """Raises ValueError for a folder to write that holds something, or cannot be one."""
+    folder = Path(folder)
+    check_folder(folder)
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ValueError(f"Expected a new folder. Received: {folder}, not empty")
+
+
+def load_aligner(folder) -> Aligner:
+    """The aligner that was saved in a folder.
+
+    Args:
+        folder: path of a folder that `save_aligner` wrote. Nothing in it is run.
+
+    Returns:
+        `Aligner`.
+
+    Raises:
+        ValueError: no aligner, or a damaged one; names the file ("Expected an aligner at
+            models/en-sv. Received: tables.npz: no such file").
+    """
+    folder = Path(folder)
+    file = DESCRIPTION_FILE
+    try:
+        description = json.loads((folder / file).read_text(encoding="utf-8"))
+        options, vocabularies = _described(description)
+        file = TABLES_FILE
+        with np.load(folder / file, allow_pickle=False) as tables:
+            arrays = {name: tables[name] for name in tables.files}
+        directions = [
+            _direction(arrays, name, options, [len(side.words) for side in vocabularies][::order])
+            for name, order in zip(_DIRECTIONS, (1, -1), strict=True)
+        ]
+        return Aligner(
+            directions[0], directions[1], vocabularies, options, arrays["log_likelihoods"]
+        )
+    except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, OSError) as error:
+        received = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, KeyError):
+            received = f"no {error.args[0]}"
+        raise ValueError(
+            f"Expected an aligner at {folder}. Received: {file}: {received}"
+        ) from error
+
+
+def _described(description):
+    """Options and vocabularies of `aligner.json`."""
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise ValueError(f"not a description of format {FORMAT}")
+    words = description["words"]
+    texts = isinstance(words, list) and len(words) == 2 and all(isinstance(s, list) for s in words)
+    if not texts or not all(isinstance(word, str) for side in words for word in side):
+        raise ValueError("words are not two lists of texts")
+    return AlignerOptions(**description["options"]), [Vocabulary(side) for side in words]
+
+
+def _direction(arrays, name, options, words):
+    """A direction of `tables.npz`, checked; words are the sizes of both vocabularies."""
+    own = {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(name)}
+    keys, values = own["keys"], own["values"]
+    if keys.dtype != np.int64 or keys.ndim != 1 or values.shape != keys.shape:
+        raise ValueError(f"{name}: keys {keys.dtype} {keys.shape} and values {values.shape}")
+    source, target = words_of_keys(keys)
+    ordered = np.all(np.diff(keys) > 0) and np.all(keys >= 0)
+    if not ordered or np.any(source > words[0]) or np.any((target < 1) | (target > words[1])):
+        raise ValueError(f"{name}: keys are not sorted pairs of known words")
+    for key, array in own.items():
+        finite = array.dtype.kind in "fi" and np.all(np.isfinite(array))
+        if not finite or np.any(array < 0) or (key == "values" and np.any(array > 1 + 1e-9)):
+            raise ValueError(f"{name}: {key} out of range")
+    distortion = MODELS[options.model].of_arrays(own, options.null_probability)
+    return Direction(keys, distortion, values)

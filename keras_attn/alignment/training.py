@@ -1,0 +1,100 @@
+"""Expectation–maximization of both directions together."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_attn.alignment.batches import make_batches, rows_of_batches
+from keras_attn.alignment.direction import Direction, make_distortion
+from keras_attn.alignment.model1 import UniformDistortion
+from keras_attn.alignment.options import AlignerOptions
+from keras_attn.alignment.stems import Stems
+
+Progress = Callable[[str, int, int], None]
+"""Is called with what is done, and how many of how many steps have been."""
+
+
+class Trained(NamedTuple):
+    """Both directions after training.
+
+    Attributes:
+        forward: `Direction` of the target given the source.
+        backward: `Direction` of the source given the target.
+        log_likelihoods: float (iterations, 2), nats. Of both directions before each iteration.
+    """
+
+    forward: Direction
+    backward: Direction
+    log_likelihoods: np.ndarray
+
+
+def train(sources, targets, vocabularies, options: AlignerOptions, progress=None) -> Trained:
+    """Trains both directions.
+
+    Args:
+        sources, targets: lists of int (S,) and int (T,), numbers of words, one for each pair.
+        vocabularies: pair of `Vocabulary`.
+        options: `AlignerOptions`.
+        progress: `Progress`, or None.
+
+    Returns:
+        `Trained`.
+    """
+    rows = rows_of_batches(sources, targets)
+    sides = ((sources, targets), (targets, sources))
+    made = [make_batches(*side, rows) for side in sides]
+    directions = [Direction(keys, UniformDistortion()) for _, keys in made]
+    stems = _stems(made, vocabularies, options)
+    batches = list(zip(made[0][0], made[1][0], strict=True))
+    first = options.first_iterations
+    likelihoods = np.zeros((first + options.iterations, 2))
+    for iteration in range(len(likelihoods)):
+        if iteration == first:
+            _start_model(directions, made, options)
+        own = iteration >= first
+        agreement, prior = own and options.agreement, own * options.variational
+        _iterate(directions, batches, agreement, progress, (iteration, len(likelihoods)))
+        likelihoods[iteration] = [direction.log_likelihood for direction in directions]
+        for direction, smoothing in zip(directions, stems, strict=True):
+            direction.end_iteration(smoothing, prior)
+    if not options.iterations:
+        _start_model(directions, made, options)
+    return Trained(directions[0], directions[1], likelihoods)
+
+
+def _stems(made, vocabularies, options):
+    """`Stems` of both directions, or None for both."""
+    if not options.stem_weight:
+        return None, None
+    source, target = vocabularies
+    size = options.stem_length, options.stem_weight
+    return (
+        Stems(made[0][1], source, target, *size),
+        Stems(made[1][1], target, source, *size),
+    )
+
+
+def _start_model(directions, made, options):
+    """Replaces Model 1's distortion by the model's."""
+    for direction, (batches, _) in zip(directions, made, strict=True):
+        direction.distortion = make_distortion(options.model, batches, options.null_probability)
+
+
+def _iterate(directions, batches, agreement, progress, done):
+    """Counts what both directions expect of all batches."""
+    iteration, iterations = done
+    for direction in directions:
+        direction.start_iteration()
+    for number, pair in enumerate(batches):
+        posteriors = [
+            direction.expect(batch) for direction, batch in zip(directions, pair, strict=True)
+        ]
+        if agreement:
+            agreed = posteriors[0][:, :, 1:] * posteriors[1][:, :, 1:].swapaxes(1, 2)
+            posteriors[0][:, :, 1:], posteriors[1][:, :, 1:] = agreed, agreed.swapaxes(1, 2)
+        for direction, batch, expected in zip(directions, pair, posteriors, strict=True):
+            direction.count_links(batch, expected)
+        if progress is not None:
+            step = iteration * len(batches) + number + 1
+            progress("training", step, iterations * len(batches))

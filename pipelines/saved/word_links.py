@@ -1,0 +1,104 @@
+"""Links of sentence pairs, from files to files."""
+
+import sys
+
+from tqdm import tqdm
+
+from keras_attn.alignment import (
+    Aligner,
+    AlignerOptions,
+    alignment_scores,
+    load_aligner,
+    pharaoh,
+    read_gold,
+    read_pairs,
+    save_aligner,
+)
+from keras_attn.alignment.saved_aligner import check_new_folder
+from keras_attn.alignment.symmetrization import check_symmetrization
+from keras_attn.whole_file import whole_file
+
+TOLERANCE = 0.05
+"""Share of gold lines that may have a link outside its sentences; they are listed."""
+_TRAINING = ("model", "iterations", "variational")
+
+
+def write_links(arguments) -> None:
+    """Links the words of sentence pairs, by an aligner that it trains or loads.
+
+    Links go to a file, or to standard output; scores to standard output, or where the links are
+    there to standard error, as do progress and the count of pairs without links.
+    """
+    options = _options(arguments)
+    check_symmetrization(arguments.symmetrization)
+    if arguments.save:
+        check_new_folder(arguments.save)
+    pairs = read_pairs(arguments.source, arguments.target)
+    gold, errors = read_gold(arguments.gold, *pairs, TOLERANCE) if arguments.gold else (None, [])
+    with _Progress() as progress:
+        if arguments.load:
+            aligner = load_aligner(arguments.load)
+        else:
+            aligner = Aligner.train(*pairs, options, progress)
+        links = aligner.align(*pairs, arguments.symmetrization, progress=progress)
+    if arguments.save:
+        save_aligner(aligner, arguments.save)
+    lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
+    if arguments.out:
+        with whole_file(arguments.out) as partial:
+            partial.write_text(lines, encoding="utf-8")
+    else:
+        sys.stdout.write(lines)
+    for error in errors:
+        print(f"not scored: {error}", file=sys.stderr)
+    _report(pairs, links, gold, sys.stdout if arguments.out else sys.stderr)
+
+
+def _options(arguments):
+    """`AlignerOptions` as asked for; none with `--load`."""
+    given = {name: getattr(arguments, name) for name in _TRAINING}
+    given = {name: value for name, value in given.items() if value is not None}
+    refused = [f"--{name}" for name in given] + ["--save"] * bool(arguments.save)
+    if arguments.load and refused:
+        raise ValueError(
+            f"Expected no options of a training with --load. Received: {', '.join(refused)}"
+        )
+    return AlignerOptions(**given)
+
+
+def _report(pairs, links, gold, scores_file):
+    """Says how many pairs have an empty sentence, and prints scores."""
+    empty = sum(not source or not target for source, target in zip(*pairs, strict=True))
+    if empty:
+        print(f"{empty} of {len(links)} pairs have an empty sentence: no links", file=sys.stderr)
+    if gold is not None:
+        scores = alignment_scores(links, gold)
+        scored = sum(links is not None for links in gold)
+        print(
+            f"{scored} pairs: AER {scores.aer:.3f}, precision {scores.precision:.3f}, "
+            f"recall {scores.recall:.3f}",
+            file=scores_file,
+        )
+
+
+class _Progress:
+    """A bar for each kind of work, on standard error."""
+
+    def __init__(self):
+        self._bar, self._work = None, None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self._close()
+
+    def __call__(self, work, done, total):
+        if work != self._work:
+            self._close()
+            self._bar, self._work = tqdm(total=total, desc=work, unit="batch"), work
+        self._bar.update(done - self._bar.n)
+
+    def _close(self):
+        if self._bar is not None:
+            self._bar.close()

@@ -1,0 +1,57 @@
+"""`keras-attn align`: links, scores, aligners and bad input."""
+
+import pytest
+
+from keras_attn_pipelines.cli import main
+from tests.alignment.pairs import SOURCES, TARGETS
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Names of a source and a target in the working directory; the second pair is empty."""
+    monkeypatch.chdir(tmp_path)
+    for name, side in (("a.en", SOURCES), ("a.de", TARGETS)):
+        lines = [" ".join(words) for words in side]
+        (tmp_path / name).write_text("\n".join([lines[0], "", *lines[1:]]) + "\n")
+    (tmp_path / "gold").write_text("0-0 1-1\n" + 7 * "\n")
+    return ["a.en", "a.de"]
+
+
+def test_links_and_scores(files, tmp_path, capsys):
+    assert main(["align", *files, "--gold", "gold"]) == 0
+    links, said = capsys.readouterr()
+    assert links.splitlines()[:3] == ["0-0 1-1", "", "0-0 1-1"]
+    assert "AER 0." in said and "recall 1.000" in said and "training" in said
+    assert "1 of 8 pairs have an empty sentence" in said
+    assert main(["align", *files, "--gold", "gold", "--out", "links"]) == 0
+    assert (tmp_path / "links").read_text() == links
+    assert capsys.readouterr().out.startswith("8 pairs: AER 0.")
+
+
+def test_a_saved_aligner_on_new_text(files, tmp_path, capsys):
+    (tmp_path / "new.tsv").write_text("a house\tein Haus\n")
+    assert main(["align", *files, "--model", "model2", "--save", "kept"]) == 0
+    capsys.readouterr()
+    assert main(["align", "new.tsv", "--load", "kept", "--symmetrization", "intersection"]) == 0
+    assert capsys.readouterr().out == "0-0 1-1\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["a.en", "none"], "Expected a text file. Received: none, no such file"),
+        (["."], "Received: ., a folder"),
+        (["a.en"], "Received: a.en, line 1: no tab"),
+        (["a.en", "gold", "--model", "m"], "Received: model=m"),
+        (["a.en", "a.de", "--symmetrization", "both"], "Received: both"),
+        (["a.en", "a.de", "--load", "none"], "Expected an aligner at none"),
+        (["a.en", "a.de", "--load", "x", "--model", "hmm"], "with --load. Received: --model"),
+        (["a.en", "a.de", "--out", "none/links"], "Expected a file in a folder that exists"),
+        (["a.en", "a.de", "--save", "."], "Expected a new folder"),
+        (["a.en", "a.de", "--gold", "a.de"], "a.de, line 1: das"),
+    ],
+)
+def test_bad_input_ends_with_one_line(files, capsys, asked, message):
+    assert main(["align", *asked]) == 2
+    output, said = capsys.readouterr()
+    assert output == "" and message in said and said.count("\n") == 1
