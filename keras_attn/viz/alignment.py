@@ -1,4 +1,4 @@
-"""Pictures of which pieces of a source each piece of a target looked at."""
+"""Pictures of where in a source each piece or word of a target looked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,18 +15,21 @@ from keras_attn.contracts import (
     SOURCE_PIECES,
     TEXT,
 )
-from keras_attn.viz.labels import drawable
+from keras_attn.viz.labels import drawable, folded, in_words, shortened
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
 except ImportError as error:  # pragma: no cover - comes with the extra
     raise ImportError(
         "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
     ) from error
 
-INCHES = 0.32
-"""Height and width of a cell."""
+INCHES, LETTER = 0.32, 0.1
+"""Height and width of a cell, and width of a letter."""
+MOST_CHARACTERS = 60
+"""Of a label, before it is cut."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class Alignment:
 
     Attributes:
         text: the answer.
-        source: tuple of S strings, the source's pieces, its end included.
-        target: tuple of T strings, the answer's pieces, its end included.
+        source: tuple of S strings, the source's pieces or words, its end included.
+        target: tuple of T strings, the answer's, likewise.
         weights: float array (T, S); rows sum to 1.
     """
 
@@ -63,35 +66,77 @@ class Alignment:
         weights = answer[ANSWER_WEIGHTS][rank, : len(target), : len(source)]
         return cls(answer[TEXT][rank].decode(), source, target, weights)
 
+    def in_words(self) -> "Alignment":
+        """The alignment of words: their pieces' weights, see `keras_attn.viz.labels.folded`."""
+        (target, rows), (source, columns) = in_words(self.target), in_words(self.source)
+        return Alignment(self.text, source, target, folded(self.weights, rows, columns))
+
 
 def alignment_figure(alignment: Alignment) -> Figure:
-    """A matrix with a row for each piece of the target and a column for each of the source.
+    """A matrix with a row for each piece or word of the target, a column for each of the source.
 
     Args:
         alignment: `Alignment`.
 
     Returns:
-        matplotlib Figure; dark is most looked at.
+        matplotlib Figure; dark is most looked at. Of a local or hard attention, which gives most
+        of a row a weight of exactly 0, the window of each row is outlined.
     """
-    return matrix_figure(alignment.weights, alignment.target, alignment.source)
+    titles = ("answer", "source")
+    figure = matrix_figure(alignment.weights, alignment.target, alignment.source, titles)
+    axis = figure.axes[0]
+    for row, (first, last) in enumerate(windows(alignment.weights)):
+        if 0 <= last - first < len(alignment.source) - 1:
+            corner, width = (first - 0.5, row - 0.5), last - first + 1
+            axis.add_patch(Rectangle(corner, width, 1, fill=False, edgecolor="C1", linewidth=1.2))
+    return figure
 
 
-def matrix_figure(weights, row_labels: Sequence[str], column_labels: Sequence[str]) -> Figure:
+def windows(weights) -> list[tuple[int, int]]:
+    """First and last position of each row with a weight above 0; (0, -1) where there is none.
+
+    Args:
+        weights: float array (T, S).
+
+    Example:
+        >>> windows(np.array([[0.0, 0.3, 0.0, 0.7], [0.0, 0.0, 0.0, 0.0]]))
+        [(1, 3), (0, -1)]
+    """
+    places = [np.flatnonzero(row) for row in weights]
+    return [(int(seen[0]), int(seen[-1])) if len(seen) else (0, -1) for seen in places]
+
+
+def matrix_figure(
+    weights,
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+    titles: tuple[str, str] = ("", ""),
+) -> Figure:
     """A matrix of attention weights, dark where most is looked at.
 
     Args:
         weights: float array (T, S), 0 to 1.
         row_labels: T strings.
         column_labels: S strings.
+        titles: of rows and columns.
     """
     rows, columns = weights.shape
-    figure = Figure(figsize=(INCHES * columns + 2.2, INCHES * rows + 1.8))
+    beside, above = (
+        [shortened(drawable(label), MOST_CHARACTERS) for label in labels]
+        for labels in (row_labels, column_labels)
+    )
+    left, top = (LETTER * max(map(len, labels), default=0) for labels in (beside, above))
+    size = (INCHES * columns + left + 0.6 * top + 1.8, INCHES * rows + top + 1.2)
+    figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.subplots()
-    axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    labels = [drawable(piece) for piece in column_labels]
-    axis.set_xticks(range(columns), labels, rotation=60, ha="left", rotation_mode="anchor")
-    axis.set_yticks(range(rows), [drawable(piece) for piece in row_labels])
+    shown = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    bar = figure.colorbar(shown, ax=axis, shrink=min(1.0, 3 / (INCHES * rows)), pad=0.03)
+    bar.set_label("attention", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    axis.set(ylabel=titles[0], xlabel=titles[1])
+    axis.xaxis.set_label_position("top")
+    axis.set_xticks(range(columns), above, rotation=60, ha="left", rotation_mode="anchor")
+    axis.set_yticks(range(rows), beside)
     axis.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-    figure.tight_layout(pad=0.6)
     return figure

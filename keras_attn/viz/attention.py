@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
 from keras_attn.viz.labels import drawable, spelled, word_groups
-from keras_attn.viz.overlay import overlay
+from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import small
 
 try:
@@ -79,7 +79,7 @@ def fold_pieces(pieces, weights):
 def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> Figure:
     """The picture, then once for each word with that word's attention over it.
 
-    Attention is upsampled smoothly; within each map, bright is most looked at.
+    Attention is upsampled smoothly and shown as a heat map, with its scale beside it.
 
     Args:
         picture: uint8 (height, width, 3), such as `read_picture` returns.
@@ -93,7 +93,7 @@ def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> F
     panels = 1 + len(explanation.words)
     rows = math.ceil(panels / columns)
     height = rows * (2.4 * image.height / image.width + 0.35) + 0.5
-    figure = Figure(figsize=(2.4 * columns, height))
+    figure = Figure(figsize=(2.4 * columns + 0.8, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axis in axes:
@@ -103,7 +103,7 @@ def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> F
         axis.imshow(overlay(image, weights))
         axis.set_title(drawable(word), fontsize=13, pad=3)
     figure.suptitle(drawable(explanation.text) or "(no caption)", fontsize=13, wrap=True)
-    figure.tight_layout(pad=0.4, rect=(0, 0, 1, 1 - 0.4 / height))
+    add_scale(figure, axes, "attention, relative to the word's largest")
     return figure
 
 

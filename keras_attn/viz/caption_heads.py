@@ -8,7 +8,7 @@ import numpy as np
 from keras_attn.contracts import ANSWER_PIECES, CROSS_WEIGHTS, END_PIECE, TEXT
 from keras_attn.viz.attention import fold_pieces
 from keras_attn.viz.labels import drawable
-from keras_attn.viz.overlay import overlay
+from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import panels, small
 
 
@@ -51,14 +51,16 @@ class CaptionHeads:
             raise ValueError("Expected a caption with words. Received: an empty one")
         image, (_, layers, heads, *_) = small(picture, 160), self.weights.shape
         title = drawable(self.text)
-        figure, axes = panels(len(self.words), layers * heads, 1.1, image, title)
+        figure, axes = panels(len(self.words), layers * heads, 1.2, image, title)
         for row, word in enumerate(self.words):
             axes[row, 0].set_ylabel(drawable(word), fontsize=9)
             for layer, head in np.ndindex(layers, heads):
                 axis = axes[row, layer * heads + head]
                 axis.imshow(overlay(image, self.weights[row, layer, head]))
                 if row == 0:
-                    axis.set_title(f"{layer + 1}.{head + 1}", fontsize=9)
+                    first = f"layer {layer + 1}\n" if head == 0 else "\n"
+                    axis.set_title(f"{first}head {head + 1}", fontsize=9, loc="left")
+        add_scale(figure, axes)
         return figure
 
     def word_figure(self, picture, word: str, layer: int | None = None):
@@ -90,4 +92,5 @@ class CaptionHeads:
                 axes[row, head].imshow(overlay(image, maps[shown_layer, head]))
                 if row == 0:
                     axes[0, head].set_title(f"head {head + 1}", fontsize=9)
+        add_scale(figure, axes)
         return figure

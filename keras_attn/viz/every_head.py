@@ -14,11 +14,13 @@ from keras_attn.contracts import (
     START_PIECE,
     TEXT,
 )
+from keras_attn.viz.explorer import TokenView
 from keras_attn.viz.heads import heads_figure, words_figure
-from keras_attn.viz.labels import spelled, word_groups
+from keras_attn.viz.labels import folded, in_words
 
 ENCODER, DECODER, CROSS = "encoder", "decoder", "cross"
 VIEWS = (ENCODER, DECODER, CROSS)
+SHOWN = {CROSS: "Answer to source", ENCODER: "Source to itself", DECODER: "Answer to itself"}
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,19 @@ class EveryHead:
             answer[CROSS_WEIGHTS][..., :rows, :columns],
         )
 
-    def figure(self, view: str):
-        """A matrix for each layer and head.
+    def views(self) -> list[TokenView]:
+        """What the attention explorer shows: a view for each kind of attention that there is."""
+        shown = []
+        for kind, title in SHOWN.items():
+            if getattr(self, kind) is not None:
+                weights, rows, columns, titles = self._in_words(kind)
+                shown.append(TokenView(title, rows, columns, weights, titles))
+        return shown
 
-        Rows of the decoder's own attention are the pieces that it predicts, columns those that it
+    def figure(self, view: str):
+        """A matrix for each layer and head, of the weights of words.
+
+        Rows of the decoder's own attention are the words that it predicts, columns those that it
         has read.
 
         Args:
@@ -76,13 +87,9 @@ class EveryHead:
         """
         if view not in VIEWS:
             raise ValueError(f"Expected a view of {VIEWS}. Received: {view!r}")
-        weights = self._weights(view)
-        if view == ENCODER:
-            return heads_figure(weights, self.source, self.source, "encoder")
-        if view == DECODER:
-            read = (START_PIECE, *self.target[:-1])
-            return heads_figure(weights, self.target, read, "decoder")
-        return heads_figure(weights, self.target, self.source, "decoder to encoder")
+        weights, rows, columns, _ = self._in_words(view)
+        title = {ENCODER: "encoder", DECODER: "decoder", CROSS: "decoder to encoder"}[view]
+        return heads_figure(weights, rows, columns, title)
 
     def word_figure(self, word: str, layer: int | None = None):
         """Lines from a word of the source to all pieces that it attends to in the encoder.
@@ -103,14 +110,24 @@ class EveryHead:
         layer = layers if layer is None else layer
         if not 1 <= layer <= layers:
             raise ValueError(f"Expected a layer of 1..{layers}. Received: layer={layer}")
-        groups = word_groups(self.source[:-1])
-        words = [spelled([self.source[place] for place in group]) for group in groups]
+        words, groups = in_words(self.source[:-1])
         bare = [own.strip(string.punctuation) or own for own in words]
         named = [word in both for both in zip(words, bare)]
         looking = [place for head, group in zip(named, groups) if head for place in group]
         if not looking:
             raise ValueError(f"Expected a word of {' '.join(words)!r}. Received: {word!r}")
         return words_figure(weights[layer - 1], self.source, looking, f"layer {layer}")
+
+    def _in_words(self, view):
+        """Weights of words, the words of rows and of columns, and what those are."""
+        looking, looked_at, titles = {
+            ENCODER: (self.source, self.source, ("source", "source")),
+            DECODER: (self.target, (START_PIECE, *self.target[:-1]), ("answer", "read before")),
+            CROSS: (self.target, self.source, ("answer", "source")),
+        }[view]
+        (rows, row_places), (columns, column_places) = in_words(looking), in_words(looked_at)
+        weights = folded(self._weights(view), row_places, column_places)
+        return weights, rows, columns, titles
 
     def _weights(self, view) -> np.ndarray:
         """The weights of a view; ValueError if the model has none."""

@@ -10,6 +10,7 @@ try:
     from matplotlib import colormaps
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
         "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
@@ -17,6 +18,7 @@ except ImportError as error:  # pragma: no cover - it comes with the extra
 
 MOST_LABELS = 24
 """Maximum number of words labeled beside a small matrix."""
+MOST_COLORS = 20
 FAINT = 0.04
 """Lines of lower weight are not drawn."""
 
@@ -79,9 +81,10 @@ def words_figure(weights, words: Sequence[str], looking: Sequence[int], title: s
     weights = _checked(weights, 3, words, words)
     if not looking or not all(0 <= place < len(words) for place in looking):
         raise ValueError(f"Expected places in 0..{len(words) - 1}. Received: {list(looking)}")
-    colors = colormaps["tab10"](np.arange(len(weights)) % 10)
+    table = "tab10" if len(weights) <= 10 else "tab20"
+    colors = colormaps[table](np.arange(len(weights)) % MOST_COLORS)
     rim = 0.1 * max(map(len, words))
-    figure = _figure(0.42 * len(words) + 0.6, 2.4 + 2 * rim)
+    figure = _figure(0.42 * len(words) + 1.6, 2.4 + 2 * rim)
     axis = figure.subplots()
     axis.set(xlim=(-0.7, len(words) - 0.3), ylim=(-0.12, 1.12))
     axis.set_axis_off()
@@ -92,6 +95,9 @@ def words_figure(weights, words: Sequence[str], looking: Sequence[int], title: s
         axis.text(place, -0.13, drawable(word), va="top", **upright)
     for place in looking:
         _draw_lines(axis, weights[:, place], place, colors)
+    handles = [Line2D([], [], color=color, linewidth=4) for color in colors[:MOST_COLORS]]
+    names = [f"head {head + 1}" for head in range(len(handles))]
+    figure.legend(handles, names, loc="outside right center", fontsize=8, frameon=False)
     figure.suptitle(drawable(title), fontsize=11)
     return figure
 

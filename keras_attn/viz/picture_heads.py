@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.ops.rollout import attention_rollout
-from keras_attn.viz.overlay import overlay
+from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import panels, small
 
 
@@ -98,12 +98,13 @@ class PictureHeads:
                 axis.set_title(f"head {head + 1}", fontsize=9)
             if head == 0:
                 axis.set_ylabel(f"block {block + 1}", fontsize=9)
+        add_scale(figure, axes)
         return figure
 
 
 def rollout_figure(picture, shares):
-    """The picture, and the picture lit up by a rollout: its smallest share is dark, its largest
-    bright, for half of every block's step is the patch's own and makes all shares alike.
+    """The picture, and the picture under a rollout's heat map, from its smallest share to its
+    largest: half of every block's step is the patch's own, which makes all shares alike.
 
     Args:
         picture: uint8 (height, width, 3).
@@ -116,4 +117,5 @@ def rollout_figure(picture, shares):
     figure, axes = panels(1, 2, 3.2, image)
     for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
         axis.imshow(shown)
+    add_scale(figure, axes, "share, from the smallest to the largest")
     return figure

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_WEIGHTS, END_PIECE, LABEL_SCORES, LABELS, SOURCE_PIECES
-from keras_attn.viz.labels import drawable, spelled, word_groups
+from keras_attn.contracts import ANSWER_WEIGHTS, LABEL_SCORES, LABELS, SOURCE_PIECES
+from keras_attn.viz.labels import drawable, in_words
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -56,13 +56,12 @@ class ShadedText:
             answer: dict with LABELS, LABEL_SCORES, SOURCE_PIECES, ANSWER_WEIGHTS.
         """
         pieces = [piece.decode() for piece in answer[SOURCE_PIECES] if piece]
-        end = len(pieces) - 1 if pieces[-1:] == [END_PIECE] else len(pieces)
-        groups = [*word_groups(pieces[:end]), *([place] for place in range(end, len(pieces)))]
+        words, groups = in_words(pieces)
         weights = np.asarray(answer[ANSWER_WEIGHTS], "float64")
         return cls(
             answer[LABELS][0].decode(),
             float(answer[LABEL_SCORES][0]),
-            tuple(spelled([pieces[place] for place in group]) for group in groups),
+            words,
             np.array([weights[group].sum() for group in groups]),
         )
 

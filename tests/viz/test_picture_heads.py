@@ -50,21 +50,25 @@ def test_of_a_model_and_a_row():
     np.testing.assert_allclose(heads.rollout(), alone.rollout(), atol=1e-6)
 
 
-def test_bright_where_it_looked():
+@pytest.mark.parametrize("level", [0, 128, 255])
+def test_colors_are_where_it_looked_on_dark_and_light(level):
     field = np.zeros((5, 7))
     field[2, 3] = 0.1
-    shown = overlay(Image.fromarray(PICTURE), field).mean(axis=-1)
-    assert shown.shape == (30, 42)
-    assert shown[15, 21] > 0.5 > 0.3 > shown[2, 2] and shown[27, 39] < 0.3
+    shown = overlay(Image.fromarray(np.full((30, 42, 3), level, "uint8")), field)
+    assert shown.shape == (30, 42, 3)
+    colored = np.ptp(shown, axis=-1)
+    assert colored[15, 21] > 0.4 and colored[2, 2] < 0.01 and colored[27, 39] < 0.01
+    assert 0.1 < shown[2, 2, 0] < 0.85
 
 
 def test_figures_have_a_panel_for_each_head():
     heads = PictureHeads(looking(18, 36), (5, 7))
     figure = heads.heads_figure(PICTURE)
-    assert [axis.get_title() for axis in figure.axes] == ["head 1", "head 2"]
+    assert [axis.get_title() for axis in figure.axes] == ["head 1", "head 2", ""]
+    assert figure.axes[-1].get_ylabel().startswith("attention")
     lit = figure.axes[0].images[0].get_array()
-    assert lit.shape == (30, 42, 3) and lit[15, 21].sum() > lit[2, 2].sum()
-    before, after = heads.rollout_figure(PICTURE).axes
+    assert lit.shape == (30, 42, 3) and np.ptp(lit[15, 21]) > np.ptp(lit[2, 2])
+    before, after, _ = heads.rollout_figure(PICTURE).axes
     np.testing.assert_array_equal(before.images[0].get_array(), PICTURE)
     data = io.BytesIO()
     after.figure.savefig(data, format="png")

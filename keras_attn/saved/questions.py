@@ -1,0 +1,81 @@
+"""Exported models that answer questions about stories."""
+
+import re
+
+import numpy as np
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    DROPPED,
+    LABEL_SCORES,
+    LABELS,
+    QUESTION,
+    SENTENCES,
+    STORY,
+)
+from keras_attn.saved.results import Drawing
+from keras_attn.saved.saved_model import PROBABILITY, Saved, encoded_text, refuse_choices
+from keras_attn.viz.alignment import matrix_figure
+from keras_attn.viz.explorer import ExplorerPage, TokenView
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+class SavedQuestions(Saved):
+    """An exported model that answers questions about stories.
+
+    An input is a text whose last sentence is the question, and whose other sentences are the story.
+    """
+
+    scored = (STORY, QUESTION)
+    answered = (LABELS, LABEL_SCORES)
+
+    def fed(self, item):
+        """See `Saved`: a text."""
+        return dict(zip(self.scored, story_and_question(item)))
+
+    def drawn(self, asked, heads, word, layer):
+        """See `Saved`: a row for each sentence of the story and a column for each hop."""
+        refuse_choices("a model that answers questions", heads=heads, word=word, layer=layer)
+        answer = self.answer_of("explain", asked)
+        weights, sentences, hops = _hops(answer)
+        dropped = int(answer[DROPPED])
+        note = f" ({dropped_text(dropped)})" if dropped else ""
+        figure = matrix_figure(weights, sentences, hops)
+        return Drawing(f"{answer[LABELS][0].decode()}{note}", figure, weights)
+
+    def explore(self, asked):
+        """See `Saved`: the sentences that each hop read."""
+        answer = self.answer_of("explain", asked)
+        weights, sentences, hops = _hops(answer)
+        view = TokenView("Hops", hops, sentences, weights.T[None, None], ("hops", "story"))
+        source = encoded_text(asked).decode(errors="replace")
+        return ExplorerPage(source, self.best_of(answer), [view], PROBABILITY)
+
+
+def _hops(answer):
+    """Weights (sentences, hops) of an answer, the sentences, and the names of the hops."""
+    sentences = [sentence.decode() for sentence in answer[SENTENCES] if sentence]
+    weights = np.transpose(answer[ANSWER_WEIGHTS])[: len(sentences)]
+    return weights, sentences, [f"hop {hop + 1}" for hop in range(weights.shape[1])]
+
+
+def dropped_text(count: int) -> str:
+    """Says that the oldest sentences of a story were not read."""
+    sentences = "sentence was" if count == 1 else f"{count} sentences were"
+    return f"the oldest {sentences} not read, the memory has no room for them"
+
+
+def story_and_question(text: str) -> tuple[bytes, bytes]:
+    """A story, a sentence on each line, and the question, which is the last sentence of a text.
+
+    Raises:
+        ValueError: no text.
+
+    Example:
+        >>> story_and_question("Mary went home. John left. Where is Mary?")
+        (b'Mary went home.\\nJohn left.', b'Where is Mary?')
+    """
+    text = encoded_text(text).decode(errors="surrogateescape")
+    sentences = [part.strip() for part in SENTENCE_END.split(text) if part.strip()]
+    return encoded_text("\n".join(sentences[:-1])), encoded_text("".join(sentences[-1:]))

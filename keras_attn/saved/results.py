@@ -1,0 +1,78 @@
+"""What an exported model says: answers and pictures."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from keras_attn.whole_file import whole_file
+
+SUFFIXES = (".png", ".svg", ".pdf")
+DPI = 110
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer to one input.
+
+    Attributes:
+        text: the best text, or the most probable label; "" if there is an error.
+        score: its log-probability in nats, or its probability.
+        alternatives: tuple of (text, score), best first, the best included.
+        error: why there is no answer; "" if there is one.
+        outputs: dict of all outputs of the model as NumPy arrays, by name.
+    """
+
+    text: str = ""
+    score: float = float("nan")
+    alternatives: tuple[tuple[str, float], ...] = ()
+    error: str = ""
+    outputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A picture of where a model looked. A notebook shows it.
+
+    Attributes:
+        text: the answer.
+        figure: matplotlib Figure.
+        data: the words and weights that are drawn, such as an `Alignment` or an `Explanation`.
+    """
+
+    text: str
+    figure: Any = field(repr=False)
+    data: Any = field(repr=False)
+
+    def save(self, path) -> Path:
+        """Writes the picture, in the format of the file's suffix: PNG, SVG or PDF.
+
+        Raises:
+            ValueError: another suffix.
+            OSError: the file cannot be written; an existing file is unchanged.
+        """
+        path = check_picture_file(path)
+        with whole_file(path) as partial:
+            partial.write_bytes(self._encoded(path.suffix[1:].lower()))
+        return path
+
+    def _repr_png_(self):
+        return self._encoded("png")
+
+    def _encoded(self, kind):
+        image = io.BytesIO()
+        self.figure.savefig(image, format=kind, dpi=DPI)
+        return image.getvalue()
+
+
+def check_picture_file(path) -> Path:
+    """The path of a picture to write.
+
+    Raises:
+        ValueError: the suffix of another kind of file.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ValueError(f"Expected a .png, .svg or .pdf file to write. Received: {path}")
+    return path

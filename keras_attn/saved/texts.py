@@ -1,0 +1,78 @@
+"""Exported models that take texts."""
+
+from keras_attn.contracts import END_PIECE, LABEL_SCORES, LABELS, SOURCE, TAGS, TARGET
+from keras_attn.saved.results import Drawing
+from keras_attn.saved.saved_model import PROBABILITY, Saved, encoded_text, refuse_choices
+from keras_attn.viz.alignment import Alignment, alignment_figure
+from keras_attn.viz.every_head import EveryHead
+from keras_attn.viz.explorer import ExplorerPage, ShadedView, TokenView
+from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
+from keras_attn.viz.shaded_text import ShadedText, shaded_text_figure
+
+
+class SavedTexts(Saved):
+    """Abstract: an exported model that takes texts."""
+
+    scored = (SOURCE, TARGET)
+
+    def fed(self, item):
+        """See `Saved`: a text."""
+        return {SOURCE: encoded_text(item)}
+
+
+class SavedTextModel(SavedTexts):
+    """An exported model from text to text."""
+
+    def drawn(self, asked, heads, word, layer):
+        """See `Saved`: an alignment, or a parsed tree."""
+        if layer is not None and word is None:
+            raise ValueError(f"Expected a word with a layer. Received: layer={layer} alone")
+        if heads is not None and word is not None:
+            raise ValueError(f"Expected heads or a word. Received: heads={heads!r}, word={word!r}")
+        if heads is not None or word is not None:
+            every = EveryHead.of(self.answer_of("attention", asked))
+            figure = every.word_figure(word, layer) if heads is None else every.figure(heads)
+            return Drawing(every.text, figure, every)
+        answer = self.answer_of("explain", asked)
+        if TAGS in answer:
+            tree = ParsedTree.of(answer)
+            return Drawing(tree.text, parsed_tree_figure(tree), tree)
+        alignment = Alignment.of(answer).in_words()
+        return Drawing(alignment.text, alignment_figure(alignment), alignment)
+
+    def explore(self, asked):
+        """See `Saved`: the alignment of words, or of brackets with words, and every head."""
+        answer = self.answer_of("explain", asked)
+        views, source = [], encoded_text(asked).decode(errors="replace")
+        if TAGS in answer:
+            tree = ParsedTree.of(answer)
+            words = (*tree.words, END_PIECE)
+            weights, titles = tree.weights[None, None], ("tree", "sentence")
+            views.append(TokenView("Brackets", tree.symbols, words, weights, titles))
+        if "attention" in self.signatures:
+            views += EveryHead.of(self.answer_of("attention", asked)).views()
+        elif not views:
+            alignment = Alignment.of(answer).in_words()
+            weights = alignment.weights[None, None]
+            views.append(TokenView("Alignment", alignment.target, alignment.source, weights))
+        return ExplorerPage(source, self.best_of(answer), views)
+
+
+class SavedTextClassifier(SavedTexts):
+    """An exported classifier of texts."""
+
+    answered = (LABELS, LABEL_SCORES)
+
+    def drawn(self, asked, heads, word, layer):
+        """See `Saved`: the text, each word shaded by its weight; neither heads nor words."""
+        refuse_choices("a classifier of texts", heads=heads, word=word, layer=layer)
+        shaded = ShadedText.of(self.answer_of("explain", asked))
+        return Drawing(shaded.label, shaded_text_figure(shaded), shaded)
+
+    def explore(self, asked):
+        """See `Saved`: the text, each word shaded by its weight."""
+        answer = self.answer_of("explain", asked)
+        shaded = ShadedText.of(answer)
+        view = ShadedView("Weight of each word", shaded.words, shaded.weights)
+        source = encoded_text(asked).decode(errors="replace")
+        return ExplorerPage(source, self.best_of(answer), [view], PROBABILITY)
