@@ -7,10 +7,12 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from keras_attn.contracts import CROP, ERROR, IMAGE
-from keras_attn.decoding import DEAD
+from keras_attn.contracts import CROP, DROPPED, ERROR, IMAGE, LONGER
+from keras_attn.saved import loading
+from keras_attn.saved.questions import dropped_text
+from keras_attn.saved.results import Prediction
+from keras_attn.saved.sequences import LONGER_TEXT
 from keras_attn_pipelines.data.record import bytes_of, input_bytes, lines_in
-from keras_attn_pipelines.saved import predict
 from keras_attn_pipelines.saved.crop_folder import CropFolder
 
 MOST_SHOWN = 4096
@@ -24,28 +26,32 @@ def print_answers(arguments) -> None:
         ValueError: no inputs, or some could not be answered; the others' answers are printed.
     """
     inputs = _inputs(arguments)
-    saved, failed = predict.saved_model(arguments.folder), []
+    saved, failed = loading.load(arguments.folder), []
     crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
     inputs = [(place, name) for place, argument in inputs for name in saved.named([argument])]
-    reasons = saved.reasons([item for _, item in inputs])
+    reasons = [saved.reason(item) for _, item in inputs]
     answers = iter(
         saved.answers([item for (_, item), problem in zip(inputs, reasons) if not problem])
     )
     # On a terminal the printed lines show the progress; a bar between them would only disturb.
     hidden = sys.stdout.isatty() or not sys.stderr.isatty()
     for (place, item), reason in tqdm(list(zip(inputs, reasons)), unit="answer", disable=hidden):
-        answer = {ERROR: reason.encode()} if reason else next(answers)
+        prediction = Prediction(error=reason) if reason else saved.prediction(next(answers))
         item_text = item.encode(errors="surrogateescape").decode(errors="replace")
-        if error := answer[ERROR].decode():
+        if error := prediction.error:
             name = item_text if item_text.strip() else repr(item_text)
             name = f"{name:.{MOST_SHOWN if IMAGE in saved.scored else 80}}"
             failed.append(f"{place or name}: {error}")
-        written = {CROP: crops.write(item, answer)} if crops and not error else {}
+        if dropped := int(prediction.outputs.get(DROPPED, 0)):
+            print(f"{item_text.strip():.80}: {dropped_text(dropped)}", file=sys.stderr)
+        if not error and prediction.outputs.get(LONGER, 0):
+            print(f"{item_text.strip():.80}: {LONGER_TEXT}", file=sys.stderr)
+        written = {CROP: crops.write(item, prediction.outputs)} if crops and not error else {}
         if arguments.json:
-            print(json.dumps(_record(saved, item_text, answer) | written, ensure_ascii=False))
+            print(json.dumps(_record(saved, item_text, prediction) | written, ensure_ascii=False))
         elif not error:
             line = re.sub(r"\s+", " ", item_text.strip(), flags=re.ASCII)
-            for text, score in _scored_answers(saved, answer):
+            for text, score in prediction.alternatives:
                 print(f"{line}\t{score:.2f}\t{text}")
     if failed:
         raise ValueError("\n".join(failed))
@@ -64,20 +70,16 @@ def _inputs(arguments):
     return inputs
 
 
-def _scored_answers(saved, answer):
-    """Answers and scores; possibly fewer than requested."""
-    answers, scores = (answer[key] for key in saved.answered)
-    return [
-        (text.decode(), float(score)) for text, score in zip(answers, scores) if score > DEAD / 2
-    ]
-
-
-def _record(saved, item, answer):
+def _record(saved, item, prediction):
     """The input with its answers and scores, best first, or its error."""
     record = {saved.scored[0]: item}
-    if error := answer[ERROR].decode():
-        return {**record, ERROR: error}
-    return {**record, **dict(zip(saved.answered, zip(*_scored_answers(saved, answer))))}
+    if prediction.error:
+        return {**record, ERROR: prediction.error}
+    if int(prediction.outputs.get(DROPPED, 0)):
+        record[DROPPED] = int(prediction.outputs[DROPPED])
+    if LONGER in prediction.outputs:
+        record[LONGER] = bool(prediction.outputs[LONGER])
+    return {**record, **dict(zip(saved.answered, zip(*prediction.alternatives)))}
 
 
 def _lines(file):

@@ -2,15 +2,17 @@
 
 import itertools
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 from keras_attn.contracts import CROP
+from keras_attn.saved.pictures import SavedSpatialTransformer
+from keras_attn.saved.saved_model import Saved
 from keras_attn.whole_file import check_folder, made_folder, whole_file
-from keras_attn_pipelines.saved.pictures import SavedSpatialTransformer
-from keras_attn_pipelines.saved.saved_model import Saved
 
 MOST_BYTES = 200
 """Maximum length of a name, which leaves room for a number and a suffix in 255 bytes."""
@@ -49,7 +51,7 @@ class CropFolder:
             raise ValueError(f"Expected a new or empty folder for crops. Received: {entry} in it")
         return cls(path)
 
-    def write(self, asked: str, answer: dict) -> str:
+    def write(self, asked: str, answer: Mapping[str, Any]) -> str:
         """Writes the crop of the picture at a path; returns the file's path."""
         stem = os.fsencode(Path(asked).stem)[:MOST_BYTES].decode(errors="ignore")
         more = (f"{stem}-{number}.png" for number in itertools.count(2))
