@@ -1,7 +1,5 @@
 """`python -m pipelines` is `keras-attn`."""
 
-import sys
+from keras_attn_pipelines.cli import run_command_line
 
-from keras_attn_pipelines.cli import main
-
-sys.exit(main())
+run_command_line()

@@ -8,7 +8,14 @@ import sys
 # matrix products are slower then as well.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 
-from keras_attn_pipelines import commands
+# Read by keras_attn when it is imported: without Keras, whose import takes seconds.
+os.environ["KERAS_ATTN_LAZY_IMPORT"] = "1"
+import keras_attn
+
+del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts have their own.
+
+from keras_attn.former_names import CONSTRUCTOR
+from keras_attn_pipelines import commands, console
 from keras_attn_pipelines.experiment.flags import add_flags
 from keras_attn_pipelines.experiment.former_flags import FORMER_FLAGS
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
@@ -57,6 +64,11 @@ def main(arguments=None) -> int:
     return 0
 
 
+def run_command_line() -> None:
+    """The program `keras-attn`: `main` without the messages of native libraries."""
+    console.run(main)
+
+
 def _error_text(error):
     """The error's message; a system error's without its number."""
     if isinstance(error, OSError) and error.filename is not None:
@@ -66,8 +78,6 @@ def _error_text(error):
 
 def _renamed_flags(arguments) -> str:
     """The new names of renamed flags among the arguments."""
-    from keras_attn.former_names import CONSTRUCTOR  # It imports Keras, which takes seconds.
-
     former = {**CONSTRUCTOR, **{flag: (now,) for flag, now in FORMER_FLAGS.items()}}
     names = {flag.split("=")[0].removeprefix("--").replace("-", "_") for flag in arguments}
     renamed = {name: former[name] for name in sorted(names & set(former))}
@@ -79,6 +89,7 @@ def _parser():
     parser = argparse.ArgumentParser(
         prog="keras-attn", description="Attention models in Keras.", allow_abbrev=False
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {keras_attn.__version__}")
     subcommands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name, run, text):
@@ -88,7 +99,8 @@ def _parser():
         parser.set_defaults(run_command=run, parser=parser)
         return parser
 
-    command("recipes", commands.recipes, "list the recipes")
+    subparser = command("recipes", commands.recipes, "list the recipes, or describe one")
+    subparser.add_argument("recipe", nargs="?", metavar="RECIPE", help="its fields and defaults")
 
     subparser = command(
         "train", commands.train, "train a recipe on a data folder, a file or tfds:NAME"
@@ -153,6 +165,12 @@ def _parser():
     subparser.add_argument(
         "--limits", help="Markdown file for the model card: intended use, failures, terms"
     )
+    subparser.add_argument(
+        "--terms",
+        default="",
+        metavar="TEXT",
+        help="terms of use, shown when the model is loaded (default: those of --from's model)",
+    )
 
     subparser = command("predict", commands.predict, "answer pictures or texts with a SavedModel")
     subparser.add_argument("folder", metavar="saved_models/NAME")
@@ -177,10 +195,28 @@ def _parser():
     subparser.add_argument("--source", metavar="TEXT", help="with --target, for text models")
     subparser.add_argument("--target", metavar="TEXT")
 
+    subparser = command(
+        "serve", commands.serve, "serve a SavedModel: a page to try it, and TF Serving's REST API"
+    )
+    subparser.add_argument("folder", metavar="saved_models/NAME")
+    subparser.add_argument("--name", help="name in addresses (default: the folder's)")
+    subparser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
+    subparser.add_argument("--port", type=int, default=8501, help="port (default: 8501)")
+    subparser.add_argument(
+        "--max-request-bytes",
+        dest="max_bytes",
+        type=int,
+        default=1 << 25,
+        help="longest request (default: 33554432)",
+    )
+    subparser.add_argument(
+        "--timeout", type=float, default=120.0, help="longest seconds for an answer (default: 120)"
+    )
+
     subparser = command("explain", commands.explain, "draw where each word, or the model, looked")
     subparser.add_argument("folder", metavar="saved_models/NAME")
     subparser.add_argument("asked", metavar="PICTURE|TEXT")
-    subparser.add_argument("--out", required=True, help="PNG to write; for text models also SVG")
+    subparser.add_argument("--out", required=True, help="PNG, SVG or PDF to write, or an HTML page")
     subparser.add_argument(
         "--heads", help="show every layer and head of encoder, decoder or cross (captioners: cross)"
     )
@@ -188,7 +224,33 @@ def _parser():
     subparser.add_argument(
         "--layer", type=int, help="layer for --word, from 1 (default: the last; captioners: all)"
     )
+
+    _add_align_arguments(command("align", commands.align, "link the words of sentence pairs"))
     return parser
+
+
+def _add_align_arguments(subparser):
+    subparser.add_argument(
+        "source", metavar="SOURCE", help="one sentence a line; alone: a .tsv or .jsonl of pairs"
+    )
+    subparser.add_argument("target", nargs="?", metavar="TARGET", help="as many lines")
+    subparser.add_argument("--out", help="file for the links (default: standard output)")
+    subparser.add_argument("--model", help="model1, model2 or hmm (default)")
+    subparser.add_argument("--iterations", type=int, help="of the model (default: 5)")
+    subparser.add_argument(
+        "--variational", type=float, help="concentration of a Dirichlet prior (default: 0, none)"
+    )
+    subparser.add_argument(
+        "--symmetrization",
+        default="grow-diag-final-and",
+        help="intersection, union, grow-diag, grow-diag-final, grow-diag-final-and (default), "
+        "forward or backward",
+    )
+    subparser.add_argument("--save", metavar="FOLDER", help="new folder for the trained aligner")
+    subparser.add_argument("--load", metavar="FOLDER", help="apply this aligner; do not train")
+    subparser.add_argument(
+        "--gold", help="gold links: .jsonl, or lines of 0-0 (sure) and 1?2 (possible)"
+    )
 
 
 class _LateHelp(argparse.Action):

@@ -3,12 +3,33 @@
 import sys
 from pathlib import Path
 
+from keras_attn.saved.results import check_picture_file
+from keras_attn.whole_file import check_folder
+from keras_attn_pipelines.early_checks import (
+    check_data,
+    check_inputs_file,
+    check_parent,
+    check_run_folder,
+    check_run_or_saved_model,
+    check_saved_model,
+    check_text_file,
+    has_saved_model,
+)
 from keras_attn_pipelines.experiment.flags import given_values
-from keras_attn_pipelines.recipes import load_recipe, recipe_name, recipe_names, recipe_summary
+from keras_attn_pipelines.recipes import (
+    load_recipe,
+    recipe_name,
+    recipe_names,
+    recipe_summary,
+    recipe_text,
+)
 
 
 def recipes(arguments) -> None:
-    """Prints the recipes."""
+    """Prints the recipes, or one with its fields."""
+    if arguments.recipe is not None:
+        print(recipe_text(arguments.recipe))
+        return
     for name in recipe_names():
         print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
 
@@ -18,6 +39,15 @@ def train(arguments) -> None:
     experiment, values = arguments.experiment, given_values(arguments)
     if arguments.source is None:  # Checks ranges before TensorFlow is imported.
         experiment, values = experiment.replaced(values), {}
+    check_data(arguments.data)
+    check_run_folder(arguments.out)
+    if arguments.cache is not None:
+        check_folder(arguments.cache)
+    if arguments.source is None:
+        experiment.check_start(recipe_name(arguments.recipe))
+        if hasattr(experiment.source, "find") and Path(arguments.data).exists():
+            experiment.source.find(arguments.data)
+    print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
 
     from keras_attn_pipelines.runs.train import train
     from keras_attn_pipelines.runs.warm_start import WarmStart
@@ -38,19 +68,18 @@ def train(arguments) -> None:
 
 def evaluate(arguments) -> None:
     """Scores a run or a SavedModel; prints and writes the result."""
+    check_run_or_saved_model(arguments.run)
+    check_data(arguments.data)
+    if arguments.json:
+        check_parent(arguments.json)
     from keras_attn.whole_file import whole_file
     from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
     from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 
-    if arguments.json and not Path(arguments.json).absolute().parent.is_dir():
-        raise ValueError(f"Expected a file in a folder that exists. Received: {arguments.json}")
-    if arguments.json and Path(arguments.json).is_dir():
-        raise ValueError(f"Expected a file to write. Received: the folder {arguments.json}")
     given = {key: getattr(arguments, key) for key in ("beam_width", "precision", "max_pixels")}
     given = {key: value for key, value in given.items() if value is not None}
     path = Path(arguments.run)
-    saved = any(any(path.glob(pattern)) for pattern in ("saved_model.pb", "*/saved_model.pb"))
-    if (path / DESCRIPTION_FILE).is_file() or not saved:
+    if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
         evaluation = evaluate(Run(path), arguments.data, arguments.split, **given)
     elif given:
         raise ValueError(
@@ -80,6 +109,8 @@ def average(arguments) -> None:
 
 def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
+    if arguments.data:
+        check_data(arguments.data)
     from keras_attn.serving.export import check_model_folder
     from keras_attn.serving.precision import check_storage
     from keras_attn_pipelines.runs.evaluate import evaluate
@@ -95,13 +126,15 @@ def export(arguments) -> None:
         run.service(width, arguments.n_best, precision, pixels)
         options = {"precision": precision, "max_pixels": pixels}
         measured = [evaluate(run, arguments.data, arguments.split, width, **options)]
-    card = {"storage": storage, "limits": limits, "max_pixels": pixels}
+    card = {"storage": storage, "limits": limits, "max_pixels": pixels, "terms": arguments.terms}
     version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
     print(f"exported: {version}")
 
 
 def predict(arguments) -> None:
     """Prints the answers of a SavedModel."""
+    check_saved_model(arguments.folder)
+    check_inputs_file(arguments.file)
     from keras_attn_pipelines.saved.answers import print_answers
 
     print_answers(arguments)
@@ -109,26 +142,77 @@ def predict(arguments) -> None:
 
 def score(arguments) -> None:
     """Prints the log-probability of a text."""
-    from keras_attn.contracts import ERROR, SCORE
-    from keras_attn_pipelines.saved.predict import saved_model
+    check_saved_model(arguments.folder)
+    from keras_attn.saved.loading import load
 
-    saved = saved_model(arguments.folder)
+    saved = load(arguments.folder)
     given = {key: getattr(arguments, key) for key in ("image", "caption", "source", "target")}
     if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
         wanted = " and ".join(f"--{key}" for key in saved.scored)
         received = [f"--{key}" for key, value in given.items() if value is not None]
         raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
     first, second = (given[key] for key in saved.scored)
-    answer = saved.score_pair(first, second)
-    if error := answer[ERROR].decode():
-        raise ValueError(f"{first!r:.80} and {second!r:.80}: {error}")
-    print(f"{first}\t{answer[SCORE]:.2f}\t{second}")
+    print(f"{first}\t{saved.score(first, second):.2f}\t{second}")
+
+
+def serve(arguments) -> None:
+    """Serves a SavedModel until it is stopped: a page to try it, and TF Serving's REST API."""
+    check_saved_model(arguments.folder)
+    if not 1 <= arguments.port <= 65535:
+        raise ValueError(f"Expected --port between 1 and 65535. Received: {arguments.port}")
+    if arguments.max_bytes < 1:
+        raise ValueError(f"Expected --max-request-bytes >= 1. Received: {arguments.max_bytes}")
+    if not 0 < arguments.timeout < float("inf"):
+        raise ValueError(f"Expected --timeout > 0 and finite. Received: {arguments.timeout}")
+    from keras_attn.saved.loading import load
+    from keras_attn_pipelines.saved.serve import run
+
+    run(
+        load(arguments.folder),
+        arguments.name or Path(arguments.folder).resolve().name,
+        arguments.host,
+        arguments.port,
+        arguments.max_bytes,
+        arguments.timeout,
+    )
 
 
 def explain(arguments) -> None:
     """Prints an answer, and draws where each of its words looked."""
-    from keras_attn_pipelines.saved.predict import saved_model
+    check_saved_model(arguments.folder)
+    check_parent(arguments.out)
+    if Path(arguments.out).suffix.lower() == ".html":
+        _explore(arguments)
+        return
+    check_picture_file(arguments.out)
+    from keras_attn.saved.loading import load
 
     wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
-    text = saved_model(arguments.folder).explained(arguments.asked, arguments.out, **wanted)
-    print(f"{text}\nwritten: {arguments.out}")
+    drawing = load(arguments.folder).explain(arguments.asked, **wanted)
+    drawing.save(arguments.out)
+    print(f"{drawing.text}\nwritten: {arguments.out}")
+
+
+def _explore(arguments):
+    """Prints an answer, and writes a page to look at where each of its words looked."""
+    if arguments.heads or arguments.word or arguments.layer:
+        raise ValueError(
+            "Expected no --heads, --word or --layer for a page, which has all of them. "
+            f"Received: {arguments.out}"
+        )
+    from keras_attn.saved.loading import load
+
+    page = load(arguments.folder).explore(arguments.asked)
+    page.save(arguments.out)
+    print(f"{page.answers[0][0] if page.answers else ''}\nwritten: {arguments.out}")
+
+
+def align(arguments) -> None:
+    """Prints or writes links of sentence pairs; trains an aligner, or applies one."""
+    for path in (arguments.source, arguments.target, arguments.gold):
+        check_text_file(path)
+    if arguments.out:
+        check_parent(arguments.out)
+    from keras_attn_pipelines.saved.word_links import write_links
+
+    write_links(arguments)

@@ -44,6 +44,17 @@ def test_lazy_packages_have_their_names():
     assert {"layers", "text"} <= set(dir(keras_attn))
 
 
+def test_word_alignment_without_keras():
+    program = """
+import sys
+sys.modules["keras"] = sys.modules["tensorflow"] = None  # As where they are not installed.
+from keras_attn.alignment import Aligner
+print(Aligner.train([["a"]], [["b"]]).align([["a"]], [["b"]]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "[[(0, 0)]]\n", done.stderr[-2000:]
+
+
 @pytest.mark.parametrize("asked", [["--help"], ["recipes"]])
 def test_the_command_line_answers_at_once(asked):
     program = f"""

@@ -1,5 +1,6 @@
 """Random augmentation of pictures, a function of seed and step alone."""
 
+import math
 from dataclasses import dataclass
 
 import tensorflow as tf
@@ -7,18 +8,23 @@ import tensorflow as tf
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Random horizontal flips and crops.
+    """Random horizontal flips, crops, shifts and rotations.
 
     Attributes:
         flip: bool. Whether to flip half of the pictures horizontally.
         crop: float, 0 < crop ≤ 1. Smallest fraction of height and width that a crop keeps; crops
             have the picture's aspect ratio and are resized to its size. 1: no cropping.
         seed: int.
+        shift: float, 0 ≤ shift < 1. Largest shift, as a fraction of height and width. What comes
+            in from outside repeats the edge.
+        turn: float, 0 to 180. Largest rotation about the center, in degrees.
     """
 
     flip: bool
     crop: float
     seed: int
+    shift: float = 0.0
+    turn: float = 0.0
 
     def __call__(self, pictures, step):
         """Augments uint8 (B, height, width, 3) of a step, an int64 scalar."""
@@ -33,5 +39,33 @@ class Augmentation:
             first = drawn[:, 1:] * (1 - side)
             boxes = tf.concat([first, first + side], axis=1)
             cut = tf.image.crop_and_resize(pictures, boxes, tf.range(count), (height, width))
-            pictures = tf.cast(tf.clip_by_value(tf.round(cut), 0, 255), tf.uint8)
+            pictures = _as_bytes(cut)
+        if self.shift or self.turn:
+            pictures = self._moved(pictures, tf.random.fold_in(seed, 2))
         return pictures
+
+    def _moved(self, pictures, seed):
+        """Pictures that are turned and shifted at random, with bilinear interpolation."""
+        height, width = pictures.shape[1:3]
+        drawn = tf.random.stateless_uniform((tf.shape(pictures)[0], 3), seed, -1, 1)
+        angle = drawn[:, 0] * math.radians(self.turn)
+        cos, sin = tf.cos(angle), tf.sin(angle)
+        x, y = (width - 1) / 2, (height - 1) / 2
+        right, down = (drawn[:, 1] * self.shift * width, drawn[:, 2] * self.shift * height)
+        none = tf.zeros_like(angle)
+        # Where each pixel is read: turned about the center, then shifted.
+        rows = [cos, -sin, x - cos * x + sin * y - right, sin, cos, y - sin * x - cos * y - down]
+        moved = tf.raw_ops.ImageProjectiveTransformV3(
+            images=tf.cast(pictures, tf.float32),
+            transforms=tf.stack([*rows, none, none], axis=1),
+            output_shape=tf.constant([height, width]),
+            fill_value=0.0,
+            interpolation="BILINEAR",
+            fill_mode="NEAREST",
+        )
+        return _as_bytes(moved)
+
+
+def _as_bytes(pictures):
+    """float32 pictures, 0 to 255, as uint8."""
+    return tf.cast(tf.clip_by_value(tf.round(pictures), 0, 255), tf.uint8)

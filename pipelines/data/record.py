@@ -85,19 +85,30 @@ class Known(NamedTuple):
         first: common column names of the first.
         second: common column names of the second.
         words: names of the two in messages.
+        flags: flags of the command line that name the columns.
         integers: whether the second may be an integer where a format has them.
     """
 
     first: tuple[str, ...]
     second: tuple[str, ...]
     words: tuple[str, str]
+    flags: tuple[str, str]
     integers: bool = False
 
 
-CAPTIONS = Known(IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"))
-LABELS = Known(IMAGE_COLUMNS, LABEL_COLUMNS, ("picture named", "label"))
-TEXT_LABELS = Known(TEXT_COLUMNS, TEXT_LABEL_COLUMNS, ("text", "label"), integers=True)
-PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"))
+def _flags(*names):
+    first, second = (f"--{name}-column" for name in names)
+    return first, second
+
+
+CAPTIONS = Known(
+    IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"), _flags("image", "caption")
+)
+LABELS = Known(IMAGE_COLUMNS, LABEL_COLUMNS, ("picture named", "label"), _flags("image", "label"))
+TEXT_LABELS = Known(
+    TEXT_COLUMNS, TEXT_LABEL_COLUMNS, ("text", "label"), _flags("text", "label"), integers=True
+)
+PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"), _flags("source", "target"))
 
 
 @dataclass(frozen=True)
@@ -138,8 +149,15 @@ class Columns:
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
         """Description of the missing columns."""
-        columns_found = self.first_of(columns), self.second_of(columns)
-        return [words for words, value in zip(self.wanted(), columns_found) if value is None]
+        return [self.wanted()[place] for place in self._missing(columns)]
+
+    def flags_of(self, columns: Sequence[str]) -> str:
+        """The flags of the command line that name other columns for the missing ones."""
+        return " and ".join(self.known.flags[place] for place in self._missing(columns))
+
+    def _missing(self, columns):
+        values = self.first_of(columns), self.second_of(columns)
+        return [place for place, value in enumerate(values) if value is None]
 
     def wanted(self) -> tuple[str, str]:
         """Description of the expected columns."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.evaluation.pointing import pointing_accuracy
+from keras_attn.saved.pictures import SavedCaptioner, explanation_of
 from keras_attn.whole_file import check_folder, made_folder
 from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
 from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
@@ -20,8 +21,12 @@ from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.saved.predict import SavedCaptioner, explanation_of
 
+KNOWS = (
+    "The captioner knows people and dogs at play, mostly outdoors, and describes anything else as "
+    "one of these: a pizza is a man in a blue shirt to it."
+)
+SPREAD = "Of the pairs never seen, seeds and machines differ: 23 to 82 % are exactly right."
 SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
 ASKED = 5
 MARK = ".keras-attn-demo"
@@ -57,7 +62,7 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
         split: {**evaluation.scores, "pointing": pointing(evaluation, data, captioner)}
         for split, evaluation in evaluations.items()
     }
-    print(f"\n{table(scores)}\n")
+    print(f"\n{table(scores)}\n{SPREAD}\n")
     pictures = _pictures(data, "test")[:ASKED]
     print("Captions of unseen scenes, by a process that loads nothing but the SavedModel:")
     script = str(Path(__file__).with_name("ask.py"))
@@ -81,7 +86,8 @@ def _photographs(out):
     print("\nCaptions of photographs from installed packages:")
     for name, caption in captions.items():
         print(f"  {name:18}{caption}")
-    print(f"Where each word looked: {out}\n\nNow a captioner from scratch, on drawn scenes:")
+    print(f"Where each word looked: {out}\n{KNOWS}")
+    print("\nNow a captioner from scratch, on drawn scenes:")
 
 
 def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
@@ -134,4 +140,4 @@ def _explain(captioner, data, out):
     pictures = _pictures(data, "test")
     most = max(len(described[path.name]["objects"]) for path in pictures)
     path = next(path for path in pictures if len(described[path.name]["objects"]) == most)
-    captioner.explain_file(path, out)
+    captioner.explain(path).save(out)

@@ -5,20 +5,13 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from keras_attn.saved.bundled import BUNDLED
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.whole_file import made_folder
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 
-CAPTIONER = Path(__file__).parents[2] / "saved_models" / "flickr8k_captioner"
+CAPTIONER = BUNDLED / "flickr8k_captioner"
 """Only in a clone of the project, not in an installed package."""
-PHOTOGRAPHS = (
-    ("skimage", "data/astronaut.png"),
-    ("skimage", "data/chelsea.png"),
-    ("skimage", "data/coffee.png"),
-    ("skimage", "data/rocket.jpg"),
-    ("sklearn", "datasets/images/china.jpg"),
-    ("sklearn", "datasets/images/flower.jpg"),
-    ("matplotlib", "mpl-data/sample_data/grace_hopper.jpg"),
-)
+PHOTOGRAPHS = (("skimage", "data/camera.png"),)
 """Package, and path inside it."""
 
 
@@ -45,8 +38,9 @@ def caption_photographs(out, folder=CAPTIONER) -> dict[str, str]:
     Raises:
         ValueError: no SavedModel there.
     """
-    captioner, out = SavedCaptioner(folder), made_folder(Path(out))
-    return {
-        path.name: captioner.explain_file(path, out / f"{path.stem}.png").text
-        for path in tqdm(photographs(), desc="photographs", unit="picture")
-    }
+    captioner, out, captions = SavedCaptioner(folder), made_folder(Path(out)), {}
+    for path in tqdm(photographs(), desc="photographs", unit="picture"):
+        drawing = captioner.explain(path)
+        drawing.save(out / f"{path.stem}.png")
+        captions[path.name] = drawing.text
+    return captions

@@ -49,6 +49,11 @@ class Experiment:
             declared.name: getattr(owner, declared.name) for _, owner, declared in self._fields()
         }
 
+    def check_start(self, name: str) -> None:
+        """Raises ValueError if the training of a recipe cannot begin with random weights."""
+        if self.needs_start:
+            raise ValueError(f"Expected initial weights (--from) for {name}. Received: none")
+
     def replaced(self, values: Mapping[str, Any]) -> "Experiment":
         """A copy with some fields replaced.
 

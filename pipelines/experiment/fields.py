@@ -13,7 +13,7 @@ INFINITY = math.inf
 
 @dataclass(frozen=True)
 class Range:
-    """The values that a field may have.
+    """The values that a field may have; of a tuple, the values of its items.
 
     Attributes:
         least: inclusive lower bound, or None.
@@ -40,6 +40,8 @@ class Range:
             return bool(names) and all(name in self.choices for name in names)
         if value is None:
             return True
+        if isinstance(value, tuple):
+            return all(map(self.holds, value))
         return (
             (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)

@@ -19,6 +19,9 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 class Source(Protocol):
     """Where records come from.
 
+    A part may also have `find(data)`, which raises `read`'s ValueError for files that are not there
+    or lack a column. It reads no more than their beginnings, and runs before TensorFlow is loaded.
+
     Attributes:
         unit: plural noun for the records, such as "pictures".
         records: kind of records; the task's `spec.records` must match.
@@ -61,7 +64,7 @@ class Callbacks(NamedTuple):
 
     Attributes:
         scoring: callbacks that add metrics of free-running answers to the logs of an epoch.
-        pictures: callbacks that draw something after each epoch.
+        pictures: callbacks that follow the best epoch's choice, such as those that draw.
     """
 
     scoring: Sequence[Any] = ()
@@ -130,15 +133,23 @@ class Built(NamedTuple):
         model: Keras model.
         description: the model in a few words, for the model card.
         slow_layers: names of the layers whose learning rate `Adam.slow_rate` scales.
+        small_steps: whether a training step is so small that XLA pays on a CPU too: many operations
+            on few numbers, in float32.
     """
 
     model: Any
     description: str
     slow_layers: Sequence[str] = ()
+    small_steps: bool = False
 
 
 class Task(Protocol):
-    """Turns records into features and answers into scores."""
+    """Turns records into features and answers into scores.
+
+    A part may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
+    that training starts from (`--from`), with what training records add to them; what they had
+    keeps its ids.
+    """
 
     spec: ClassVar[TaskSpec]
 
@@ -221,7 +232,9 @@ class Model(Protocol):
     """The architecture: sizes, and the Keras model made from them.
 
     A part may also have `check_features(features)`, which raises ValueError if its sizes do not
-    match the shapes of the task's features; it is called before any data is read.
+    match the shapes of the task's features; it is called before any data is read. With
+    `grow(model, start)` a built model takes over the weights of a smaller one that training starts
+    from (`--from`); without it, both must have the same weights.
 
     Attributes:
         reads: names of the features in a batch that the model reads.

@@ -29,11 +29,20 @@ class PictureOptions:
         above=0,
         most=1,
     )
+    shift: float = option(
+        "largest random shift of a training picture, as a fraction of its size",
+        default=0.0,
+        least=0,
+        below=1,
+    )
+    turn: float = option(
+        "largest random rotation of a training picture, in degrees", default=0.0, least=0, most=180
+    )
 
     @property
     def changes(self) -> bool:
         """Whether training augments pictures."""
-        return self.flip or self.crop < 1
+        return self.flip or self.crop < 1 or self.shift > 0 or self.turn > 0
 
     def picture_format(self, **limits):
         """`PictureFormat` of training and serving.
@@ -49,4 +58,6 @@ class PictureOptions:
         """`Augmentation` for training, or None."""
         from keras_attn_pipelines.data.augmentation import Augmentation
 
-        return Augmentation(self.flip, self.crop, seed) if self.changes else None
+        if not self.changes:
+            return None
+        return Augmentation(self.flip, self.crop, seed, self.shift, self.turn)

@@ -4,6 +4,7 @@ import ast
 import difflib
 import importlib
 import pkgutil
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -45,3 +46,31 @@ def recipe_summary(name: str) -> str:
     """The docstring of a recipe that comes with the project, read without importing it."""
     source = (Path(__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
     return ast.get_docstring(ast.parse(source)) or ""
+
+
+def recipe_text(name: str) -> str:
+    """A recipe's docstring and the parts of its experiment with their values.
+
+    Raises:
+        ValueError: no such recipe or file.
+    """
+    experiment = load_recipe(name)
+    summary = recipe_summary(recipe_name(name)) if recipe_name(name) in recipe_names() else ""
+    lines = [f"{name}: {summary}" if summary else name]
+    for field in fields(experiment):
+        part = getattr(experiment, field.name)
+        if is_dataclass(part):
+            lines += ["", f"{field.name}: {type(part).__name__}", *_values(part)]
+    return "\n".join([*lines, "", f"All flags: keras-attn train {name} --help"])
+
+
+def _values(part) -> list[str]:
+    """A line for each field, those of nested parts behind theirs."""
+    lines = []
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if is_dataclass(value) and not isinstance(value, type):
+            lines += _values(value)
+        else:
+            lines.append(f"    {field.name:24} {value}")
+    return lines

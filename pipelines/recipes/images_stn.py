@@ -21,6 +21,6 @@ RECIPE = Experiment(
     source=LabeledPictures(),
     task=Classification(pictures=PictureOptions(image_size=128), label_smoothing=0.0),
     model=SpatialTransformer(dropout=0.1),
-    optimizer=Adam(clip_norm=1.0, slow_rate=0.1),
+    optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.1),
     fit=Fit(epochs=20, monitor="val_accuracy", patience=5),
 )

@@ -9,12 +9,12 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
+from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.requests import Requests
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.saved_description import SavedDescription
-from keras_attn_pipelines.saved.saved_model import whole_saved_model
 
 
 def evaluate(

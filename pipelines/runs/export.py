@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from keras_attn.contracts import TERMS
 from keras_attn.serving.export import (
     check_model_folder,
     export_service,
@@ -33,6 +34,7 @@ def export(
     storage: str = "float32",
     limits: str = "",
     max_pixels: int | None = None,
+    terms: str = "",
 ) -> Path:
     """Writes a run as the next version of a SavedModel.
 
@@ -47,6 +49,8 @@ def export(
         limits: Markdown for the model card: intended use, failures, terms of its data.
         max_pixels: int, width times height of the largest picture that is decoded; None: 25
             million. A request decodes at most 8 times as many in all.
+        terms: terms of use in a line, which `keras_attn.load` shows; "" for those of the model that
+            training started from, if any.
 
     Returns:
         path of the version.
@@ -59,8 +63,11 @@ def export(
     metrics = metrics or "Not measured at export."
     service = run.service(beam_width, n_best, precision, max_pixels)
     title = f"{Path(folder).name}, version {next_version(folder)}"
-    card = _card(title, run.experiment(), description, metrics, service, storage, limits)
+    terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
+    card = _card(title, run.experiment(), description, metrics, service, storage, limits, terms)
     notes = {key: description[key] for key in ("recipe", "parts")}
+    if terms:
+        notes[TERMS] = terms
     return export_service(service, folder, card, notes, storage)
 
 
@@ -92,7 +99,7 @@ def _metrics_section(run, evaluation, precision, max_pixels):
     return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
-def _card(title, experiment, description, metrics, service, storage, limits):
+def _card(title, experiment, description, metrics, service, storage, limits, terms):
     facts = {key: _escaped(value) for key, value in description.items() if isinstance(value, str)}
     recipe = " ".join(description["recipe"].split()).replace("`", "")
     words = experiment.task.card(service, facts["model"])
@@ -104,18 +111,19 @@ def _card(title, experiment, description, metrics, service, storage, limits):
     service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])
     origin = description.get("origin") or {}
     sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, "")}
-    terms = {key: with_inherited(key, text, origin) for key, text in sections.items()}
+    sections[LICENSE] += f"\n\nTerms of use: {_escaped(terms)}" if terms else ""
+    known = {key: with_inherited(key, text, origin) for key, text in sections.items()}
     return model_card(
         title,
         {
             "What it does": words["What it does"],
-            **({LIMITS: terms[LIMITS]} if terms[LIMITS] else {}),
+            **({LIMITS: known[LIMITS]} if known[LIMITS] else {}),
             "Service": service_words.strip(),
             "Data": f"{Path(facts['data']).name}: {_counts(description)}.",
             "Metrics": metrics,
             "Recipe": f"`{recipe}`, trained in {facts['precision']}, strategy "
             f"{facts['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
-            **({LICENSE: terms[LICENSE]} if terms[LICENSE] else {}),
+            **({LICENSE: known[LICENSE]} if known[LICENSE] else {}),
         },
     )
 

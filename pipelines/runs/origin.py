@@ -5,10 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from keras_attn.serving.export import CARD_FILE
+from keras_attn.contracts import TERMS
+from keras_attn.serving.export import CARD_FILE, METADATA_FILE, read_metadata
 
-LIMITS, LICENSE = TERMS = ("Use and limits", "License")
+LIMITS, LICENSE = SECTIONS = ("Use and limits", "License")
 """Sections of a model card that apply to models that start from its weights, too."""
+INHERITED = (*SECTIONS, TERMS)
 NAME = "name"
 
 
@@ -21,14 +23,18 @@ def origin_of_version(version: Path) -> dict[str, str]:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2]))
-    terms = {key: sections[key].strip().replace("<", "&#60;") for key in TERMS if key in sections}
-    return {NAME: name, **terms}
+    known = {
+        key: sections[key].strip().replace("<", "&#60;") for key in SECTIONS if key in sections
+    }
+    if (version / METADATA_FILE).is_file() and (terms := read_metadata(version).get(TERMS)):
+        known[TERMS] = str(terms)
+    return {NAME: name, **known}
 
 
 def origin_of_run(folder: Path, description: Mapping) -> dict[str, str]:
     """Name of a run and the terms of the model that it started from, if any."""
     earlier = description.get("origin") or {}
-    terms = {key: earlier[key] for key in TERMS if key in earlier}
+    terms = {key: earlier[key] for key in INHERITED if key in earlier}
     name = folder.resolve().name
     return {NAME: f"{name} (from {earlier[NAME]})" if NAME in earlier else name, **terms}
 
@@ -47,7 +53,7 @@ def joined_origin(origins: Sequence[Mapping[str, str] | None]) -> dict[str, str]
     if len(known) < 2:
         return dict(known[0]) if known else None
     terms = {}
-    for section in TERMS:
+    for section in INHERITED:
         texts = [
             f"Of {origin[NAME]}:\n\n{origin[section]}" for origin in known if section in origin
         ]

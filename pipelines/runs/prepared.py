@@ -72,7 +72,7 @@ def prepare(
     Args:
         experiment: `Experiment`.
         data: path of the data folder, or another name that the source accepts.
-        vocabularies: dict of vocabularies to use instead of learning them.
+        vocabularies: dict of vocabularies to use, or to extend, instead of learning them.
         cache: path of the feature cache; the user's cache folder if None.
         replicas: devices that share a batch.
         start: built Keras model that training starts from, or None.
@@ -83,7 +83,7 @@ def prepare(
     with naming_recipe_file(experiment.source):
         records = experiment.source.read(data)
     with naming_recipe_file(experiment.task):
-        known = vocabularies or experiment.task.learn(records.splits["train"])
+        known = _vocabularies(experiment.task, vocabularies, records.splits["train"])
     setting = Setting(
         model=experiment.model,
         fit=experiment.fit,
@@ -94,3 +94,10 @@ def prepare(
     with naming_recipe_file(experiment.task):
         loaded = experiment.task.encode(records, known, setting)
     return Prepared(experiment, records, known, setting, loaded)
+
+
+def _vocabularies(task, known, records) -> Mapping[str, Any]:
+    """Vocabularies learned from records; known ones as they are, or extended by the task."""
+    if not known:
+        return task.learn(records)
+    return task.extend(known, records) if hasattr(task, "extend") else known

@@ -12,6 +12,7 @@ from typing import Any
 
 import keras
 
+import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
 from keras_attn.whole_file import (
     PARTIAL,

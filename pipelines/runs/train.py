@@ -72,8 +72,8 @@ def train(
             another process trains into it, `cache` is a file, the
             model differs from the one in `source`, or the loss is not finite.
     """
-    if experiment.needs_start and source is None:
-        raise ValueError(f"Expected initial weights (--from) for {name}. Received: none")
+    if source is None:
+        experiment.check_start(name)
     run, policy = Run(out), precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
@@ -107,7 +107,7 @@ def train(
                 built = prepared.build()
                 if source:
                     source.start(experiment, built.model)
-                objective = prepared.compile(built, jit_compile_for(strategy))
+                objective = prepared.compile(built, jit_compile_for(strategy, built.small_steps))
             description |= {"model": built.description, "vocabularies": prepared.vocabulary_sizes}
             run.describe(description)
             for key, vocabulary in prepared.vocabularies.items():

@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
+from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
@@ -18,7 +19,6 @@ from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.origin import origin_of_run, origin_of_version
 from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 from keras_attn_pipelines.runs.saved_description import SavedDescription
-from keras_attn_pipelines.saved.saved_model import whole_saved_model
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,12 @@ class WarmStart:
         """Copies the weights into a new model.
 
         Raises:
-            ValueError: the new model's weights have other shapes.
+            ValueError: the new model's weights have other shapes, or it cannot grow from this one.
         """
         self.adapted(experiment, experiment.values())
+        if hasattr(experiment.model, "grow"):
+            experiment.model.grow(model, self.model)
+            return
         pairs = list(zip(model.weights, self.model.weights))
         wrong = [own.path for own, other in pairs if own.shape != other.shape]
         if wrong or len(model.weights) != len(self.model.weights):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from keras_attn_pipelines.saved import predict
+from keras_attn.saved import loading
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
@@ -21,16 +21,16 @@ def _own_cache(tmp_path_factory):
 
 @pytest.fixture(scope="module", autouse=True)
 def _loaded_once():
-    load, loaded = predict.saved_model, {}
+    load, loaded = loading.load, {}
 
-    def saved_model(folder):
-        version = predict.version_folder(folder)
+    def load_once(folder):
+        version = loading.version_folder(folder)
         if version not in loaded:
             loaded[version] = load(folder)
         return loaded[version]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(predict, "saved_model", saved_model)
+        patch.setattr(loading, "load", load_once)
         yield
 
 

@@ -122,11 +122,12 @@ def test_settings_that_are_nested_too_deeply(tmp_path):
 def test_bad_choices_are_refused_before_anything_is_read(flags, message, tmp_path, capsys):
     file = tmp_path / "file"
     file.write_text("x")
+    (tmp_path / "empty").mkdir()
     flags = [flag.format(file=file) for flag in flags]
-    command = ["train", "scenes", "--data", str(tmp_path / "none"), "--out", str(tmp_path / "run")]
+    command = ["train", "scenes", "--data", str(tmp_path / "empty"), "--out", str(tmp_path / "run")]
     assert main([*command, *flags]) == 2
     assert message.format(file=file) in capsys.readouterr().err.splitlines()[-1]
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file"]
 
 
 FAILING = """

@@ -66,3 +66,36 @@ def test_flips_are_mirrors_and_crops_are_boxes():
     assert (cut != other).any()
     same = Augmentation(False, 1.0, 3)(pictures, tf.constant(5, tf.int64))
     np.testing.assert_array_equal(same, pictures)
+
+
+def blobs(across, down):
+    """Pictures (64, 41, 41, 3) of one blob, so far from the center."""
+    places = np.arange(41) - 20
+    distance = (places[None] - across) ** 2 + (places[:, None] - down) ** 2
+    picture = np.round(255 * np.exp(-distance / 8)).astype("uint8")
+    return tf.constant(np.repeat(np.broadcast_to(picture[None, ..., None], (64, 41, 41, 1)), 3, 3))
+
+
+def centers(pictures):
+    """float (64, 2): where the blobs are, across and down from the center."""
+    mass, places = pictures.numpy()[..., 1].astype(float), np.arange(41) - 20
+    total = mass.sum(axis=(1, 2))
+    across, down = (mass.sum(axis=axis) @ places / total for axis in (1, 2))
+    return np.stack([across, down], axis=1)
+
+
+def test_shifts_move_and_turns_turn_about_the_center():
+    step = tf.constant(5, tf.int64)
+    moved = centers(Augmentation(False, 1.0, 3, shift=0.2)(blobs(0, 0), step))
+    assert np.abs(moved).max() < 8.3 and (np.abs(moved).max(axis=0) > 7).all()
+    assert np.abs(moved.mean(axis=0)).max() < 2 and moved.std(axis=0).min() > 3
+    turned = centers(Augmentation(False, 1.0, 3, turn=30)(blobs(12, 0), step))
+    np.testing.assert_allclose(np.hypot(*turned.T), 12, atol=0.1)
+    angles = np.degrees(np.arctan2(*turned.T[::-1]))
+    assert 25 < np.abs(angles).max() < 30.5 and angles.min() < -20 < 20 < angles.max()
+    both = Augmentation(False, 1.0, 3, shift=0.2, turn=30)
+    distances = np.hypot(*(centers(both(blobs(12, 0), step)) - turned).T)
+    assert distances.max() < 8.3 * 2**0.5 and distances.min() > 0
+    edge = Augmentation(False, 1.0, 3, shift=0.9, turn=180)
+    white = tf.fill((2, 5, 7, 3), tf.constant(200, tf.uint8))
+    np.testing.assert_array_equal(edge(white, step), white)

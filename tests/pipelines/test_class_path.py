@@ -15,6 +15,7 @@ from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.models.vision_files import golden, write_folder
+from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, TINY, flags, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -164,10 +165,13 @@ def test_explain(model, data, tmp_path, capsys):
         assert capsys.readouterr().out.splitlines()[0] in LABELS
         with Image.open(tmp_path / name) as image:
             assert image.format == "PNG" and image.width > 300
+    page = explored(model, ask[2], tmp_path)
+    assert page["answers"][0][0] in LABELS
+    assert [view["type"] for view in page["views"]] == ["picture", "picture"]
     for more in (["--heads", "decoder"], ["--word", "red"]):
         assert main([*ask, str(tmp_path / "no.png"), *more]) == 2
         assert "Expected heads=encoder and no word for a classifier" in capsys.readouterr().err
-    assert main([*ask, str(tmp_path / "no.svg")]) == 2
+    assert main([*ask, str(tmp_path / "no.jpg")]) == 2
     assert not list(tmp_path.glob("no.*"))
 
 
@@ -238,7 +242,7 @@ def test_bad_pictures_beyond_the_tolerance(data, tmp_path, capsys):
         (["--crop", "0"], "Expected crop > 0 and <= 1. Received: crop=0"),
         (["--monitor", "val_token_accuracy"], "monitor to be one of loss, accuracy, val_loss"),
         (["--patch-size", "0"], "Expected patch_size >= 1. Received: patch_size=0"),
-        ([], "Expected labeled pictures at x. Received: no such file or folder"),
+        ([], "Expected data at x. Received: no such file or folder"),
     ],
 )
 def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):

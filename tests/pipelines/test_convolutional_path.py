@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn.saved.loading import load
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.seq2seq import Convolutional
 from tests.pipelines.toy_language import TINY_CONVOLUTIONAL, write_folder
 
@@ -32,7 +32,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(model):
-    return saved_model(model)
+    return load(model)
 
 
 def test_attention_to_the_source_only(loaded):
@@ -50,13 +50,13 @@ def test_attention_to_the_source_only(loaded):
 def test_pictures(model, loaded, tmp_path):
     out = tmp_path / "heads.png"
     assert main(["explain", str(model), "one two", "--out", str(out), "--heads", "cross"]) == 0
-    loaded.explained("one two", tmp_path / "alignment.png")
+    loaded.explain("one two").save(tmp_path / "alignment.png")
     for path in (out, tmp_path / "alignment.png"):
         with Image.open(path) as image:
             assert image.width > 200
     for wanted in ({"heads": "encoder"}, {"heads": "decoder"}, {"word": "one"}):
         with pytest.raises(ValueError, match=VIEW):
-            loaded.explained("one two", tmp_path / "none.png", **wanted)
+            loaded.explain("one two", **wanted)
     assert not (tmp_path / "none.png").exists()
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.export import export_service
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
@@ -15,7 +16,6 @@ from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.pipelines.encoded import built
 
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
@@ -196,18 +196,18 @@ def test_export_on_a_full_disk(run, exported, tmp_path, capsys):
 def test_explain(exported, data, place, capsys):
     before, picture = tree(place), data / "images" / "test_00000.png"
     line = refused(capsys, ["explain", exported, picture, "--out", place / "folder.png"])
-    assert f"Expected to write {place / 'folder.png'}. Received: Is a directory" in line
-    captioner = SavedCaptioner(exported)
+    assert f"Expected a file to write. Received: the folder {place / 'folder.png'}" in line
+    drawing = SavedCaptioner(exported).explain(picture)
     for out in ("file/x.png", "none/x.png"):
         with pytest.raises(OSError, match=f"Expected to write {place / out}. Received: N"):
-            captioner.explain_file(picture, place / out)
-    with pytest.raises(ValueError, match=r"Expected a \.png file to write"):
-        captioner.explain_file(picture, place / "foreign")
+            drawing.save(place / out)
+    with pytest.raises(ValueError, match=r"Expected a \.png, \.svg or \.pdf file"):
+        drawing.save(place / "foreign")
     with (
         no_file_above(1_000),
         pytest.raises(OSError, match=f"Expected to write {place / 'old.png'}. {FILE_TOO_LARGE}"),
     ):
-        captioner.explain_file(picture, place / "old.png")
+        drawing.save(place / "old.png")
     assert tree(place) == before
 
 

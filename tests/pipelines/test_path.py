@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
@@ -18,9 +19,10 @@ from keras_attn_pipelines.experiment import Adam
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
+from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
-TRAIN = ["train", "scenes", "--data", "x", "--out", "y"]
+TRAIN = ["train", "scenes", "--data", ".", "--out", "y"]
 CHOICES = ["--batch-size", "5", "--hidden-dim", "7", "--embedding-dim", "3", "--epochs", "2"]
 CHOICES += ["--attention-dim", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
 CHOICES += ["--beam-width", "2", "--monitor", "val_loss"]
@@ -107,6 +109,11 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.format == "PNG" and image.width > 300
+    page = explored(model, picture, tmp_path)
+    assert page["asked"] == picture and page["unit"] == "nats"
+    (view,) = page["views"]
+    assert view["type"] == "picture" and " ".join(view["steps"]) == page["answers"][0][0]
+    np.testing.assert_allclose(view["sums"], 1, atol=0.1)
     assert [entry.name for entry in tmp_path.iterdir() if "partial" in entry.name] == []
 
 
@@ -207,7 +214,7 @@ def test_help_lists_the_recipes_flags(capsys):
     [
         (["train", "scene", "--data", "x", "--out", "y"], "Did you mean 'scenes'?"),
         (["train", "no.py", "--data", "x", "--out", "y"], "no such file"),
-        (["train", "scenes", "--data", "/nowhere", "--out", "y"], "Expected a caption file at"),
+        (["train", "scenes", "--data", "/nowhere", "--out", "y"], "Expected data at /nowhere"),
         (["evaluate", "/nowhere", "--data", "x"], "Expected a run directory"),
         (["predict", "/nowhere", "x.png"], "Expected a SavedModel"),
         ([*TRAIN, "--batch-size", "0"], "batch_size >= 1. Received: batch_size=0"),
@@ -221,7 +228,7 @@ def test_help_lists_the_recipes_flags(capsys):
         ([*TRAIN, "--fit", "stretch"], "fit to be one of squash, crop. Received: fit='stretch'"),
         ([*TRAIN, "--dev-share", "0.5", "--test-share", "0.5"], "dev_share + test_share < 1"),
         ([*TRAIN, "--image-size", "5000"], "between 1 and 4096. Received: image_size=5000"),
-        (["train", "own-pictures", "--data", "x", "--out", "y"], "initial weights (--from) for"),
+        (["train", "own-pictures", "--data", ".", "--out", "y"], "initial weights (--from) for"),
         ([*TRAIN, "--average", "2", "--monitor", "loss"], "a monitor on dev with average > 1"),
         ([*TRAIN, "--scheduled-sampling-rate", "2"], "sampling_rate between 0 and 1. Received"),
         ([*TRAIN, "--beam-width", "0"], "beam_width between 1 and 1000. Received: beam_width=0"),

@@ -10,21 +10,22 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.saved.loading import load
+from keras_attn.saved.saved_model import version_folder
+from keras_attn.serving.export import METADATA_FILE
 from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.runs.origin import (
+    INHERITED,
     LICENSE,
     LIMITS,
-    TERMS,
     origin_of_run,
     origin_of_version,
     with_inherited,
 )
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.saved.predict import saved_model
-from keras_attn_pipelines.saved.saved_model import version_folder
 from tests.recipes.registry import ROWS
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -81,9 +82,10 @@ def test_one_training_at_a_time(tmp_path):
 
 def test_a_folder_of_other_things_is_left_as_it_is(tmp_path, capsys):
     (tmp_path / "photo.jpg").write_bytes(b"x")
+    (tmp_path / "photo.txt").write_text("a photo")
     assert main(["train", "scenes", "--data", str(tmp_path), "--out", str(tmp_path)]) == 2
     assert "Expected a run directory with recipe.json" in capsys.readouterr().err
-    assert [entry.name for entry in tmp_path.iterdir()] == ["photo.jpg"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["photo.jpg", "photo.txt"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_an_output_that_is_missing_is_named(tmp_path):
 
     module = Answering()
     tf.saved_model.save(module, str(tmp_path / "m"), {"serving_default": module.answer})
-    answer = next(iter(saved_model(tmp_path / "m").answers(["two words"])))
+    answer = next(iter(load(tmp_path / "m").answers(["two words"])))
     with pytest.raises(ValueError, match=r"'text' of serving_default of .*Received: .*words"):
         answer["text"]
 
@@ -250,15 +252,19 @@ def test_the_terms_of_a_model_go_with_its_weights(tmp_path):
     version = tmp_path / "seen" / "3"
     version.mkdir(parents=True)
     (version / "README.md").write_text(CARD)
+    (version / METADATA_FILE).parent.mkdir()
+    (version / METADATA_FILE).write_text('{"terms": "no sale"}')
     origin = origin_of_version(version)
-    assert origin["name"] == "seen, version 3" and set(origin) == {"name", *TERMS}
+    assert origin["name"] == "seen, version 3" and set(origin) == {"name", *INHERITED}
     described = written(tmp_path / "mine", {**DESCRIPTION, "origin": origin})
     again = origin_of_run(described.folder, described.description)
     assert again["name"] == "mine (from seen, version 3)"
     inherited = "Of the weights that it started from, mine (from seen, version 3):"
     assert with_inherited(LICENSE, "Mine.", again) == f"Mine.\n\n{inherited}\n\nNot for sale."
     assert "&#60;b>Research" in with_inherited(LIMITS, "", again)
+    assert again["terms"] == "no sale"
     (version / "README.md").unlink()
+    (version / METADATA_FILE).write_text("{}")
     assert origin_of_version(version) == {"name": "seen, version 3"}
     assert origin_of_run(tmp_path / "plain", DESCRIPTION) == {"name": "plain"}
     assert with_inherited(LICENSE, "Mine.", {"name": "plain"}) == "Mine."

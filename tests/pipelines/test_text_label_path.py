@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn.saved.loading import load
+from keras_attn.saved.texts import SavedTextClassifier
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes.text_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.saved.predict import SavedTextClassifier, saved_model
+from tests.pipelines.explored import explored
 from tests.pipelines.labeled_texts import write_table
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
@@ -68,7 +70,7 @@ def test_the_card_and_the_metadata(model):
 
 
 def test_predict(model, capsys):
-    assert isinstance(saved_model(model), SavedTextClassifier)
+    assert isinstance(load(model), SavedTextClassifier)
     assert main(["predict", str(model), "the film is  lovely", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["source"] == "the film is  lovely" and sorted(answer["labels"]) == ["bad", "good"]
@@ -81,7 +83,7 @@ def test_predict(model, capsys):
 
 def test_score_is_refused(model, capsys):
     assert main(["score", str(model), "--source", "a film", "--target", "good"]) == 2
-    assert "predict prints the probabilities of a classifier" in capsys.readouterr().err
+    assert "predict gives the probabilities of other models' answers" in capsys.readouterr().err
 
 
 def test_explain(model, tmp_path, capsys):
@@ -90,10 +92,15 @@ def test_explain(model, tmp_path, capsys):
     assert capsys.readouterr().out.split("\n")[0] in ("bad", "good")
     pixels = np.asarray(Image.open(tmp_path / "shaded.png").convert("RGB"), "int32")
     assert (pixels.max(-1) - pixels.min(-1)).max() > 60  # There is color.
+    page = explored(model, command[2], tmp_path)
+    assert page["views"][0]["words"] == [*command[2].split(), "</s>"]
+    assert abs(sum(page["views"][0]["weights"]) - 1) < 0.01 and page["unit"] == "probability"
+    assert main([*command[:-1], "--out", str(tmp_path / "x.html"), "--word", "film"]) == 2
+    assert "Expected no --heads, --word or --layer for a page" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "shaded.svg")]) == 0
     assert "<svg" in (tmp_path / "shaded.svg").read_text()
     assert main([*command, str(tmp_path / "shaded.jpg")]) == 2
-    assert "Expected a .png or .svg file" in capsys.readouterr().err
+    assert "Expected a .png, .svg or .pdf file" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "x.png"), "--word", "film"]) == 2
     assert "Expected neither heads nor a word" in capsys.readouterr().err
     assert main(["explain", str(model), " ", "--out", str(tmp_path / "x.png")]) == 2

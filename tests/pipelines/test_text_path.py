@@ -12,6 +12,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
+from keras_attn.saved.loading import load
 from keras_attn.serving.export import read_metadata
 from keras_attn.training import AverageModel
 from keras_attn_pipelines.cli import main
@@ -20,8 +21,8 @@ from keras_attn_pipelines.recipes.translator_transformer import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
-from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.seq2seq import Seq2Seq
+from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder
 
@@ -82,7 +83,7 @@ def model(run, data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def loaded(model):
-    return saved_model(model)
+    return load(model)
 
 
 def test_train_leaves_a_run_directory(run):
@@ -232,13 +233,19 @@ def test_explain(model, tmp_path, name, flags):
             assert image.format == "PNG" and image.width > 200
     else:
         assert "<svg" in out.read_text()
+    if name == "where.svg":
+        cross, encoder, decoder = explored(model, "one $ two ☂", tmp_path)["views"]
+        assert cross["columns"] == encoder["rows"] == ["one", "$", "two", "☂", "</s>"]
+        assert decoder["columns"] == ["<s>", *cross["rows"][:-1]]
+        for view in (cross, encoder):
+            np.testing.assert_allclose(view["sums"], 1, atol=0.1)
 
 
 @pytest.mark.parametrize(
     ("asked", "name", "wanted", "message"),
     [
         (" ", "x.png", {}, "' ': an empty text"),
-        ("one", "x.jpg", {}, "Expected a .png or .svg file"),
+        ("one", "x.jpg", {}, "Expected a .png, .svg or .pdf file"),
         (
             "one two",
             "x.png",
@@ -255,7 +262,7 @@ def test_explain(model, tmp_path, name, flags):
 )
 def test_pictures_that_there_are_not(loaded, asked, name, wanted, message, tmp_path):
     with pytest.raises(ValueError, match=re.escape(message)):
-        loaded.explained(asked, tmp_path / name, **wanted)
+        loaded.explain(asked, **wanted).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 

@@ -10,6 +10,7 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes.images_stn import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.encoded import built
+from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -90,6 +91,8 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0] in LABELS
     with Image.open(out) as picture:
         assert picture.format == "PNG" and picture.width > 300
+    (view,) = explored(model, asked / "0.png", tmp_path)["views"]
+    assert view["type"] == "sampling" and np.shape(view["points"]) == (9, 9, 2)
 
 
 def test_transformers_learn_more_slowly():

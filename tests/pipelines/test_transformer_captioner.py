@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.viz.caption_heads import CaptionHeads
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes import flickr8k_transformer, flickr8k_vit
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.saved.predict import SavedCaptioner
 from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claiming
 from tests.pipelines.encoded import built
+from tests.pipelines.explored import explored
 
 SIZES = {
     "image_size": 64,
@@ -77,6 +78,8 @@ def test_predict_explain(model, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.width > 300
+    (view,) = explored(model, picture, tmp_path)["views"]
+    assert view["layers"] * view["heads"] > 1 and len(view["steps"]) == view["sums"].shape[2]
 
 
 def test_every_head(model, data, tmp_path, capsys):
@@ -128,8 +131,9 @@ def test_pictures_of_words_and_heads():
     }
     for (rows, columns), figure in shapes.items():
         grid = figure.axes[0].get_subplotspec().get_gridspec()
-        assert (grid.nrows, grid.ncols) == (rows, columns) and len(figure.axes) == rows * columns
-        assert all(axis.images for axis in figure.axes)
+        assert (grid.nrows, grid.ncols) == (rows, columns)
+        assert len(figure.axes) == rows * columns + 1  # The scale.
+        assert all(axis.images for axis in figure.axes[:-1])
     with pytest.raises(ValueError, match=r"Expected a layer of 1\.\.2\. Received: layer=3"):
         actual.word_figure(picture, "dog", 3)
     with pytest.raises(ValueError, match="Expected a word of 'a dog'"):

@@ -9,6 +9,7 @@ import tensorflow as tf
 from PIL import Image
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.saved.loading import load
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.trees import Leaf, Tree, leaves
@@ -17,11 +18,11 @@ from keras_attn_pipelines.data.readers.tree_reader import TreePair
 from keras_attn_pipelines.recipes.parser_transformer import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
-from keras_attn_pipelines.saved.predict import saved_model
 from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
 from keras_attn_pipelines.tasks.parsing.evaluation import evaluate_trees
 from keras_attn_pipelines.tasks.parsing.features import unusable
 from tests.pipelines.encoded import encoded
+from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written
 
@@ -111,11 +112,11 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert loads["trees"] == len(loads["texts"]) == 18
     assert 0 <= loads["scores"]["f1"] <= 100 < 100 + loads["scores"]["right_branching_f1"]
     assert any("'cell cell" in value and "no tree" in value for value in loads["unscored"])
-    for load in loads["texts"]:
-        if load["text"]:
-            words = [leaf.word for leaf in leaves(parse_tree(load["text"]))]
-            assert words == load["source"].split(" ")
-        assert [leaf.word for leaf in leaves(parse_tree(load["reference"]))] == load[
+    for fact in loads["texts"]:
+        if fact["text"]:
+            words = [leaf.word for leaf in leaves(parse_tree(fact["text"]))]
+            assert words == fact["source"].split(" ")
+        assert [leaf.word for leaf in leaves(parse_tree(fact["reference"]))] == fact[
             "source"
         ].split()
 
@@ -201,6 +202,9 @@ def test_explain(model, tmp_path, name, flags, capsys):
             assert image.format == "PNG" and image.width > 200
     else:
         assert "<svg" in out.read_text()
+        brackets, *_ = explored(model, SENTENCE, tmp_path)["views"]
+        assert brackets["columns"] == [*SENTENCE.split(), "</s>"]
+        np.testing.assert_allclose(brackets["sums"], 1, atol=0.1)
 
 
 def test_a_saved_model_begins_another_training(model, run, data, tmp_path, capsys):
@@ -321,6 +325,6 @@ def test_other_data_folders(tmp_path, capsys):
 
 
 def test_answers_of_sentences_that_cannot_be_parsed(model):
-    answers = saved_model(model).ask("serving_default", source=["", SENTENCE])
+    answers = load(model).ask("serving_default", source=["", SENTENCE])
     assert answers[0][ERROR] == b"an empty text" and answers[0][TEXT].tolist() == [b"", b""]
     assert answers[1][ERROR] == b"" and answers[1][TEXT][0].startswith(b"(")

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 
+from keras_attn.saved import loading
 from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
@@ -46,7 +47,9 @@ def run(data, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def saved(run, tmp_path_factory):
-    return export(run, tmp_path_factory.mktemp("models") / "tiny", precision="bfloat16")
+    return export(
+        run, tmp_path_factory.mktemp("models") / "tiny", precision="bfloat16", terms="for\nresearch"
+    )
 
 
 def weights(model):
@@ -82,6 +85,8 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     warm = Run(tmp_path / "warm")
     assert warm.experiment().model.hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
+    assert warm.description["origin"]["terms"] == "for research"
+    assert "Terms of use: for research" in warm.description["origin"]["License"]
     for weight, other in zip(weights(warm.model()), weights(run.model()), strict=True):
         np.testing.assert_allclose(weight, other, atol=1e-6)
 
@@ -103,7 +108,9 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
         np.testing.assert_allclose(mean, each_weight + 1, atol=1e-5)
     assert Run(out).description["mean_of"] == [str(run.folder.resolve()), str(other.resolve())]
     assert main(["evaluate", str(out), "--data", str(data)]) == 0
-    assert main(["export", str(out), str(tmp_path / "model")]) == 0
+    assert main(["export", str(out), str(tmp_path / "model"), "--terms", "no sale"]) == 0
+    assert loading.load(tmp_path / "model").terms == "no sale"
+    assert capsys.readouterr().err.endswith("Terms of use of model: no sale\n")
     card = (tmp_path / "model" / "README.md").read_text()
     assert "strategy one; mean of the weights of run, other" in card
     capsys.readouterr()

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attn_pipelines.demo.scenes import write_scenes
-from tests.pipelines import labeled_pictures, labeled_texts, toy_language, toy_treebank
+from tests.pipelines import (
+    labeled_pictures,
+    labeled_texts,
+    toy_language,
+    toy_stories,
+    toy_treebank,
+)
 
 
 class Row(NamedTuple):
@@ -23,7 +29,7 @@ class Row(NamedTuple):
     """
 
     name: str
-    data: Callable[[Path], Path]
+    data: Callable[[Path], Path | str]
     values: Mapping[str, Any]
     bad: bytes
     start: str = ""
@@ -66,6 +72,26 @@ def treebank(folder: Path) -> Path:
     return toy_treebank.written(folder / "treebank")
 
 
+def stories(folder: Path) -> Path:
+    """Questions about short stories."""
+    return toy_stories.write_tasks(folder / "stories")
+
+
+def generated(folder: Path) -> str:
+    """Sequences drawn from a seed; nothing is written."""
+    return "generated:7"
+
+
+def sentences(folder: Path) -> Path:
+    """Sentences of made-up reviews, a file for each split."""
+    folder = folder / "sentences"
+    folder.mkdir()
+    for seed, (name, count) in enumerate((("train", 60), ("dev", 7), ("test", 5))):
+        lines = [text for text, _ in labeled_texts.examples(count, seed)]
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return folder
+
+
 FIT = {"epochs": 2, "monitor": "val_loss", "warmup_steps": 3}
 CAPTIONS = {**FIT, "image_size": 32, "batch_size": 5, "vocabulary_size": 300, "lengths": (13, 60)}
 RECURRENT = {**CAPTIONS, "embedding_dim": 3, "hidden_dim": 7, "attention_dim": 5}
@@ -75,6 +101,9 @@ VISION = {"vision_dim": 14, "vision_intermediate_dim": 11, "num_vision_heads": 2
 VIT = {**TRANSFORMER, **VISION, "num_vision_layers": 1, "patch_size": 16}
 CLASSES = {**FIT, "image_size": 24, "batch_size": 5}
 TEXT = {**FIT, "batch_tokens": 112}
+BANK = {"embedding_dim": 5, "hidden_dim": 7, "memory_dim": 3, "lengths": (7, 13)}
+MEMORY = {"hidden_dim": 7, "num_slots": 11, "slot_dim": 5, "held_out": 3, "sequences": 13}
+DRAWN = {**FIT, **MEMORY, "batch_size": 5}
 TINY_RNN = {"embedding_dim": 5, "hidden_dim": 7, "scope": "local-p", "window": 2}
 PICTURE, SENTENCE = b"no picture", b"\xff"
 
@@ -98,5 +127,10 @@ ROWS = (
         slow=True,
     ),
     Row("text_classifier", texts, {**TEXT, **labeled_texts.TINY}, SENTENCE),
+    Row("babi_memory_network", stories, toy_stories.TINY, SENTENCE),
+    Row("progressive_memory", sentences, {**TEXT, **BANK, "slots": (5,)}, SENTENCE),
+    Row("ntm_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01"),
+    Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True),
+    Row("dnc_shortest_path", generated, {**DRAWN, "lengths": (3, 5)}, b"0101", slow=True),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )

@@ -15,9 +15,10 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
+from tests.pipelines.explored import explored
 from tests.recipes.registry import RECURRENT, SIZES, language, scenes
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 MOST_LINES = 120
 WORDS = {"sport": ["goal", "team", "match", "ball"], "food": ["soup", "bread", "oven", "salt"]}
 FILLERS = ["the", "a", "was", "and", "very"]
@@ -94,6 +95,9 @@ def test_ones_own_task_goes_through_every_command(topics, lines, tmp_path, capsy
     assert main(["predict", str(model), "the goal was very salt-free", "bread and soup"]) == 0
     answers = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [answer[2] for answer in answers] == ["sport", "food"]
+    page = explored(model, "bread and a soup", tmp_path)
+    assert page["views"][0]["columns"][:2] == ["bread", "and"] and page["answers"][0][0] == "food"
+    capsys.readouterr()
     out = tmp_path / "words.png"
     assert main(["explain", str(model), "bread and a soup", "--out", str(out)]) == 0
     assert capsys.readouterr().out.startswith("food\n")

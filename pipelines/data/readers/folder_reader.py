@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
 from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS, form_of, record_files
-from keras_attn_pipelines.data.readers.picture_paths import located
-from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES, read_sidecar, sidecars
+from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
+from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized
 from keras_attn_pipelines.data.record import AUTO, Columns, Record
 from keras_attn_pipelines.data.skipped import listing
@@ -46,11 +47,20 @@ def read_captions(
         ValueError: no caption file or several, a missing column, or nothing usable.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    data = folder
+    columns = Columns(image_column, caption_column)
+    return _collect(*captions_found(folder, captions_file, columns, image_folder), cache)
+
+
+def captions_found(data, captions_file: str, columns: Columns, image_folder: str) -> FoundRecords:
+    """Finds the captions that `read_captions` reads, of which it reads no more than the first ones.
+
+    Raises:
+        ValueError: no caption file or several, or a missing column.
+        ImportError: tensorflow-datasets is needed but not installed.
+    """
     folder = data_folder(data)
     if not is_tfds(data) and Path(data).is_file():
         captions_file = Path(data).name
-    columns = Columns(image_column, caption_column)
     images = folder / image_folder if (folder / image_folder).is_dir() else folder
     if captions_file != AUTO:
         source = folder / captions_file
@@ -60,11 +70,10 @@ def read_captions(
     elif not folder.is_dir():
         raise ValueError(f"Expected a caption file at {folder}. Received: no such file or folder")
     elif (file := _caption_file(folder, images, columns)) is None:
-        return _collect(folder, images, _sidecar_records(folder, images), images, SIDECARS, cache)
+        return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
     else:
         source, form, read = file
-    records = ((source, record) for record in read())
-    return _collect(folder, images, records, source, form, cache)
+    return FoundRecords(folder, images, ((source, record) for record in read()), source, form)
 
 
 def data_folder(data) -> Path:

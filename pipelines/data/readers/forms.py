@@ -118,7 +118,10 @@ def _text_form(path, columns):
 
 def _check(columns, names, path):
     if missing := columns.missing_of(names):
-        raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
+        raise ValueError(
+            f"Expected a column {' and '.join(missing)} in {path} (set {columns.flags_of(names)}). "
+            f"Received: {names}"
+        )
 
 
 def _start(path):

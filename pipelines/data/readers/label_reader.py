@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
 from keras_attn_pipelines.data.readers.class_folders import (
     CLASS_FOLDERS,
@@ -12,8 +13,7 @@ from keras_attn_pipelines.data.readers.class_folders import (
     has_class_folders,
 )
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, form_of, record_files
-from keras_attn_pipelines.data.readers.picture_paths import located
-from keras_attn_pipelines.data.readers.text_reader import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
 from keras_attn_pipelines.data.record import AUTO, LABELS, Columns, Record
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
@@ -48,10 +48,27 @@ def read_labels(
     Raises:
         ValueError: neither, several labels files, a missing column, or nothing usable.
     """
+    columns = Columns(image_column, label_column, LABELS)
+    found = labels_found(data, labels_file, columns, image_folder)
+    if found is None:
+        return _class_folders(labels_folder(data), cache)
+    return _collect(*found, cache)
+
+
+def labels_found(
+    data, labels_file: str, columns: Columns, image_folder: str
+) -> FoundRecords | None:
+    """Finds the labels that `read_labels` reads, of which it reads no more than the first ones.
+
+    Returns:
+        `FoundRecords`, or None for a folder for each class.
+
+    Raises:
+        ValueError: neither, several labels files, or a missing column.
+    """
     folder = labels_folder(data)
     if Path(data).is_file():
         labels_file = Path(data).name
-    columns = Columns(image_column, label_column, LABELS)
     images = folder / image_folder if (folder / image_folder).is_dir() else folder
     if labels_file != AUTO:
         source = folder / labels_file
@@ -61,11 +78,10 @@ def read_labels(
     elif not folder.is_dir():
         raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
     elif (file := _labels_file(folder, columns)) is None:
-        return _class_folders(folder, cache)
+        return None
     else:
         source, form, read = file
-    records = ((source, record) for record in read())
-    return _collect(records, folder, images, source, form, cache)
+    return FoundRecords(folder, images, ((source, record) for record in read()), source, form)
 
 
 def labels_folder(data) -> Path:
@@ -101,7 +117,7 @@ def _class_folders(folder, cache):
         else (file.path, Record(0, file.name, reason=NO_CLASS))
         for file in files
     )
-    read = _collect(records, folder, folder, folder, CLASS_FOLDERS, cache)
+    read = _collect(folder, folder, records, folder, CLASS_FOLDERS, cache)
     splits = {file.name: file.split for file in files}
     return replace(
         read, pictures=[replace(picture, split=splits[picture.name]) for picture in read.pictures]
@@ -109,9 +125,9 @@ def _class_folders(folder, cache):
 
 
 def _collect(
-    records: Iterable[tuple[Path, Record]],
     folder: Path,
     images: Path,
+    records: Iterable[tuple[Path, Record]],
     source: Path,
     form: str,
     cache,

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from keras_attn_pipelines.data.picture_check import examine_pictures
 from keras_attn_pipelines.data.record import Record, unusable
 from keras_attn_pipelines.data.skipped import Skipped
 
@@ -37,6 +36,24 @@ class Located(NamedTuple):
         return Skipped(self.file, self.record.line, reason or self.reason, self.name)
 
 
+class FoundRecords(NamedTuple):
+    """Where records of pictures are.
+
+    Attributes:
+        folder: path of the data folder.
+        images: path of the folder of the pictures.
+        records: the records, each with its file; they are read as they are asked for.
+        source: path of the file, or of the folder, of the records.
+        form: description of the format.
+    """
+
+    folder: Path
+    images: Path
+    records: Iterable[tuple[Path, Record]]
+    source: Path
+    form: str
+
+
 def located(
     records: Iterable[tuple[Path, Record]], folder: Path, images: Path, second: str, cache=None
 ) -> list[Located]:
@@ -56,6 +73,8 @@ def located(
         path, problem = locate(record.first.strip())
         reason = record.reason or unusable(second, record.second) or problem
         rows.append(Located(file, record, path, reason))
+    from keras_attn_pipelines.data.picture_check import examine_pictures
+
     examined = examine_pictures((row.path for row in rows if not row.reason), folder, cache)
     return [row if row.reason else _examined(row, examined[row.path]) for row in rows]
 

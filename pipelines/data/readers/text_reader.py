@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.record import Record, is_text, lines_of
 
 TOKEN_LINE = re.compile(r"(?P<name>.+)#\d+\t(?P<caption>.*)", re.DOTALL)
-PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp")
 
 
 def is_token_file(text: str) -> bool:

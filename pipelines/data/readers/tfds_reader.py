@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.whole_file import move_folder, whole_folder
@@ -112,7 +111,7 @@ def _write_texts(dataset_name, folder):
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
             for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
                 values = {
-                    key: value.numpy() for key, value in example.items() if tf.is_tensor(value)
+                    key: value.numpy() for key, value in example.items() if hasattr(value, "numpy")
                 }
                 texts = {key: value for key, value in values.items() if isinstance(value, bytes)}
                 decoded = {key: _decoded(value) for key, value in texts.items()}

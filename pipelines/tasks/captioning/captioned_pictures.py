@@ -22,6 +22,14 @@ class CaptionedPictures:
     image_folder: str = option("picture folder inside the data folder", default="images")
     shares: SplitShares = SplitShares()
 
+    def find(self, data):
+        """See `Source`."""
+        from keras_attn_pipelines.data.readers.folder_reader import captions_found
+        from keras_attn_pipelines.data.record import Columns
+
+        columns = Columns(self.image_column, self.caption_column)
+        captions_found(data, self.captions_file, columns, self.image_folder)
+
     def read(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.picture_splits import picture_records

@@ -72,6 +72,7 @@ class ShowAttendTell:
 
     def _attention(self, seed):
         """What the decoder reads from the picture at each step."""
+        from keras_attn.layers.location_sampler import LocationSampler
         from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
         from keras_attn.models.hard_attention import HardAttention
         from keras_attn.models.soft_attention import SoftAttention
@@ -79,5 +80,5 @@ class ShowAttendTell:
         if self.context == SOFT:
             return SoftAttention(self.attention_dim)
         if self.context == HARD:
-            return HardAttention(self.attention_dim, seed=seed)
+            return HardAttention(self.attention_dim, LocationSampler(seed=seed))
         return MeanContext() if self.context == MEAN else BottleneckContext()

@@ -24,6 +24,14 @@ class LabeledPictures:
     image_folder: str = option("picture folder inside the data folder", default="images")
     shares: SplitShares = SplitShares()
 
+    def find(self, data):
+        """See `Source`."""
+        from keras_attn_pipelines.data.readers.label_reader import labels_found
+        from keras_attn_pipelines.data.record import LABELS, Columns
+
+        columns = Columns(self.image_column, self.label_column, LABELS)
+        labels_found(data, self.labels_file, columns, self.image_folder)
+
     def read(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.picture_splits import picture_records

@@ -20,6 +20,10 @@ class LabeledTexts:
     label_column: str = option("column or key of the label", default=AUTO)
     shares: SplitShares = SplitShares()
 
+    def find(self, data):
+        """See `Source`."""
+        self._splits(data)
+
     def read(self, data):
         """See `Source`."""
         return self._splits(data).training()

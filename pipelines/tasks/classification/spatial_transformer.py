@@ -19,6 +19,8 @@ SMALL, LITE0 = "small", "efficientnet_lite0"
 FEATURES, PLACES = "features", "places"
 LOOK = 32
 """Approximate side of a localization network's input, in pixels."""
+COARSE, MOST_STAGES = 8, 6
+"""Grid at which the CNN trained from scratch stops pooling, and its most stages."""
 DIGIT = 28
 """Side of an undistorted digit, in pixels."""
 LEAST_READ, MOST_READ = 24, 256
@@ -98,16 +100,21 @@ class SpatialTransformer:
         import keras
 
         from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-        from keras_attn.models.small_conv_encoder import SmallConvEncoder
 
         if self.backbone == LITE0:
             backbone = EfficientNetLite0Encoder()
             backbone.trainable = self.fine_tune
-        else:
-            widths = (self.filters, 2 * self.filters, 4 * self.filters)
-            backbone = SmallConvEncoder(widths, (2, 2, 2), coordinates=False)
-        pool = keras.layers.GlobalAveragePooling2D()
-        return keras.Sequential([keras.layers.Rescaling(255.0), backbone, pool], name="encoder")
+            pool = keras.layers.GlobalAveragePooling2D()
+            return keras.Sequential([keras.layers.Rescaling(255.0), backbone, pool], name="encoder")
+        layers, width = [], self.filters
+        for _ in range(MOST_STAGES):
+            layers += [keras.layers.Conv2D(width, 3, padding="same", activation="relu")]
+            layers += [keras.layers.MaxPooling2D(2, padding="same")]
+            size, width = -(-size // 2), min(2 * width, 4 * self.filters)
+            if size <= COARSE:
+                break
+        dense = keras.layers.Dense(4 * self.filters, activation="relu")
+        return keras.Sequential([*layers, keras.layers.Flatten(), dense], name="encoder")
 
     def localization(self, size):
         """A transformer's localization network for pictures of `size` × `size` pixels."""

@@ -16,6 +16,10 @@ class Treebank:
 
     shares: SplitShares = SplitShares()
 
+    def find(self, data):
+        """See `Source`."""
+        self._splits(data)
+
     def read(self, data):
         """See `Source`."""
         return self._splits(data).training()

@@ -45,7 +45,7 @@ def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
     def draw():
         answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
         rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
-        figures = [alignment_figure(Alignment.of(row)) for row in rows]
+        figures = [alignment_figure(Alignment.of(row).in_words()) for row in rows]
         return np.stack([figure_pixels(figure, size=SIZE) for figure in figures])
 
     return AttentionImages(draw, picture_log(folder))

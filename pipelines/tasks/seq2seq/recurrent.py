@@ -15,6 +15,7 @@ from keras_attn_pipelines.tasks.seq2seq.names import (
 LSTM, GRU = "lstm", "gru"
 DOT, MULTIPLICATIVE, ADDITIVE, LOCATION = "dot", "multiplicative", "additive", "location"
 GLOBAL, LOCAL_M, LOCAL_P, NONE = "global", "local-m", "local-p", "none"
+HARD = "hard"
 LUONG, BAHDANAU = "luong", "bahdanau"
 MAX_LOCATIONS = 1024
 
@@ -55,6 +56,11 @@ class Recurrent:
         settled=True,
         choices=(GLOBAL, LOCAL_M, LOCAL_P, NONE),
     )
+    hard: bool = option(
+        "hard attention: one sampled position per step, trained by REINFORCE (scope global)",
+        default=False,
+        settled=True,
+    )
     window: int = option(
         "positions on each side of a local attention's center", default=5, settled=True, least=1
     )
@@ -77,6 +83,10 @@ class Recurrent:
                 "Expected an encoder as wide as the decoder for score=dot, such as "
                 "bidirectional=False. "
                 f"Received: widths {width} and {self.hidden_dim}"
+            )
+        if self.hard and self.scope != GLOBAL:
+            raise ValueError(
+                f"Expected scope=global for hard attention. Received: scope={self.scope}"
             )
         if self.score == LOCATION and self.scope in (LOCAL_M, LOCAL_P):
             raise ValueError(
@@ -109,16 +119,18 @@ class Recurrent:
             dropout=self.dropout,
             tied=DECODER if source else ALL,
         )
-        model = RecurrentSeq2Seq(config, self._attention(), name="recurrent")
+        model = RecurrentSeq2Seq(config, self._attention(seed), name="recurrent")
         model.build()
         words = (
-            "without attention" if self.scope == NONE else f"{self.scope} {self.score} attention"
+            "without attention"
+            if self.scope == NONE
+            else f"{HARD if self.hard else self.scope} {self.score} attention"
         )
         layers = f"{self.num_encoder_layers} + {self.num_decoder_layers}"
         cells = f"{self.cell.upper()} layers of {self.hidden_dim} units"
         return Built(model, f"a recurrent encoder–decoder, {layers} {cells}, {words}")
 
-    def _attention(self):
+    def _attention(self, seed):
         from keras_attn.layers import (
             AdditiveAttention,
             DotAttention,
@@ -126,7 +138,9 @@ class Recurrent:
             LocalMonotonicAttention,
             LocalPredictiveAttention,
             LocationAttention,
+            LocationSampler,
             MultiplicativeAttention,
+            SampledAttention,
         )
 
         if self.scope == NONE:
@@ -142,4 +156,6 @@ class Recurrent:
             return LocalMonotonicAttention(scored, self.window)
         if self.scope == LOCAL_P:
             return LocalPredictiveAttention(scored, self.window, self.hidden_dim)
+        if self.hard:
+            return SampledAttention(scored, LocationSampler(seed=seed))
         return scored

@@ -55,10 +55,22 @@ class Seq2Seq:
         least=0,
         most=1,
     )
+    r_drop: float = option(
+        "weight of R-Drop, which lets each batch pass twice under different dropout; 0 for none",
+        default=0.0,
+        least=0,
+        most=1000,
+    )
     search: BeamSearch = BeamSearch(length_alpha=0.6)
 
     def check(self):
-        """Raises ValueError unless sources have as many buckets as targets."""
+        """Raises ValueError for R-Drop with scheduled sampling, or other buckets of sources."""
+        if self.r_drop and self.scheduled_sampling_rate:
+            raise ValueError(
+                "Expected r_drop=0 with scheduled_sampling_rate > 0. "
+                f"Received: r_drop={self.r_drop}, "
+                f"scheduled_sampling_rate={self.scheduled_sampling_rate}"
+            )
         lengths = self.source_lengths
         if lengths and not (is_increasing(lengths) and len(lengths) == len(self.lengths)):
             raise ValueError(
@@ -99,11 +111,13 @@ class Seq2Seq:
         return encode(self, records, vocabularies, setting)
 
     def objective(self, model, data, steps, seed):
-        """See `Task`: cross-entropy of the next piece, optionally with scheduled sampling."""
+        """See `Task`: cross-entropy of the next piece, optionally scheduled sampling or R-Drop."""
         from keras_attn_pipelines.experiment.token_objective import token_objective
 
         sampled = self.scheduled_sampling_rate
-        return token_objective(model, self.label_smoothing, sampled, steps, seed)
+        return token_objective(
+            model, self.label_smoothing, sampled, steps, seed, r_drop=self.r_drop
+        )
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`."""

@@ -20,6 +20,10 @@ class TextPairs:
     target_column: str = option("target language suffix, column or key", default=AUTO)
     shares: SplitShares = SplitShares()
 
+    def find(self, data):
+        """See `Source`."""
+        self._splits(data)
+
     def read(self, data):
         """See `Source`."""
         return self._splits(data).training()

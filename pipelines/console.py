@@ -1,0 +1,33 @@
+"""The process around the command line: a quiet standard error."""
+
+import faulthandler
+import logging
+import os
+import sys
+import tempfile
+
+NATIVE_LOG = "KERAS_ATTN_NATIVE_LOG"
+"""Environment variable that lets native libraries write to the terminal."""
+
+
+def run(main) -> None:
+    """Runs a command line and exits with its code, without the messages of native libraries.
+
+    TensorFlow, CUDA and SentencePiece write to the file descriptor of standard error. It leads to a
+    temporary file from here on; Python's standard error stays where it was.
+    """
+    if not os.environ.get(NATIVE_LOG):
+        hide_native_log()
+    sys.exit(main())
+
+
+def hide_native_log() -> None:
+    """Separates Python's standard error from that of native libraries, which is hidden."""
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with tempfile.TemporaryFile() as hidden:
+        os.dup2(hidden.fileno(), 2)
+    sys.stderr = os.fdopen(terminal, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
+    faulthandler.enable(sys.stderr)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    logging.getLogger("tensorflow").setLevel(logging.ERROR)

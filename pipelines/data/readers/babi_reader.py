@@ -1,0 +1,152 @@
+"""Reads questions about stories in the format of the bAbI tasks."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from keras_attn_pipelines.data.record import is_text, lines_of
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+
+FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt")
+LINE = re.compile(r"(\d+) (.*)")
+
+
+@dataclass(frozen=True)
+class StoryQuestion:
+    """A question about a story.
+
+    Attributes:
+        task: number of its task, such as 1 of qa1_single-supporting-fact.
+        story: the sentences before it, oldest first.
+        question: the question.
+        answer: its answer, one word or several with commas between them.
+        file: name of its file.
+        line: its line in the file, from 1.
+    """
+
+    task: int
+    story: tuple[str, ...]
+    question: str
+    answer: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """A file of a bAbI task.
+
+    Attributes:
+        path: its path.
+        task: number of the task.
+        name: name of the task, such as "single-supporting-fact"; '' if the file has none.
+    """
+
+    path: Path
+    task: int
+    name: str
+
+
+def task_files(data) -> dict[str, list[TaskFile]]:
+    """The files of the tasks in a folder by split, in the order of the tasks.
+
+    They are named qaN_NAME_SPLIT.txt or qaN_SPLIT.txt, as in every folder of bAbI 1.2.
+
+    Raises:
+        ValueError: no folder, none of these files, or two of a task and a split.
+    """
+    folder = Path(data)
+    if not folder.is_dir():
+        raise ValueError(f"Expected a folder of bAbI tasks at {folder}. Received: no such folder")
+    names = {name: split for split, names in SPLIT_NAMES.items() for name in names}
+    splits: dict[str, dict[int, TaskFile]] = {}
+    for path in sorted(folder.iterdir()):
+        match = FILE.fullmatch(path.name)
+        if match is None or match[3] not in names:
+            continue
+        file = TaskFile(path, int(match[1]), match[2] or "")
+        tasks = splits.setdefault(names[match[3]], {})
+        if file.task in tasks:
+            raise ValueError(
+                f"Expected one file of task {file.task} for the split {match[3]!r}. "
+                f"Received: {tasks[file.task].path} and {path}"
+            )
+        tasks[file.task] = file
+    if not splits:
+        raise ValueError(
+            f"Expected files such as qa1_single-supporting-fact_train.txt in {folder}. "
+            "Received: none"
+        )
+    return {name: [tasks[number] for number in sorted(tasks)] for name, tasks in splits.items()}
+
+
+def read_task(file: TaskFile) -> list[StoryQuestion]:
+    """The questions of a file.
+
+    A line has a number and a sentence, or a number, a question, a tab and an answer; the
+    supporting lines that may follow after another tab are not read. Numbers start again from 1
+    with each story.
+
+    Raises:
+        ValueError: a malformed line, named with the file; no question.
+    """
+    story: list[str] = []
+    questions: list[StoryQuestion] = []
+    last = 0
+    for place, line in enumerate(lines_of(file.path), 1):
+        number, sentence, answer = _fields(line, f"{file.path}:{place}")
+        if number not in (1, last + 1):
+            raise ValueError(
+                f"{file.path}:{place}: Expected the line number 1 of a story, or {last + 1}. "
+                f"Received: {number}"
+            )
+        story, last = ([] if number == 1 else story), number
+        if answer is None:
+            story.append(sentence)
+            continue
+        if not story:
+            raise ValueError(
+                f"{file.path}:{place}: Expected a sentence of the story before its first question. "
+                f"Received: {line!r:.80}"
+            )
+        name = file.path.name
+        questions.append(StoryQuestion(file.task, tuple(story), sentence, answer, name, place))
+    if not questions:
+        raise ValueError(f"Expected questions in {file.path}. Received: none")
+    return questions
+
+
+def _fields(line: str, place: str) -> tuple[int, str, str | None]:
+    """Number and sentence of a line, and its answer if it is a question."""
+    match = LINE.fullmatch(line)
+    if match is None or not is_text(line):
+        raise ValueError(
+            f"{place}: Expected a number, a space and a sentence in UTF-8. Received: {line!r:.80}"
+        )
+    sentence, *rest = match[2].split("\t")
+    sentence = sentence.strip()
+    if not sentence:
+        raise ValueError(f"{place}: Expected a sentence. Received: {line!r:.80}")
+    if not rest:
+        if sentence.endswith("?"):
+            raise ValueError(
+                f"{place}: Expected a tab and an answer after a question. Received: {line!r:.80}"
+            )
+        return int(match[1]), sentence, None
+    answer = rest[0].strip().lower()
+    if len(answer.split()) != 1:
+        raise ValueError(
+            f"{place}: Expected an answer of one word, or of several with commas between them, "
+            f"after the tab. Received: {line!r:.80}"
+        )
+    return int(match[1]), sentence, answer
+
+
+def task_titles(files: Mapping[str, list[TaskFile]]) -> dict[int, str]:
+    """The name of each task in words, such as "single supporting fact", by its number."""
+    return {
+        file.task: (file.name or f"qa{file.task}").replace("-", " ")
+        for tasks in files.values()
+        for file in tasks
+    }

@@ -1,0 +1,75 @@
+"""Reads text files with a sentence on each line."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from keras_attn_pipelines.data.pairs import PairFile
+from keras_attn_pipelines.data.readers.parallel_reader import stem_of
+from keras_attn_pipelines.data.record import is_text, lines_of, suffix_of, unusable
+from keras_attn_pipelines.data.skipped import Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence.
+
+    Attributes:
+        source: text.
+        line: its line in the file, from 1.
+    """
+
+    source: str
+    line: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class SentenceFile:
+    """A file with a sentence on each line, not read yet; a `PairSource`.
+
+    Attributes:
+        path: its path.
+    """
+
+    path: Path
+
+    def read(self) -> PairFile[Sentence]:
+        """Its sentences; blank lines do not count.
+
+        Raises:
+            ValueError: no usable line.
+        """
+        sentences, skipped, count = [], [], 0
+        for line, text in enumerate(lines_of(self.path), 1):
+            if not text.strip():
+                continue
+            count += 1
+            reason = "not UTF-8" if not is_text(text) else unusable("sentence", text)
+            if reason:
+                skipped.append(Skipped(self.path, line, reason))
+            else:
+                sentences.append(Sentence(" ".join(text.split()), line))
+        if not count:
+            raise ValueError(f"Expected a sentence on each line of {self.path}. Received: none")
+        return PairFile(self.path, "a sentence on each line", sentences, count, skipped)
+
+
+def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
+    """The files with a suffix in a folder by their stems, plain or .gz; or one file.
+
+    Raises:
+        ValueError: no such file or folder, or none with the suffix.
+    """
+    path = Path(data)
+    if path.is_file():
+        return {stem_of(path): SentenceFile(path)}
+    if not path.is_dir():
+        raise ValueError(f"Expected sentences at {path}. Received: no such file or folder")
+    wanted = f".{suffix.removeprefix('.').lower()}"
+    files = [file for file in sorted(path.iterdir()) if file.is_file()]
+    found = {stem_of(file): SentenceFile(file) for file in files if suffix_of(file) == wanted}
+    if not found:
+        names = ", ".join(file.name for file in files[:5]) or "nothing"
+        raise ValueError(
+            f"Expected files such as train{wanted} in {path}, see --suffix. Received: {names}"
+        )
+    return found

@@ -1,0 +1,73 @@
+"""Checks of a command's arguments before TensorFlow is imported, which takes seconds."""
+
+import tempfile
+from pathlib import Path
+
+from keras_attn.saved.bundled import model_folder
+from keras_attn.whole_file import check_folder
+
+
+def check_parent(path) -> None:
+    """Raises ValueError for a file to write that is a folder or in a folder that does not exist."""
+    path = Path(path)
+    if path.is_dir():
+        raise ValueError(f"Expected a file to write. Received: the folder {path}")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"Expected a file in a folder that exists. Received: {path}")
+
+
+def has_saved_model(folder) -> bool:
+    """Whether a folder holds a SavedModel or numbered versions of one."""
+    patterns = ("saved_model.pb", "*/saved_model.pb")
+    return any(any(Path(folder).glob(pattern)) for pattern in patterns)
+
+
+def check_run_or_saved_model(folder) -> None:
+    """Raises ValueError for a path where there is nothing."""
+    if not Path(folder).exists():
+        raise ValueError(
+            f"Expected a run directory or a SavedModel. Received: {folder}, no such folder"
+        )
+
+
+def check_saved_model(named) -> None:
+    """Raises ValueError for a path without a SavedModel; names what a run needs first."""
+    folder = model_folder(named)
+    if has_saved_model(folder):
+        return
+    if (folder / "recipe.json").is_file():
+        received = f"{folder}, a run; export it: keras-attn export {folder} saved_models/NAME"
+    else:
+        received = str(folder)
+    raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {received}")
+
+
+def check_data(path) -> None:
+    """Raises ValueError for a path of data where there is nothing."""
+    if ":" not in str(path).split("/")[0] and not Path(path).exists():
+        raise ValueError(f"Expected data at {path}. Received: no such file or folder")
+
+
+def check_run_folder(path) -> None:
+    """Raises ValueError or OSError for a run that cannot be written; leaves no new folder."""
+    check_folder(path)
+    folders = (Path(path).absolute(), *Path(path).absolute().parents)
+    nearest = next(folder for folder in folders if folder.exists())
+    try:
+        tempfile.TemporaryFile(dir=nearest).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"Expected a folder at {path}, to write to. Received: {reason}") from error
+
+
+def check_inputs_file(path) -> None:
+    """Raises ValueError for a file of inputs that is not there."""
+    if path and path != "-" and not Path(path).is_file():
+        raise ValueError(f"Expected a file of inputs. Received: {path}, no such file")
+
+
+def check_text_file(path) -> None:
+    """Raises ValueError for a text file that is not there; None is none."""
+    if path is not None and not Path(path).is_file():
+        received = "a folder" if Path(path).is_dir() else "no such file"
+        raise ValueError(f"Expected a text file. Received: {path}, {received}")

@@ -1,0 +1,18 @@
+"""Differentiable Neural Computer that finds shortest paths in random graphs.
+
+Command:
+    keras-attn train dnc_shortest_path --data generated:1 --out runs/paths
+"""
+
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
+
+RECIPE = Experiment(
+    source=GeneratedSequences(
+        problem="shortest_path", bits=4, lengths=(3, 4, 6, 8), shortest=2, hops=3
+    ),
+    task=Algorithmic(curriculum=8),
+    model=MemoryMachine(cell="dnc", hidden_dim=128, num_slots=32, slot_dim=24, num_read_heads=3),
+    optimizer=Adam(learning_rate=2e-3, warmup_steps=0, clip_norm=10.0),
+    fit=Fit(epochs=20, batch_size=32, patience=20),
+)

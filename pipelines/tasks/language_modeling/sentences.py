@@ -1,0 +1,37 @@
+"""The source of sentences."""
+
+from dataclasses import astuple
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+
+
+@part
+class Sentences:
+    """Text files with a sentence on each line, named for their splits; or one such file."""
+
+    unit: ClassVar[str] = "sentences"
+    records: ClassVar[str] = "sentences"
+
+    suffix: str = option("suffix of the files, such as en", default="txt")
+    shares: SplitShares = SplitShares()
+
+    def find(self, data):
+        """See `Source`."""
+        self._splits(data)
+
+    def read(self, data):
+        """See `Source`."""
+        return self._splits(data).training()
+
+    def split(self, data, name):
+        """See `Source`."""
+        return self._splits(data).pairs(name)
+
+    def _splits(self, data):
+        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
+
+        files = sentence_files(data, self.suffix)
+        return PairSplits(files, *astuple(self.shares), unit="sentence")
