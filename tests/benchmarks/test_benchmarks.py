@@ -9,16 +9,20 @@ import pytest
 import tensorflow as tf
 
 from benchmarks import (
+    babi_tasks,
     distorted_digits,
     layer_complexity,
     picture_pipeline,
+    progressive_memory,
     restricted_attention,
     sampling_speed,
     sampling_task,
     sentence_polarity,
+    seq2seq_speed,
     serving_rate,
     training_rate,
     transformer_speed,
+    translation_models,
     translation_task,
     vision_speed,
     vision_task,
@@ -34,7 +38,7 @@ from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.experiment import part
-from tests.pipelines import labeled_texts
+from tests.pipelines import labeled_texts, toy_stories
 from tests.pipelines.encoded import built
 
 
@@ -88,6 +92,39 @@ def test_sentence_polarity(tmp_path):
     assert sentence_polarity.compare(tmp_path, out, 2, sizes, plans) == table
     with pytest.raises(ValueError, match=r"Expected rt-polarity\.pos in"):
         sentence_polarity.sentences(out)
+
+
+def test_babi_tasks(tmp_path):
+    data, out = toy_stories.write_tasks(tmp_path / "tasks"), tmp_path / "out"
+    values = {**toy_stories.TINY, "epochs": 1}
+    table = babi_tasks.compare(data, out, 2, values)
+    rows = cells(table)
+    assert [row[0] for row in rows] == ["1", "8", "mean", "failed"]
+    assert [row[3] for row in rows] == ["0.0", "9.3", "12.4", "11"] and "±" in rows[2][2]
+    assert (out / "table.md").read_text() == f"{table}\n"
+    assert babi_tasks.compare(data, out, 2, values) == table
+
+
+def test_progressive_memory(tmp_path):
+    captions = tmp_path / "captions"
+    captions.mkdir()
+    for seed, name in enumerate(("train", "val", "test_2016_flickr")):
+        lines = [text for text, _ in labeled_texts.examples(40, seed)]
+        (captions / f"{name}.en").write_text("\n".join(lines), encoding="utf-8")
+    for label, name in sentence_polarity.FILES.items():
+        kind = {"pos": "good", "neg": "bad"}[label]
+        texts = [f"such {text}" for text, known in labeled_texts.examples(60) if known == kind]
+        (tmp_path / name).write_text("\n".join(texts), encoding="latin-1")
+    sizes = {"embedding_dim": 3, "hidden_dim": 5, "memory_dim": 2, "slots": (3,)}
+    values = {**sizes, "lengths": (7, 13), "batch_tokens": 112, "epochs": 1}
+    plans = {"then reviews: more": {"slots": (3, 2)}}
+    arguments = (captions, tmp_path, tmp_path / "out", values, plans)
+    table = progressive_memory.compare(*arguments)
+    rows = cells(table)
+    assert [row[0] for row in rows] == [progressive_memory.FIRST, "then reviews: more"]
+    assert all(float(row[2]) > 1 and float(row[4]) > 1 for row in rows)
+    assert float(rows[0][5]) > 0 and float(rows[1][5]) == 0
+    assert progressive_memory.compare(*arguments) == table
 
 
 @pytest.mark.parametrize("size", [(224, 224), (40, 23)])
@@ -214,6 +251,46 @@ def test_transformer_speed(tmp_path):
     lines = transformer_speed.agreement(said).splitlines()[:2]
     same = "says what keras-attn does: greedy 100%, beam 4 100%"
     assert lines == [f"{name} {same}" for name in names[1:]]
+
+
+@pytest.mark.slow
+def test_seq2seq_speed(tmp_path):
+    rows = cells(seq2seq_speed.run(TASK, tmp_path, 1))
+    names = [contender.name for contender in seq2seq_speed.contenders()]
+    assert [row[0] for row in rows if row[0] != seq2seq_speed.TORCH] == [
+        name for name in names if name != seq2seq_speed.TORCH
+    ]
+    plain = (seq2seq_speed.PLAIN, seq2seq_speed.OUTSIDE)
+    assert all(all(row[1:]) for row in rows if row[0] not in plain)
+    assert all(row[1] and not any(row[2:]) for row in rows if row[0] in plain)
+
+
+@pytest.mark.slow
+def test_translation_models(tmp_path):
+    pytest.importorskip("sacremoses")
+    data = tmp_path / "data"
+    data.mkdir()
+    words = [f"w{n}" for n in range(9)]
+    for split, count in (("train", 60), ("val", 7), ("trial", 11)):
+        random = np.random.default_rng(count)
+        lines = [" ".join(random.choice(words, 3 + row % 19)) for row in range(count)]
+        for suffix, turned in (("en", 1), ("de", -1)):
+            texts = "\n".join(" ".join(line.split()[::turned]) for line in lines)
+            (data / f"{split}.{suffix}").write_text(f"{texts}\n")
+    tiny_rnn = {"hidden_dim": 7, "embedding_dim": 5}
+    plans = {
+        "hard": (translation_models.RNN, {**tiny_rnn, "hard": True}),
+        "none": (translation_models.RNN, {**tiny_rnn, "scope": "none"}),
+    }
+    sizes = {"vocabulary_size": 290, "batch_tokens": 200, "lengths": (12, 48), "average": 1}
+    given = data, tmp_path / "out", "trial", 0.01
+    part = translation_models.compare(*given, only=("none",), plans=plans, sizes=sizes)
+    assert len(cells(part.split("\n\n")[0])) == 1
+    whole = translation_models.compare(*given, plans=plans, sizes=sizes)
+    scores, lengths = (cells(table) for table in whole.split("\n\n"))
+    assert [row[0] for row in scores] == [row[0] for row in lengths] == ["hard", "none"]
+    assert all(all(row) and len(row) == 11 for row in scores) and len(lengths[0]) == 3
+    assert (tmp_path / "out" / "lengths.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.slow

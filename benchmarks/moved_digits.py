@@ -1,0 +1,184 @@
+"""Small folders of turned, shifted and cluttered digits: with and without a spatial transformer.
+
+Run as `python -m benchmarks.moved_digits --digits mnist.npz --out FOLDER`. Writes pictures of MNIST
+digits into FOLDER: each digit (28×28) is turned by up to 60 degrees and placed anywhere in 64×64
+pixels, with 4 pieces of other digits of 8×8 pixels beside it; four classes, 200 pictures a class
+for training, 50 for dev, 250 for test. Then trains, for each seed and for about the same number of
+steps,
+
+- a plain network of convolutions and max pooling, as Keras' examples build it, on the same pictures
+  as `fit` gets them from `keras.utils.image_dataset_from_directory`, and with Keras' random layers;
+- the CNN of the recipe `images_stn` (`--transforms none`);
+- the recipe itself, whose CNN stands behind a spatial transformer.
+
+What has been measured before in the folder is taken as it is.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.timing import table
+from keras_attn.whole_file import made_folder, move_folder, whole_file, whole_folder
+
+CLASSES = (2, 3, 5, 7)
+COUNTS = {"train": 200, "dev": 50, "test": 250}
+DEV_BEGINS = 30_000
+"""First digit of the training set that pictures for dev are made of."""
+SIZE, DIGIT, TURN = 64, 28, 60
+PIECES, PIECE = 4, 8
+PLAIN, AUGMENTED = "plain network", "plain network, Keras' random layers"
+CNN, RECIPE = "images_stn --transforms none", "images_stn"
+NETWORKS = (PLAIN, AUGMENTED, CNN, RECIPE)
+RECORD = "measured.json"
+
+
+def write_digits(digits, folder) -> Path:
+    """Writes the pictures of all splits, `split/class/number.png`, unless they are there."""
+    from PIL import Image
+
+    folder = Path(folder)
+    if folder.is_dir():
+        return folder
+    arrays, random = np.load(digits), np.random.default_rng(0)
+    sources = {"train": ("train", 0), "dev": ("train", DEV_BEGINS), "test": ("test", 0)}
+    made_folder(folder.parent)
+    with whole_folder(folder.parent) as partial:
+        for split, count in COUNTS.items():
+            name, first = sources[split]
+            pictures, labels = arrays[f"x_{name}"][first:], arrays[f"y_{name}"][first:]
+            for label in CLASSES:
+                place = made_folder(partial / split / str(label))
+                for number, picture in enumerate(pictures[labels == label][:count]):
+                    moved = _moved(picture, arrays["x_train"], random)
+                    Image.fromarray(moved).save(place / f"{number}.png")
+        move_folder(partial, folder)
+    return folder
+
+
+def _moved(picture, others, random):
+    from PIL import Image
+
+    turned = Image.fromarray(picture).rotate(random.uniform(-TURN, TURN), Image.Resampling.BILINEAR)
+    canvas = np.zeros((SIZE, SIZE), "uint8")
+    corner = random.integers(0, DIGIT - PIECE + 1, (PIECES, 2))
+    for row, column in corner:
+        piece = others[random.integers(len(others)), row : row + PIECE, column : column + PIECE]
+        down, right = random.integers(0, SIZE - PIECE + 1, 2)
+        canvas[down : down + PIECE, right : right + PIECE] = piece
+    down, right = random.integers(0, SIZE - DIGIT + 1, 2)
+    spot = canvas[down : down + DIGIT, right : right + DIGIT]
+    np.maximum(spot, np.asarray(turned), out=spot)
+    return canvas
+
+
+def plain_accuracy(data, seed: int, epochs: int, augmented: bool) -> tuple[float, int]:
+    """Test accuracy and parameters of the plain network at its best epoch on dev."""
+    import keras
+
+    keras.utils.set_random_seed(seed)
+    layers = keras.layers
+    moved = [layers.RandomTranslation(0.2, 0.2), layers.RandomRotation(30 / 360)]
+    network = keras.Sequential(
+        [
+            keras.Input((SIZE, SIZE, 1)),
+            *(moved if augmented else []),
+            layers.Rescaling(1 / 255),
+            layers.Conv2D(32, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Conv2D(64, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Conv2D(128, 3, activation="relu"),
+            layers.MaxPooling2D(),
+            layers.Flatten(),
+            layers.Dropout(0.5),
+            layers.Dense(128, activation="relu"),
+            layers.Dense(len(CLASSES)),
+        ]
+    )
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    network.compile("adam", loss, metrics=["accuracy"])
+    splits = {
+        split: keras.utils.image_dataset_from_directory(
+            Path(data) / split,
+            color_mode="grayscale",
+            image_size=(SIZE, SIZE),
+            shuffle=split == "train",
+            seed=seed,
+            verbose=False,
+        )
+        for split in COUNTS
+    }
+    best = keras.callbacks.EarlyStopping("val_accuracy", patience=epochs, restore_best_weights=True)
+    network.fit(
+        splits["train"],
+        validation_data=splits["dev"],
+        epochs=epochs,
+        callbacks=[best],
+        verbose=0,
+    )
+    return 100 * network.evaluate(splits["test"], verbose=0)[1], network.count_params()
+
+
+def recipe_accuracy(data, out, values) -> tuple[float, int]:
+    """Test accuracy in percent, and parameters, of the recipe with some values."""
+    from keras_attn_pipelines.recipes.images_stn import RECIPE
+    from keras_attn_pipelines.runs.evaluate import evaluate
+    from keras_attn_pipelines.runs.train import train
+
+    run = train(RECIPE.replaced(values), str(data), out, name="images_stn", verbose=0)
+    scores = evaluate(run, str(data), "test").scores
+    return 100 * scores["accuracy"], int(run.model().count_params())
+
+
+def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
+    """Accuracy, parameters and CPU minutes of one training."""
+    from keras_attn_pipelines.recipes.images_stn import RECIPE as recipe
+
+    begin = time.process_time()
+    if name in (PLAIN, AUGMENTED):
+        steps = epochs or recipe.fit.epochs
+        accuracy, parameters = plain_accuracy(data, seed, steps, name == AUGMENTED)
+    else:
+        values = {"seed": seed} | ({"epochs": epochs} if epochs else {})
+        values |= {"transforms": ("none",)} if name == CNN else {}
+        accuracy, parameters = recipe_accuracy(data, out / "run", values)
+    minutes = (time.process_time() - begin) / 60
+    return {"accuracy": accuracy, "parameters": parameters, "minutes": minutes}
+
+
+def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
+    """Trains what has not been trained, and returns the table."""
+    out = made_folder(Path(out))
+    data = write_digits(digits, out / "digits")
+    rows = []
+    for number, name in enumerate(NETWORKS, 1):
+        records = []
+        for seed in range(seeds):
+            folder = made_folder(out / f"{number}-{seed}")
+            if not (folder / RECORD).is_file():
+                print(f"{name}, seed {seed}: training", flush=True)
+                record = measured(name, data, folder, seed, epochs)
+                with whole_file(folder / RECORD) as partial:
+                    partial.write_text(json.dumps(record), encoding="utf-8")
+            records.append(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+        accuracies = [record["accuracy"] for record in records]
+        each = ", ".join(f"{accuracy:.1f}" for accuracy in accuracies)
+        minutes = np.median([record["minutes"] for record in records])
+        mean = f"{np.mean(accuracies):.1f}"
+        rows.append([name, f"{records[0]['parameters']:,}", f"{minutes:.1f}", mean, each])
+    head = ["network", "parameters", "CPU minutes", "test accuracy, %", "by seed"]
+    return table(head, rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--digits", required=True, help="mnist.npz, with keys as in Keras")
+    parser.add_argument("--out", required=True, help="folder, new or with some of the trainings")
+    parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
+    parser.add_argument("--epochs", type=int, help="epochs of each (default: the recipe's)")
+    given = parser.parse_args()
+    print(compare(given.digits, given.out, given.seeds, given.epochs))

@@ -1,0 +1,42 @@
+"""The comparison of networks on moved digits runs, on a few pictures."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from benchmarks import moved_digits
+from tests.benchmarks.test_benchmarks import cells
+
+
+@pytest.fixture
+def digits(tmp_path, monkeypatch):
+    """A file with as many digits as a few small folders need."""
+    random, arrays = np.random.default_rng(1), {}
+    for split in ("train", "test"):
+        labels = np.tile(moved_digits.CLASSES, 7)
+        arrays |= {
+            f"x_{split}": random.integers(1, 256, (len(labels), 28, 28)).astype("uint8"),
+            f"y_{split}": labels,
+        }
+    np.savez(tmp_path / "mnist.npz", **arrays)
+    monkeypatch.setattr(moved_digits, "COUNTS", {"train": 5, "dev": 2, "test": 3})
+    monkeypatch.setattr(moved_digits, "DEV_BEGINS", 7)
+    return tmp_path / "mnist.npz"
+
+
+def test_digits_are_written_once(digits, tmp_path):
+    folder = moved_digits.write_digits(digits, tmp_path / "digits")
+    pictures = sorted(folder.rglob("*.png"))
+    assert len(pictures) == 4 * (5 + 2 + 3)
+    with Image.open(pictures[0]) as picture:
+        assert picture.size == (64, 64) and np.count_nonzero(picture) > 28 * 28 / 2
+    before = pictures[0].read_bytes()
+    assert moved_digits.write_digits(digits, tmp_path / "digits") == folder
+    assert pictures[0].read_bytes() == before
+
+
+@pytest.mark.slow
+def test_networks_are_compared(digits, tmp_path):
+    first = moved_digits.compare(digits, tmp_path / "out", seeds=1, epochs=1)
+    assert [row[0] for row in cells(first)] == list(moved_digits.NETWORKS)
+    assert moved_digits.compare(digits, tmp_path / "out", seeds=1, epochs=1) == first
