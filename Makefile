@@ -3,7 +3,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
-.PHONY: setup demo test slow lint clean
+CAPTIONER = flickr8k_captioner
+EMPTY = build/empty
+
+.PHONY: setup demo test slow lint docs browser release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -24,6 +27,34 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text keras_attn_pipelines
 
+# Builds the documentation into docs/_build/html; its tutorials are executed.
+docs: $(VENV)/.docs-ready
+	TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+$(VENV)/.docs-ready: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $(VENV)/.docs-ready
+
+# Tests pages in a real browser, Debian's chromium.
+browser: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[browser]"
+	$(BIN)/python -m pytest -m browser tests/browser
+
+# Builds the wheel and the captioner's archive into dist/, and captions a picture with both in an
+# empty virtual environment.
+release: $(READY)
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	cd saved_models && $(abspath $(BIN))/python -m zipfile -c ../dist/$(CAPTIONER).zip $(CAPTIONER)
+	$(BIN)/python -m venv $(EMPTY)
+	$(EMPTY)/bin/python -m pip install --quiet "$$(ls dist/*.whl)[text,pictures,demo]"
+	cd $(EMPTY) && bin/python -m zipfile -e ../../dist/$(CAPTIONER).zip . && bin/python -c "\
+	import keras_attn, skimage; assert '$(EMPTY)' in keras_attn.__file__; \
+	answer = keras_attn.load('$(CAPTIONER)').predict([skimage.data.camera()])[0]; \
+	assert answer.text, answer; print(answer.text)"
+	cd $(EMPTY) && bin/keras-attn predict $(CAPTIONER) lib/python3*/site-packages/skimage/data/camera.png
+	rm -rf build
+
 $(READY): setup.cfg pyproject.toml
 	$(PYTHON) -c "import sys; assert (3, 10) <= sys.version_info < (3, 14), 'Python 3.10 to 3.13 wanted, set PYTHON=...'"
 	$(PYTHON) -m venv $(VENV)
@@ -32,4 +63,4 @@ $(READY): setup.cfg pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build demo dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

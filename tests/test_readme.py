@@ -1,71 +1,86 @@
-"""The README's Python runs."""
+"""The Python of the README and of the documentation's pages runs."""
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+import keras_attn
 from keras_attn_pipelines.demo.scenes import write_scenes
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+ROOT = Path(__file__).resolve().parents[1]
+FENCE = re.compile(r"```(?:python|\{code-cell\} ipython3)\n(.*?)```", re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def blocks():
-    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def blocks(page):
+    return FENCE.findall((ROOT / page).read_text(encoding="utf-8"))
+
+
+def run(page, part):
+    """The names that the first block with a text defines."""
+    names = {}
+    exec(next(block for block in blocks(page) if part in block), names)
+    return names
 
 
 def test_captioner_in_ten_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_scenes("demo/scenes", train=5, dev=3, test=2, novel=1)
-    source = next(block for block in blocks() if "prepare(recipe" in block)
-    names = {}
-    exec(source, names)
+    run("docs/tutorials/captioning.md", "prepare(recipe")
     assert (tmp_path / "saved_models" / "scenes" / "1" / "saved_model.pb").is_file()
 
 
+def test_three_lines(tmp_path, monkeypatch):
+    """The lines themselves; the captioner is a stand-in."""
+
+    class Captioner:
+        def predict(self, pictures):
+            return [keras_attn.saved.Prediction(text=str(pictures))]
+
+        def explain(self, picture):
+            return keras_attn.saved.Drawing("a", Figure(), None)
+
+        def explore(self, picture):
+            return keras_attn.viz.explorer.ExplorerPage("a", (), ())
+
+    class Figure:
+        def savefig(self, file, format, dpi):
+            file.write(format.encode())
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(keras_attn, "load", lambda folder: Captioner(), raising=False)
+    run("README.md", "keras_attn.load")
+    assert (tmp_path / "where.png").read_bytes() == b"png"
+    assert (tmp_path / "where.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert (ROOT / "saved_models" / "flickr8k_captioner").is_dir()
+
+
 def test_one_layer_in_five_lines():
-    source = next(block for block in blocks() if "AdditiveAttention" in block)
-    names = {}
-    exec(source, names)
-    context, weights = names["model"].output
+    context, weights = run("docs/quickstart.md", "AdditiveAttention")["model"].output
     assert tuple(context.shape) == (None, 2) and len(weights.shape) == 2
 
 
 def test_masks_travel_through_keras_sequential():
-    source = next(block for block in blocks() if "TransformerEncoderBlock" in block)
-    names = {}
-    exec(source, names)
+    model = run("README.md", "TransformerEncoderBlock")["model"]
     tokens = np.array([[5, 7, 0, 0], [11, 13, 17, 0]])
     padded = np.pad(tokens, [(0, 0), (0, 3)])
-    np.testing.assert_allclose(names["model"](tokens), names["model"](padded), atol=1e-5)
+    np.testing.assert_allclose(model(tokens), model(padded), atol=1e-5)
 
 
-def test_a_model_that_generates():
-    source = next(block for block in blocks() if "model.generate" in block)
-    names = {}
-    exec(source, names)
-    assert tuple(names["found"].tokens.shape) == (1, 1, 9)
-
-
-def test_a_decoded_transformer():
-    source = next(block for block in blocks() if "TransformerConfig" in block)
-    names = {}
-    exec(source, names)
-    assert tuple(names["found"].tokens.shape) == (2, 1, 9)
-
-
-def test_a_decoded_convolutional_model():
-    source = next(block for block in blocks() if "CONV_SEQ2SEQ_PRESETS" in block)
-    names = {}
-    exec(source, names)
-    assert tuple(names["found"].weights.shape) == (2, 1, 9, 4)
+def test_models_that_generate():
+    result = run("docs/mechanisms/transformer.md", "model.generate")["result"]
+    assert tuple(result.tokens.shape) == (1, 1, 9)
+    result = run("docs/tutorials/translation.md", "TransformerConfig")["found"]
+    assert tuple(result.tokens.shape) == (2, 1, 9)
+    result = run("docs/mechanisms/conv_seq2seq.md", "CONV_SEQ2SEQ_PRESETS")["result"]
+    assert tuple(result.weights.shape) == (2, 1, 9, 4)
 
 
 def test_a_vision_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    source = next(block for block in blocks() if "PictureHeads" in block)
-    names = {}
-    exec(source, names)
+    names = run("docs/mechanisms/vision_transformer.md", "PictureHeads")
     assert tuple(names["vector"].shape) == (8, 16)
     assert (tmp_path / "rollout.png").is_file() and (tmp_path / "heads.png").is_file()
 
@@ -73,13 +88,22 @@ def test_a_vision_transformer(tmp_path, monkeypatch):
 def test_a_spatial_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
-    first, second = (block for block in blocks() if "SpatialTransformer(look" in block)
-    exec(first, names)
-    exec(second, names)
+    for block in blocks("docs/mechanisms/spatial_transformer.md"):
+        exec(block, names)
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF")
     assert names["logits"].shape == (None, 10)
 
 
-def test_the_clients_compile():
-    for source in blocks():
-        compile(source, "README.md", "exec")
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_a_page(page):
+    """Its Python compiles, and its links to files lead somewhere."""
+    for source in blocks(page):
+        compile(source, str(page), "exec")
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    links = re.findall(r"\]\(([^)#\s]+)", text)
+    for link in links:
+        assert link.startswith("http") or (page.parent / link).exists(), link
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200

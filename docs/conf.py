@@ -1,0 +1,138 @@
+"""Sphinx configuration: `make docs`."""
+
+import importlib
+import inspect
+import os
+import re
+import sys
+from pathlib import Path
+
+os.environ["KERAS_BACKEND"] = "tensorflow"
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import latex2mathml.converter  # noqa: E402
+from docutils import nodes  # noqa: E402
+
+from keras_attn.version import __version__  # noqa: E402
+
+project, author, release = "keras-attn", "the keras-attn authors", __version__
+project_copyright = "the keras-attn authors"
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_design"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "keras-attn"
+html_math_renderer = "mathml"
+
+nb_execution_mode = "cache"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_execution_show_tb = True
+nb_output_stderr = "remove"
+
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_inherit_docstrings = False
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_custom_sections = [
+    ("Call arguments", "params_style"),
+    ("Returned", "params_style"),
+    "Source",
+]
+
+PACKAGES = {
+    "layers": "Layers",
+    "models": "Models",
+    "decoding": "Decoding",
+    "training": "Training",
+    "evaluation": "Evaluation",
+    "text": "Text",
+    "images": "Images",
+    "alignment": "Word alignment",
+    "saved": "Exported models in Python",
+    "serving": "Serving",
+    "ops": "Functions of tensors",
+}
+SECTION = re.compile(r"[A-Z][A-Za-z ]+:$")
+
+
+def write_api_pages() -> None:
+    """A page for each package, with all its public names."""
+    folder = ROOT / "docs" / "api"
+    folder.mkdir(exist_ok=True)
+    for package, title in PACKAGES.items():
+        module = importlib.import_module(f"keras_attn.{package}")
+        lines = [f"# {title}", "", f"`keras_attn.{package}`", "", "```{eval-rst}"]
+        for name in sorted(module.__all__, key=str.lower):
+            value = getattr(module, name)
+            kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
+            if kind == "data" and not hasattr(value, "__path__"):
+                keys = ", ".join(f"``{key}``" for key in value) if isinstance(value, dict) else ""
+                lines += [f".. py:data:: keras_attn.{package}.{name}", "", f"   {keys}", ""]
+            elif kind != "data":
+                lines += [f".. auto{kind}:: keras_attn.{package}.{name}"]
+                lines += ["   :members:"] * (kind == "class") + [""]
+        (folder / f"{package}.md").write_text("\n".join([*lines, "```", ""]), encoding="utf-8")
+    pages = "\n".join(PACKAGES)
+    index = f"# API reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n"
+    (folder / "index.md").write_text(index, encoding="utf-8")
+
+
+def literal_equations(app, what, name, obj, options, lines) -> None:
+    """Indented equations of a docstring become literal blocks; bars are no substitutions."""
+    written, before, inside = [], "", False
+    for line in _named_returns(lines):
+        indented = line.startswith("    ")
+        if indented and not inside and not SECTION.match(before) and written and not written[-1]:
+            written += ["::", ""]
+            inside = True
+        elif line and not indented:
+            inside = False
+        if line:
+            before = line
+        if SECTION.match(before):
+            inside = False
+        if not inside:
+            line = re.sub(r"(?<![`\\])\|", r"\|", line)
+            line = re.sub(r"(`[^`]+`)(\w)", r"\1\\ \2", line)
+        written.append(line)
+    lines[:] = written
+
+
+def signature_of(app, what, name, obj, options, signature, annotation):
+    """The arguments of a class' `__init__`, where Keras hides them."""
+    if what != "class" or "__init__" not in vars(obj):
+        return None
+    parameters = list(inspect.signature(obj.__init__).parameters.values())[1:]
+    return str(inspect.Signature([part.replace(annotation=part.empty) for part in parameters])), ""
+
+
+def write_math(writer, node):
+    """MathML, which browsers draw without a script."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    writer.body.append(latex2mathml.converter.convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
+def _named_returns(lines):
+    """The lines, with several returned values as a list of names."""
+    if "Returns:" not in lines:
+        return lines
+    start = lines.index("Returns:")
+    end = next((n for n in range(start + 1, len(lines)) if not lines[n].startswith("  ")), None)
+    section = lines[start + 1 : end]
+    named = [line for line in section if re.match(r"    \w+: ", line)]
+    return [*lines[:start], "Returned:", *lines[start + 1 :]] if len(named) > 1 else lines
+
+
+def setup(app):
+    """Connects the above."""
+    write_api_pages()
+    app.connect("autodoc-process-docstring", literal_equations, priority=100)
+    app.connect("autodoc-process-signature", signature_of)
+    app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
