@@ -16,10 +16,9 @@ from keras_attn.contracts import (
     TEXT,
 )
 from keras_attn.viz.labels import drawable, folded, in_words, shortened
+from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 except ImportError as error:  # pragma: no cover - comes with the extra
     raise ImportError(
@@ -72,7 +71,7 @@ class Alignment:
         return Alignment(self.text, source, target, folded(self.weights, rows, columns))
 
 
-def alignment_figure(alignment: Alignment) -> Figure:
+def alignment_figure(alignment: Alignment) -> ReadableFigure:
     """A matrix with a row for each piece or word of the target, a column for each of the source.
 
     Args:
@@ -111,7 +110,7 @@ def matrix_figure(
     row_labels: Sequence[str],
     column_labels: Sequence[str],
     titles: tuple[str, str] = ("", ""),
-) -> Figure:
+) -> ReadableFigure:
     """A matrix of attention weights, dark where most is looked at.
 
     Args:
@@ -127,8 +126,7 @@ def matrix_figure(
     )
     left, top = (LETTER * max(map(len, labels), default=0) for labels in (beside, above))
     size = (INCHES * columns + left + 0.6 * top + 1.8, INCHES * rows + top + 1.2)
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=size, layout="constrained")
     axis = figure.subplots()
     shown = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     bar = figure.colorbar(shown, ax=axis, shrink=min(1.0, 3 / (INCHES * rows)), pad=0.03)

@@ -9,6 +9,7 @@ from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, E
 from keras_attn.viz.labels import drawable, spelled, word_groups
 from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import small
+from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -76,7 +77,7 @@ def fold_pieces(pieces, weights):
     return [words[place] for place in kept], folded
 
 
-def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> Figure:
+def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> ReadableFigure:
     """The picture, then once for each word with that word's attention over it.
 
     Attention is upsampled smoothly and shown as a heat map, with its scale beside it.
@@ -93,8 +94,7 @@ def explanation_figure(picture, explanation: Explanation, columns: int = 4) -> F
     panels = 1 + len(explanation.words)
     rows = math.ceil(panels / columns)
     height = rows * (2.4 * image.height / image.width + 0.35) + 0.5
-    figure = Figure(figsize=(2.4 * columns + 0.8, height), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=(2.4 * columns + 0.8, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axis in axes:
         axis.set_axis_off()

@@ -5,14 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.viz.labels import drawable
-
-try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-except ImportError as error:  # pragma: no cover - comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
+from keras_attn.viz.readable_figure import ReadableFigure
 
 MOST_LABELS = 48
 """Steps that get a label each."""
@@ -20,7 +13,7 @@ LEAST_SHARE = 0.02
 """Weight from which on a slot is drawn."""
 
 
-def head_tracks_figure(write, read, steps: Sequence[str], answer_from: int) -> Figure:
+def head_tracks_figure(write, read, steps: Sequence[str], answer_from: int) -> ReadableFigure:
     """A panel for each head, a row for each slot and a column for each step.
 
     Slots that no head ever has a weight of LEAST_SHARE for are left out at both ends.
@@ -49,8 +42,7 @@ def head_tracks_figure(write, read, steps: Sequence[str], answer_from: int) -> F
     first, last = (int(used[0]), int(used[-1])) if len(used) else (0, write.shape[2] - 1)
     wide = min(2.0 + 0.2 * len(steps), 16.0)
     high = min(0.9 + 0.16 * (last - first + 1), 5.0)
-    figure = Figure(figsize=(wide, 0.8 + high * len(tracks)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=(wide, 0.8 + high * len(tracks)), layout="constrained")
     axes = figure.subplots(len(tracks), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (name, track) in zip(axes, tracks):
         shown = axis.imshow(

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.viz.labels import drawable
+from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
     from matplotlib import colormaps
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
@@ -23,7 +22,9 @@ FAINT = 0.04
 """Lines of lower weight are not drawn."""
 
 
-def heads_figure(weights, queries: Sequence[str], keys: Sequence[str], title: str = "") -> Figure:
+def heads_figure(
+    weights, queries: Sequence[str], keys: Sequence[str], title: str = ""
+) -> ReadableFigure:
     """A small matrix for each layer and head: rows are queries, columns are keys, dark is much.
 
     Args:
@@ -58,7 +59,9 @@ def heads_figure(weights, queries: Sequence[str], keys: Sequence[str], title: st
     return figure
 
 
-def words_figure(weights, words: Sequence[str], looking: Sequence[int], title: str = "") -> Figure:
+def words_figure(
+    weights, words: Sequence[str], looking: Sequence[int], title: str = ""
+) -> ReadableFigure:
     """Lines from chosen words to the words that they attend to, one color a head.
 
     The words stand twice: above those that look, below those that are looked at. A line is as
@@ -134,6 +137,4 @@ def _label(axis, queries, keys):
 
 
 def _figure(width, height):
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
+    return ReadableFigure(figsize=(width, height), layout="constrained")

@@ -6,13 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.contracts import END_PIECE, START_PIECE, WORD_MARK
-
-try:
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
+from keras_attn.viz.readable_figure import can_be_shown
 
 SPECIAL = (START_PIECE, END_PIECE)
 UNSPACED = re.compile(
@@ -23,9 +17,8 @@ UNSPACED = re.compile(
 
 
 def drawable(text: str) -> str:
-    """The text with □ for what matplotlib's font cannot show; $ is no mathematics."""
-    known = get_font(findfont(FontProperties())).get_charmap()
-    shown = "".join(character if ord(character) in known else "□" for character in text)
+    """The text with □ for what no installed font can show; $ is no mathematics."""
+    shown = "".join(character if can_be_shown(character) else "□" for character in text)
     return shown.replace("$", r"\$")
 
 

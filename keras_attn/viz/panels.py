@@ -1,8 +1,8 @@
 """Figures of many small pictures."""
 
+from keras_attn.viz.readable_figure import ReadableFigure
+
 try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from PIL import Image
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
@@ -43,8 +43,7 @@ def panels(rows: int, columns: int, width: float, image, title: str = ""):
     """
     height = width * image.height / image.width
     size = (columns * width, rows * height + (0.7 if title else 0.3))
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=size, layout="constrained")
     if title:
         figure.suptitle(title, fontsize=11, wrap=True)
     axes = figure.subplots(rows, columns, squeeze=False)

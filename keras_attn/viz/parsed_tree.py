@@ -15,10 +15,9 @@ from keras_attn.contracts import (
     TEXT,
 )
 from keras_attn.viz.labels import drawable
+from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
@@ -102,7 +101,7 @@ class ParsedTree:
         return constituents
 
 
-def parsed_tree_figure(tree: ParsedTree) -> Figure:
+def parsed_tree_figure(tree: ParsedTree) -> ReadableFigure:
     """The tree over its words; under it, for each constituent, where its brackets looked.
 
     A row of a matrix is a bracket, a column a word; dark is most looked at. The words of the
@@ -126,8 +125,7 @@ def parsed_tree_figure(tree: ParsedTree) -> Figure:
     heights, columns = _heights(constituents), len(tree.words) + 1
     levels = 1.5 + max(heights, default=0)
     inches = [LEVEL * levels + 0.9, *[ROW * max(len(constituents), 1) + 0.35] * 2]
-    figure = Figure(figsize=(COLUMN * columns + 1.6, sum(inches)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=(COLUMN * columns + 1.6, sum(inches)), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True, height_ratios=inches)
     _draw_tree(axes[0], tree, constituents, heights)
     parts = (("opening", "Blues"), ("closing", "Oranges"))

@@ -7,12 +7,11 @@ import numpy as np
 
 from keras_attn.contracts import ANSWER_WEIGHTS, LABEL_SCORES, LABELS, SOURCE_PIECES
 from keras_attn.viz.labels import drawable, in_words
+from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
-    from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
@@ -66,7 +65,7 @@ class ShadedText:
         )
 
 
-def shaded_text_figure(shaded: ShadedText) -> Figure:
+def shaded_text_figure(shaded: ShadedText) -> ReadableFigure:
     """The text in lines, each word shaded by its weight, over a color scale.
 
     Args:
@@ -75,10 +74,10 @@ def shaded_text_figure(shaded: ShadedText) -> Figure:
     Returns:
         matplotlib Figure; dark is the largest weight.
     """
-    figure = Figure(figsize=(WIDTH, WIDTH))
-    canvas = FigureCanvasAgg(figure)
+    figure = ReadableFigure(figsize=(WIDTH, WIDTH))
     texts = [figure.text(0, 0, drawable(_short(word)), fontsize=12) for word in shaded.words]
-    renderer = canvas.get_renderer()
+    figure.add_fallbacks()
+    renderer = figure.canvas.get_renderer()
     widths = [text.get_window_extent(renderer).width / figure.dpi for text in texts]
     places = _places(widths)
     lines = 1 + max((line for line, _ in places), default=0)

@@ -1,0 +1,80 @@
+"""Figures whose text is shown in any script for which a font is installed."""
+
+import functools
+
+try:
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+    from matplotlib.text import Text
+except ImportError as error:  # pragma: no cover - it comes with the extra
+    raise ImportError(
+        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
+    ) from error
+
+FALLBACKS = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Source Han Sans",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Apple SD Gothic Neo",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "IPAexGothic",
+    "Droid Sans Fallback",
+    "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei",
+    "Noto Sans Arabic",
+    "Noto Sans Hebrew",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+    "Unifont",
+)
+"""Fonts that are asked, in this order, for characters that matplotlib's own font lacks."""
+
+
+class ReadableFigure(Figure):
+    """A matplotlib Figure whose texts take what their font lacks from other installed fonts.
+
+    Args:
+        **options: of Figure.
+    """
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        FigureCanvasAgg(self)
+
+    def draw(self, renderer):
+        """Draws the figure; see Figure."""
+        self.add_fallbacks()
+        super().draw(renderer)
+
+    def add_fallbacks(self) -> None:
+        """Lets the texts there are take glyphs from other fonts; drawing does so too."""
+        for text in self.findobj(Text):
+            own = text.get_fontfamily()
+            text.set_fontfamily([*own, *(name for name in fallbacks() if name not in own)])
+
+
+@functools.cache
+def fallbacks() -> tuple[str, ...]:
+    """Those of FALLBACKS that are installed."""
+    installed = {font.name for font in fontManager.ttflist}
+    return tuple(name for name in FALLBACKS if name in installed)
+
+
+def can_be_shown(character: str) -> bool:
+    """Whether matplotlib's own font or an installed one of FALLBACKS has a character."""
+    own = tuple(matplotlib.rcParams["font.family"])
+    return ord(character) in _characters((*own, *fallbacks()))
+
+
+@functools.cache
+def _characters(families):
+    """Code points for which one of some fonts has a glyph."""
+    paths = [findfont(FontProperties(family=[name])) for name in families]
+    return frozenset().union(*(get_font(path).get_charmap() for path in paths))
