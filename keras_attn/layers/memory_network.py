@@ -42,10 +42,11 @@ class MemoryNetwork(keras.layers.Layer):
         encoding: "position" or "bag", see `ops.memory_network.encode_sentences`.
         tying: "adjacent" or "layer_wise".
         memory_noise: probability of an empty memory before each sentence, in training only.
+        word_dropout: probability of a nil word in the place of each word, in training only.
         linear_start: bool. Whether the hops begin without their softmax; `end_linear_start` puts
             it back.
         initializer: Keras initializer of the tables; None: normal, standard deviation 0.1.
-        seed: int or None. Of the noise.
+        seed: int or None. Of the noise and of the dropped words.
 
     Call arguments:
         query: int (B, W), tokens of the question, 0 after it.
@@ -68,7 +69,8 @@ class MemoryNetwork(keras.layers.Layer):
         (2, 5)
 
     Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 2 and 4.1. Differs: the empty memories of its
-    random noise are drawn before each sentence independently; masked memories have no weight.
+    random noise are drawn before each sentence independently; masked memories have no weight; words
+    may be dropped, after Iyyer et al. 2015, P15-1162, 4.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class MemoryNetwork(keras.layers.Layer):
         encoding=POSITION,
         tying=ADJACENT,
         memory_noise=0.1,
+        word_dropout=0.0,
         linear_start=False,
         initializer=None,
         seed=None,
@@ -92,12 +95,14 @@ class MemoryNetwork(keras.layers.Layer):
         check_choice("encoding", encoding, ENCODINGS)
         check_choice("tying", tying, TYINGS)
         check_probability("memory_noise", memory_noise)
+        check_probability("word_dropout", word_dropout)
         self.input_dim, self.output_dim, self.num_hops = input_dim, output_dim, num_hops
         self.memory_size, self.encoding, self.tying = memory_size, encoding, tying
-        self.memory_noise = memory_noise
+        self.memory_noise, self.word_dropout = memory_noise, word_dropout
         self.linear_start = check_flag("linear_start", linear_start)
         self.initializer, self.seed = small_normal(initializer), seed
-        self.generator = keras.random.SeedGenerator(seed) if memory_noise else None
+        drawn = memory_noise or word_dropout
+        self.generator = keras.random.SeedGenerator(seed) if drawn else None
 
     def build(self, query_shape=None, value_shape=None):
         count = self.num_hops + 1 if self.tying == ADJACENT else 2
@@ -160,10 +165,10 @@ class MemoryNetwork(keras.layers.Layer):
         mask = ops.logical_and(real, sentence_ages(real) < self.memory_size)
         times = ops.concatenate(self.times, axis=-1)
         ages = ops.clip(ages, 0, self.memory_size - 1)
-        memories = self._encoded(value, self.tables) + ops.take(times, ages, axis=0)
+        memories = self._encoded(value, self.tables, training) + ops.take(times, ages, axis=0)
         memories = ops.split(memories, len(self.tables), axis=-1)
         first = self.tables[0] if self.tying == ADJACENT else self.question_table
-        state, weights = self._encoded(query, [first]), []
+        state, weights = self._encoded(query, [first], training), []
         for hop in range(self.num_hops):
             place = hop if self.tying == ADJACENT else 0
             keys, values = memories[place], memories[place + 1]
@@ -184,12 +189,15 @@ class MemoryNetwork(keras.layers.Layer):
         drawn = keras.random.uniform(ops.shape(value)[:2], seed=self.generator)
         return ops.cast(drawn < self.memory_noise, "int32")
 
-    def _encoded(self, tokens, tables):
+    def _encoded(self, tokens, tables, training):
         """float32 (..., D · tables): sentences (..., W) in several tables, side by side."""
         width, count = self.output_dim, len(tables)
         mask = ops.not_equal(tokens, PAD_ID)
         table = ops.concatenate(tables, axis=-1) if count > 1 else tables[0]
         words = ops.take(table, tokens, axis=0)
+        if training and self.word_dropout:
+            drawn = keras.random.uniform(ops.shape(tokens), seed=self.generator)
+            words = words * ops.cast(drawn >= self.word_dropout, words.dtype)[..., None]
         return encode_sentences(words, mask, self.encoding, width)
 
     def compute_mask(self, *args, **kwargs):
@@ -205,7 +213,7 @@ class MemoryNetwork(keras.layers.Layer):
 
     def get_config(self):
         names = ("input_dim", "output_dim", "num_hops", "memory_size", "encoding", "tying")
-        names = (*names, "memory_noise", "linear_start", "seed")
+        names = (*names, "memory_noise", "word_dropout", "linear_start", "seed")
         config = {name: getattr(self, name) for name in names}
         initializer = keras.initializers.serialize(self.initializer)
         return {**super().get_config(), **config, "initializer": initializer}

@@ -183,7 +183,13 @@ QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 1
 
 
 def _memory(**kwargs):
-    options = {"memory_noise": 0.2, "linear_start": True, "initializer": "he_normal", "seed": 7}
+    options = {
+        "memory_noise": 0.2,
+        "word_dropout": 0.1,
+        "linear_start": True,
+        "initializer": "he_normal",
+        "seed": 7,
+    }
     return MemoryNetwork(13, 11, 2, 5, "bag", "layer_wise", **options, **kwargs)
 
 

@@ -117,6 +117,19 @@ def test_noise_leaves_gaps_in_training_alone():
     np.testing.assert_array_equal(ages, [[4, 3, 1, 0]])
 
 
+def test_words_are_dropped_in_training_alone():
+    """Dropped words count for nothing, and those that stay keep their positions' weights."""
+    layer, weights = network(memory_noise=0.0, word_dropout=0.5)
+    still = layer(QUESTION, STORY, training=False)
+    np.testing.assert_array_equal(layer(QUESTION, STORY), still)
+    states = np.stack([layer(QUESTION, STORY[:, :0], training=True) for _ in range(400)])
+    table = weights["words"][0]
+    for row, question in enumerate(QUESTION):
+        whole = slow.sentence(question, table, "position")
+        np.testing.assert_allclose(states[:, row].mean(axis=0), whole / 2, atol=0.05)
+    assert len(np.unique(states[:, 0].round(5), axis=0)) == 2 ** np.count_nonzero(QUESTION[0])
+
+
 def test_ages_of_noise_stay_in_the_table():
     layer, _ = network(memory_size=7, memory_noise=0.9)
     state, looked = layer(QUESTION, STORY, return_attention_scores=True, training=True)

@@ -127,9 +127,16 @@ def test_the_linear_start_ends_when_the_loss_stops_falling(run):
         assert float(model.memory.linear) == linear
     assert float(model.lowest_loss) == 1.0
     model.memory.linear.assign(1.0)
+    fixed = LinearStart(model, epochs=3)
+    for epoch, linear in enumerate((1, 1, 0, 0)):
+        fixed.on_epoch_end(epoch, {"val_loss": 2.0 + epoch})
+        assert float(model.memory.linear) == linear
+    model.memory.linear.assign(1.0)
     with pytest.raises(ValueError, match="Expected a val_loss in the logs"):
         callback.on_epoch_end(0, {"loss": 1.0})
     with pytest.raises(ValueError, match="Expected a QuestionAnswerer whose memory has a linear"):
         LinearStart(None)
     with pytest.raises(ValueError, match="Expected patience >= 1"):
         LinearStart(model, 0)
+    with pytest.raises(ValueError, match="Expected epochs >= 1, or None"):
+        LinearStart(model, epochs=0)

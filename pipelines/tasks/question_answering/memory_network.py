@@ -36,8 +36,11 @@ class EndToEndMemory:
         least=0,
         below=1,
     )
+    word_dropout: float = option(
+        "probability that a word is left out, in training", default=0.0, least=0, below=1
+    )
     linear_start: bool = option(
-        "train without the hops' softmax until the loss on dev stops falling",
+        "train without the hops' softmax at first",
         default=True,
         settled=True,
     )
@@ -58,6 +61,7 @@ class EndToEndMemory:
             encoding=self.encoding,
             tying=self.tying,
             memory_noise=self.memory_noise,
+            word_dropout=self.word_dropout,
             linear_start=self.linear_start,
             seed=seed,
             dtype="float32",

@@ -26,6 +26,11 @@ class QuestionAnswering:
     linear_patience: int = option(
         "epochs without a lower loss on dev after which a linear start ends", default=3, least=1
     )
+    linear_epochs: int | None = option(
+        "epochs of a linear start (default: until the loss on dev stops falling)",
+        default=None,
+        least=1,
+    )
 
     def features(self):
         """See `Task`."""
@@ -62,7 +67,7 @@ class QuestionAnswering:
 
         if not LinearStart.suits(model):
             return Callbacks()
-        return Callbacks(pictures=[LinearStart(model, self.linear_patience)])
+        return Callbacks(pictures=[LinearStart(model, self.linear_patience, self.linear_epochs)])
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
