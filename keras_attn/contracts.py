@@ -103,7 +103,7 @@ TAGS = "tags"
 """Answer key of a parser: string (B, W), the tag of each word of the source, then ''."""
 ANSWER_PIECES = "pieces"
 """Answer key: string (B, n, T), the piece of text that each token stands for; of the signature
-`attention`: string (B, T), "</s>" for the end."""
+`attention` and `align`: string (B, T), "</s>" for the end."""
 ENCODER_WEIGHTS = "encoder_weights"
 """Answer key of `attention`: float32 (B, N, H, S, S), encoder self-attention by layer and head;
 of a classifier, of its patches row by row, the class token before them where there is one."""
@@ -111,8 +111,8 @@ DECODER_WEIGHTS = "decoder_weights"
 """Answer key of `attention`: float32 (B, N, H, T, T), decoder self-attention; position t reads
 target token t − 1 (START_ID for 0) and predicts token t."""
 CROSS_WEIGHTS = "cross_weights"
-"""Answer key of `attention`: float32 (B, N, H, T, S), attention of the decoder to the source; of a
-captioner (B, N, H, T, grid height, grid width)."""
+"""Answer key of `attention` and `align`: float32 (B, N, H, T, S), attention of the decoder to the
+source; of a captioner (B, N, H, T, grid height, grid width)."""
 TOKEN_SCORES = "token_scores"
 """Answer key: float32 (B, n, T), log-probability of each token in nats, 0 after the end; of
 the signature `score`: float32 (B, T)."""

@@ -242,12 +242,26 @@ def _add_align_arguments(subparser):
     )
     subparser.add_argument(
         "--symmetrization",
-        default="grow-diag-final-and",
         help="intersection, union, grow-diag, grow-diag-final, grow-diag-final-and (default), "
         "forward or backward",
     )
     subparser.add_argument("--save", metavar="FOLDER", help="new folder for the trained aligner")
     subparser.add_argument("--load", metavar="FOLDER", help="apply this aligner; do not train")
+    subparser.add_argument(
+        "--attention", metavar="SAVED_MODEL", help="link by what this translator attends to"
+    )
+    subparser.add_argument(
+        "--backward-attention",
+        metavar="SAVED_MODEL",
+        help="a translator from target to source, for the other direction",
+    )
+    subparser.add_argument("--layer", type=int, help="of the attention (default: mean of all)")
+    subparser.add_argument("--head", type=int, help="of the attention (default: mean of all)")
+    subparser.add_argument(
+        "--reading",
+        action="store_true",
+        help="attention of the step that reads a word, not of the one that predicts it",
+    )
     subparser.add_argument(
         "--gold", help="gold links: .jsonl, or lines of 0-0 (sure) and 1?2 (possible)"
     )

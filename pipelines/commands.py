@@ -208,9 +208,12 @@ def _explore(arguments):
 
 
 def align(arguments) -> None:
-    """Prints or writes links of sentence pairs; trains an aligner, or applies one."""
+    """Prints or writes links of sentence pairs, by an aligner or a translator's attention."""
     for path in (arguments.source, arguments.target, arguments.gold):
         check_text_file(path)
+    for folder in (arguments.attention, arguments.backward_attention):
+        if folder:
+            check_saved_model(folder)
     if arguments.out:
         check_parent(arguments.out)
     from keras_attn_pipelines.saved.word_links import write_links

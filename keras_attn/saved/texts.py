@@ -1,8 +1,13 @@
 """Exported models that take texts."""
 
-from keras_attn.contracts import END_PIECE, LABEL_SCORES, LABELS, SOURCE, TAGS, TARGET
+from collections.abc import Iterator, Sequence
+
+from tqdm import tqdm
+
+from keras_attn.contracts import END_PIECE, ERROR, LABEL_SCORES, LABELS, SOURCE, TAGS, TARGET
+from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.results import Drawing
-from keras_attn.saved.saved_model import PROBABILITY, Saved, encoded_text, refuse_choices
+from keras_attn.saved.saved_model import BATCH, PROBABILITY, Saved, encoded_text, refuse_choices
 from keras_attn.viz.alignment import Alignment, alignment_figure
 from keras_attn.viz.every_head import EveryHead
 from keras_attn.viz.explorer import ExplorerPage, ShadedView, TokenView
@@ -22,6 +27,40 @@ class SavedTexts(Saved):
 
 class SavedTextModel(SavedTexts):
     """An exported model from text to text."""
+
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], progress: bool | None = None
+    ) -> Iterator[AttendedPair | str]:
+        """What the model attends to while it reads given targets, pair by pair.
+
+        Args:
+            sources: list of texts, words separated by white space.
+            targets: list of as many texts.
+            progress: whether to show a progress bar; None: on a terminal.
+
+        Yields:
+            `AttendedPair`, or str: why a pair could not be read.
+
+        Raises:
+            ValueError: lists of different lengths, or a model without the signature `align`.
+        """
+        if len(sources) != len(targets):
+            raise ValueError(
+                f"Expected as many targets as sources. Received: {len(targets)} and {len(sources)}"
+            )
+        if "align" not in self.signatures:
+            raise ValueError(
+                "Expected a SavedModel with a signature 'align'; export the run again. "
+                f"Received: {self.folder}"
+            )
+        with tqdm(total=len(sources), unit="pair", disable=_hidden(progress)) as bar:
+            for first in range(0, len(sources), BATCH):
+                chunk = [list(texts[first : first + BATCH]) for texts in (sources, targets)]
+                encoded = ([encoded_text(text) for text in texts] for texts in chunk)
+                answers = self.ask("align", batch=BATCH, **dict(zip(self.scored, encoded)))
+                for answer, source, target in zip(answers, *chunk):
+                    yield _attended(answer, source, target)
+                    bar.update()
 
     def drawn(self, asked, heads, word, layer):
         """See `Saved`: an alignment, or a parsed tree."""
@@ -56,6 +95,21 @@ class SavedTextModel(SavedTexts):
             weights = alignment.weights[None, None]
             views.append(TokenView("Alignment", alignment.target, alignment.source, weights))
         return ExplorerPage(source, self.best_of(answer), views)
+
+
+def _hidden(progress):
+    """What tqdm calls disable."""
+    return None if progress is None else not progress
+
+
+def _attended(answer, source, target):
+    """`AttendedPair`, or why there is none."""
+    if error := answer[ERROR].decode():
+        return error
+    try:
+        return AttendedPair.of(answer, source, target)
+    except ValueError as error:
+        return str(error)
 
 
 class SavedTextClassifier(SavedTexts):

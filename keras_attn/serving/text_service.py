@@ -5,6 +5,7 @@ import tensorflow as tf
 from keras_attn.contracts import (
     ANSWER_PIECES,
     ANSWER_WEIGHTS,
+    CROSS_WEIGHTS,
     ERROR,
     LOGITS,
     PAD_ID,
@@ -14,6 +15,7 @@ from keras_attn.contracts import (
     TARGET,
     TEXT,
     TOKENS,
+    WEIGHTS,
 )
 from keras_attn.decoding import decode
 from keras_attn.decoding.maximum_length import MaximumLength
@@ -43,7 +45,7 @@ class TextService(tf.Module):
     Args:
         model: `Transformer`, or any `Stepper` that takes a dict with SOURCE and, called, one with
             TOKENS too. If it has `attention`, like `Transformer`, so has the service; see
-            `every_weight`.
+            `every_weight`. If it has `shown_weights`, it returns WEIGHTS, and the service `align`.
         tokenizer: `Tokenizer` of the targets.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
         max_length: int. Maximum length of a target in pieces, end included.
@@ -113,17 +115,42 @@ class TextService(tf.Module):
         Raises:
             InvalidArgumentError: different numbers of targets and sources.
         """
-        tf.debugging.assert_equal(
-            tf.shape(source), tf.shape(target), "Expected as many targets as sources."
-        )
-        tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
-        unreadable = text_reasons(target)
-        target = tf.where(unreadable == "", target, "")
-        inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
+        tokens, inputs, targets, reasons = self._read_pairs(source, target)
         logits = self.model({SOURCE: tokens, TOKENS: inputs}, training=False)[LOGITS]
-        unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
-        long = too_long("a target", counts, self.max_length)
-        return scores_of(logits, targets, first_reason(reasons, unreadable, long))
+        return scores_of(logits, targets, reasons)
+
+    @accepts_empty_batch
+    def align(self, source, target):
+        """Attention to the sources while the model reads given targets.
+
+        Args:
+            source: string (B,).
+            target: string (B,), one target per source; it is normalized as in training.
+
+        Returns:
+            dict: SOURCE_PIECES string (B, S), ANSWER_PIECES string (B, T), CROSS_WEIGHTS float32
+            (B, N, H, T, S), of one layer and head where the model's attention has no more; 0 after
+            the end. ERROR string (B,): a source or target that cannot be read has no pieces and
+            weights of 0; the others are unaffected.
+
+        Raises:
+            InvalidArgumentError: different numbers of targets and sources.
+        """
+        tokens, inputs, targets, reasons = self._read_pairs(source, target)
+        readable = reasons == ""
+        targets = tf.where(readable[:, None], targets, PAD_ID)
+        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+        targets, batch = targets[:, :longest], {SOURCE: tokens, TOKENS: inputs[:, :longest]}
+        cross = getattr(self.model.attention(batch), "cross", None) if self._shows_heads() else None
+        if cross is None:
+            cross = [self.model(batch, training=False)[WEIGHTS][:, None]]
+        weights = tf.stack(cross, axis=1)
+        return {
+            CROSS_WEIGHTS: tf.where((targets != PAD_ID)[:, None, None, :, None], weights, 0.0),
+            SOURCE_PIECES: pieces_of(tokens, self.source_tokenizer, readable),
+            ANSWER_PIECES: pieces_of(targets, self.tokenizer, readable),
+            ERROR: reasons,
+        }
 
     @accepts_empty_batch
     def attention(self, source):
@@ -158,14 +185,16 @@ class TextService(tf.Module):
         }
         if self._shows_heads():
             signatures["attention"] = (self.attention, [source])
+        if self._aligns():
+            signatures["align"] = (self.align, [source, target])
         return signatures
 
     def requests(self, count):
         """Warm-up requests: dict from signature to inputs, `count` of each."""
         source = {SOURCE: [b"a"] * count}
-        score = {**source, TARGET: [b"a"] * count}
-        signatures = {"serving_default": source, "explain": source, "score": score}
-        return {**signatures, "attention": source} if self._shows_heads() else signatures
+        pair = {**source, TARGET: [b"a"] * count}
+        takes_pairs = ("score", "align")
+        return {name: pair if name in takes_pairs else source for name in self.signatures()}
 
     def tokenizers(self):
         """dict from folder name to tokenizer."""
@@ -180,6 +209,23 @@ class TextService(tf.Module):
 
     def _shows_heads(self):
         return hasattr(self.model, "attention")
+
+    def _aligns(self):
+        """Whether the model, called with targets, returns its attention to the sources."""
+        return hasattr(self.model, "shown_weights")
+
+    def _read_pairs(self, source, target):
+        """Sources (B, S), inputs and targets of the decoder (B, T), and reasons (B,)."""
+        tf.debugging.assert_equal(
+            tf.shape(source), tf.shape(target), "Expected as many targets as sources."
+        )
+        tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
+        unreadable = text_reasons(target)
+        target = tf.where(unreadable == "", target, "")
+        inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
+        unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
+        long = too_long("a target", counts, self.max_length)
+        return tokens, inputs, targets, first_reason(reasons, unreadable, long)
 
     def _decoded(self, tokens, reasons, with_weights):
         """`DecodeResult` of sources, int32 (B, S)."""

@@ -17,10 +17,13 @@ from keras_attn.alignment import (
 from keras_attn.alignment.saved_aligner import check_new_folder
 from keras_attn.alignment.symmetrization import check_symmetrization
 from keras_attn.whole_file import whole_file
+from keras_attn_pipelines.saved.attention_word_links import Attended, rates_table
 
 TOLERANCE = 0.05
 """Share of gold lines that may have a link outside its sentences; they are listed."""
 _TRAINING = ("model", "iterations", "variational")
+_ATTENTION = ("backward_attention", "layer", "head", "reading")
+SYMMETRIZATION = "grow-diag-final-and"
 
 
 def write_links(arguments) -> None:
@@ -29,20 +32,20 @@ def write_links(arguments) -> None:
     Links go to a file, or to standard output; scores to standard output, or where the links are
     there to standard error, as do progress and the count of pairs without links.
     """
-    options = _options(arguments)
-    check_symmetrization(arguments.symmetrization)
+    options, symmetrization = _options(arguments), arguments.symmetrization or SYMMETRIZATION
+    check_symmetrization(symmetrization)
     if arguments.save:
         check_new_folder(arguments.save)
     pairs = read_pairs(arguments.source, arguments.target)
     gold, errors = read_gold(arguments.gold, *pairs, TOLERANCE) if arguments.gold else (None, [])
-    with _Progress() as progress:
-        if arguments.load:
-            aligner = load_aligner(arguments.load)
-        else:
-            aligner = Aligner.train(*pairs, options, progress)
-        links = aligner.align(*pairs, arguments.symmetrization, progress=progress)
-    if arguments.save:
-        save_aligner(aligner, arguments.save)
+    attended = None
+    if arguments.attention:
+        attended = Attended.of(pairs, arguments.attention, arguments.backward_attention)
+        errors = [*errors, *attended.errors()]
+        choice = (arguments.layer, arguments.head, arguments.reading)
+        links = attended.links(*choice, symmetrization)
+    else:
+        links = _aligned(arguments, options, pairs, symmetrization)
     lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
     if arguments.out:
         with whole_file(arguments.out) as partial:
@@ -51,7 +54,23 @@ def write_links(arguments) -> None:
         sys.stdout.write(lines)
     for error in errors:
         print(f"not scored: {error}", file=sys.stderr)
-    _report(pairs, links, gold, sys.stdout if arguments.out else sys.stderr)
+    scores_file = sys.stdout if arguments.out else sys.stderr
+    _report(pairs, links, gold, scores_file)
+    if attended and gold is not None and (rates := attended.rates(gold, symmetrization)):
+        print(rates_table(rates, symmetrization), file=scores_file)
+
+
+def _aligned(arguments, options, pairs, symmetrization):
+    """Links by a statistical aligner, which is trained or loaded, and kept if asked for."""
+    with _Progress() as progress:
+        if arguments.load:
+            aligner = load_aligner(arguments.load)
+        else:
+            aligner = Aligner.train(*pairs, options, progress)
+        links = aligner.align(*pairs, symmetrization, progress=progress)
+    if arguments.save:
+        save_aligner(aligner, arguments.save)
+    return links
 
 
 def _options(arguments):
@@ -59,11 +78,23 @@ def _options(arguments):
     given = {name: getattr(arguments, name) for name in _TRAINING}
     given = {name: value for name, value in given.items() if value is not None}
     refused = [f"--{name}" for name in given] + ["--save"] * bool(arguments.save)
-    if arguments.load and refused:
+    if arguments.attention:
+        refused += ["--load"] * bool(arguments.load)
+    if refused and (arguments.load or arguments.attention):
+        instead = "--attention" if arguments.attention else "--load"
         raise ValueError(
-            f"Expected no options of a training with --load. Received: {', '.join(refused)}"
+            f"Expected no options of a training with {instead}. Received: {', '.join(refused)}"
         )
+    attention = {name: getattr(arguments, name) for name in _ATTENTION}
+    if not arguments.attention and any(attention.values()):
+        received = ", ".join(_flag(name) for name, value in attention.items() if value)
+        raise ValueError(f"Expected --attention with {received}. Received: none")
     return AlignerOptions(**given)
+
+
+def _flag(name):
+    """The flag of an argument."""
+    return f"--{name.replace('_', '-')}"
 
 
 def _report(pairs, links, gold, scores_file):

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,6 +201,36 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     assert "line 2: an empty text\n' ': an empty text" in capsys.readouterr().err
     assert main(["predict", str(model)]) == 2
     assert "Expected inputs or --file FILE" in capsys.readouterr().err
+
+
+def test_align(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.tsv").write_text("one two\teins zwei\n\teins\nseven\tsieben\n")
+    Path("gold").write_text("0-0 1-1\n\n0-0\n")
+    asked = ["align", "pairs.tsv", "--attention", str(model), "--gold", "gold"]
+    assert main([*asked, "--out", "links"]) == 0
+    said, noted = capsys.readouterr()
+    lines = Path("links").read_text().splitlines()
+    assert len(lines) == 3 and lines[1] == ""
+    assert "pair 2: " in noted and "1 of 3 pairs have an empty sentence" in noted
+    assert said.startswith("3 pairs: AER") and "lowest: " in said
+    heads = [line for line in said.splitlines() if line.startswith("head ")]
+    assert len(heads) == 2
+    assert main([*asked, "--layer", "1", "--head", "2", "--reading"]) == 0
+    (rate,) = (line.split()[-1] for line in heads if line.startswith("head 2"))
+    assert f"AER {rate}" in capsys.readouterr().err
+    other = ["--backward-attention", str(model), "--symmetrization", "intersection"]
+    assert main([*asked, *other]) == 0
+    for wrong, message in (
+        (["--layer", "5"], "Expected a layer of 1 to 1. Received: 5"),
+        (["--load", "kept"], "with --attention. Received: --load"),
+        (["--attention", "none"], "Expected a SavedModel"),
+    ):
+        capsys.readouterr()
+        assert main([*asked, *wrong]) == 2
+        assert message in capsys.readouterr().err
+    assert main(["align", "pairs.tsv", "--head", "1"]) == 2
+    assert "Expected --attention with --head. Received: none" in capsys.readouterr().err
 
 
 def test_score(model, capsys):

@@ -124,9 +124,35 @@ def test_attention_equals_the_model(service, saved):
             np.testing.assert_allclose(getattr(single, name), weights, atol=1e-5, err_msg=name)
 
 
+def test_attention_to_given_targets(service, saved):
+    """Equal to the model's attention to each pair alone, also beside longer ones."""
+    sources = [b"one two three", b"", b"seven", b"one two"]
+    targets = [b"eins zwei drei", b"eins", b"", b"\xff"]
+    pairs = saved.ask("align", source=sources, target=targets)
+    errors = [pair[ERROR].decode() for pair in pairs]
+    assert errors == ["", EMPTY, "", f"the target: {NOT_UTF8}"]
+    for source, target, pair, error in zip(sources, targets, pairs, errors):
+        weights, pieces = pair["cross_weights"], pair["pieces"]
+        if error:
+            assert not weights.any() and not (pieces != b"").any()
+            continue
+        tokens = service.tokenizer.encode([target]).to_list()[0]
+        assert np.count_nonzero(pieces != b"") == len(tokens) + 1
+        batch = {
+            "source": [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]],
+            "tokens": [[START_ID, *tokens]],
+        }
+        batch = {key: tf.constant(value) for key, value in batch.items()}
+        expected = np.stack(service.model.attention(batch).cross)[:, 0]
+        steps, places = expected.shape[2:]
+        np.testing.assert_allclose(weights[..., :steps, :places], expected, atol=1e-5)
+        assert not weights[..., steps:, :].any() and not weights[..., places:].any()
+
+
 def test_empty_batch(service, saved):
     none = tf.zeros((0,), tf.string)
-    for name, keys in (("serving_default", 1), ("explain", 1), ("score", 2), ("attention", 1)):
+    names = ("serving_default", "explain", "score", "attention", "align")
+    for name, keys in zip(names, (1, 1, 2, 1, 2)):
         inputs = dict(zip(("source", "target"), [none] * keys))
         single = dict(zip(("source", "target"), [tf.constant([b"one"])] * keys))
         answer, full = (saved._signatures[name](**given) for given in (inputs, single))
@@ -160,7 +186,7 @@ def test_what_an_export_holds(service, tiny_text_export):
     assert (metadata["max_source"], metadata["max_length"]) == (LONGEST_SOURCE, LENGTH)
     assert metadata["model"]["class_name"] == "Transformer"
     records = list(tf.data.TFRecordDataset(str(exported / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 8 and all(b"source" in record for record in records)
+    assert len(records) == 10 and all(b"source" in record for record in records)
 
 
 def test_bfloat16(saved, tmp_path):

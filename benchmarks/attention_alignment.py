@@ -1,0 +1,104 @@
+"""Word alignment by the attention of translators that are trained on the sentences alone.
+
+Run as `python -m benchmarks.attention_alignment PAIRS.jsonl --dev DEV.jsonl --out FOLDER`. Both
+files have `src_words`, `tgt_words` and `alignment` on each line. Trains each translator on PAIRS
+from source to target, keeps the epoch with the lowest loss on DEV, lets the translator read the
+pairs again with their targets given, and links each target word with the source word that it
+attends to most. Which layer, head and step are taken is chosen by the gold links of DEV; the error
+rates are those of PAIRS. What has been trained before in the folder is taken as it is.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import table
+from benchmarks.translation_models import CONV, RNN, TRANSFORMER
+from benchmarks.word_alignment import TOLERANCE
+from keras_attn.alignment import alignment_scores, read_gold, read_pairs
+from keras_attn.whole_file import move_folder, whole_file, whole_folder
+from keras_attn_pipelines.runs.export import export
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.saved.attention_word_links import Attended
+
+PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "LSTM, additive": (RNN, {}),
+    "LSTM, multiplicative, local-p": (RNN, {"score": "multiplicative", "scope": "local-p"}),
+    "ConvS2S": (CONV, {}),
+    "Transformer": (TRANSFORMER, {}),
+}
+COLUMNS = {"source_column": "source", "target_column": "target"}
+SYMMETRIZATIONS = ("forward", "intersection")
+HEAD = ("translator", "CPU minutes", "attention", "step", *SYMMETRIZATIONS, "mean of all, forward")
+RECORD = "minutes.json"
+
+
+def write_pairs(files, folder) -> Path:
+    """Writes the words of pairs, separated by spaces, as a folder of texts, unless it is there."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        with whole_folder(folder.parent) as partial:
+            for split, file in files.items():
+                for name, side in zip(COLUMNS.values(), read_pairs(file)):
+                    text = "".join(f"{' '.join(words)}\n" for words in side)
+                    (partial / f"{split}.{name}").write_text(text, encoding="utf-8")
+            move_folder(partial, folder)
+    return folder
+
+
+def translator(plan, data, out, epochs: int) -> tuple[Path, float]:
+    """An exported translator, and the CPU minutes of its training."""
+    record, saved = out / RECORD, out / "saved_model"
+    if not record.is_file():
+        recipe, values = plan
+        values = {**values, **COLUMNS, "epochs": epochs, "monitor": "val_loss", "seed": 0}
+        begin = time.process_time()
+        train(recipe.replaced(values), str(data), out / "run", name="translator", verbose=2)
+        minutes = (time.process_time() - begin) / 60
+        export(Run(out / "run"), saved)
+        with whole_file(record) as partial:
+            partial.write_text(json.dumps(minutes), encoding="utf-8")
+    return saved, json.loads(record.read_text(encoding="utf-8"))
+
+
+def row(name, folder, minutes, files) -> list[str]:
+    """A row of the table: the choice by the gold links of dev, and the rates of the pairs."""
+    read, gold = {}, {}
+    for split, file in files.items():
+        pairs = read_pairs(file)
+        gold[split] = read_gold(file, *pairs, TOLERANCE)[0]
+        read[split] = Attended.of(pairs, folder)
+    rates = read["val"].rates(gold["val"], "forward")
+    best = min(rates, key=lambda choice: rates[choice])
+    links = [read["train"].links(*best, each) for each in SYMMETRIZATIONS]
+    mean = min(rates, key=lambda choice: (choice.layer or 0, choice.head or 0, rates[choice]))
+    links.append(read["train"].links(*mean, "forward"))
+    scores = [alignment_scores(each, gold["train"]).aer for each in links]
+    return [name, f"{minutes:.1f}", best.name, best.step, *(f"{aer:.3f}" for aer in scores)]
+
+
+def main():
+    """Trains what has not been trained, and prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("pairs", metavar="PAIRS.jsonl")
+    parser.add_argument("--dev", required=True, metavar="DEV.jsonl")
+    parser.add_argument("--out", required=True, help="folder, new or with some of the trainings")
+    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--only", nargs="*", choices=PLANS, default=list(PLANS))
+    arguments = parser.parse_args()
+    files, out = {"train": arguments.pairs, "val": arguments.dev}, Path(arguments.out)
+    out.mkdir(parents=True, exist_ok=True)
+    data, rows = write_pairs(files, out / "data"), []
+    for number, (name, plan) in enumerate(PLANS.items(), 1):
+        if name in arguments.only:
+            folder = out / f"{number:02}"
+            saved, minutes = translator(plan, data, folder, arguments.epochs)
+            rows.append(row(name, saved, minutes, files))
+            print(table(HEAD, rows), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""Links of sentence pairs from the attention of exported translators."""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_attn.alignment import SentencePairs, alignment_scores, attention_links
+
+MEAN, STEPS = "mean", (False, True)
+"""What tables call the mean over layers and heads, and the choices of the step."""
+
+
+class Attended(NamedTuple):
+    """What one or two translators attend to in pairs, or why they could not read a pair.
+
+    Attributes:
+        forward: list of `AttendedPair` or str, of the translator from source to target.
+        backward: list of `AttendedPair` or str of one from target to source, or None.
+    """
+
+    forward: list
+    backward: list | None
+
+    @classmethod
+    def of(cls, pairs: SentencePairs, forward, backward=None) -> "Attended":
+        """Reads pairs with one or two exported translators, folders or names.
+
+        Raises:
+            ValueError: not an exported text-to-text model, or one without the signature `align`.
+        """
+        sources, targets = ([" ".join(words) for words in side] for side in pairs)
+        read = _read(forward, sources, targets)
+        return cls(read, None if backward is None else _read(backward, targets, sources))
+
+    def errors(self) -> list[str]:
+        """Why pairs could not be read, each with its number."""
+        sides = [self.forward, *([] if self.backward is None else [self.backward])]
+        rows = [next((pair for pair in row if isinstance(pair, str)), "") for row in zip(*sides)]
+        return [f"pair {number}: {error}" for number, error in enumerate(rows, 1) if error]
+
+    def links(self, layer, head, reading, symmetrization) -> list[list[tuple[int, int]]]:
+        """Links of each pair, sorted; none of a pair that could not be read."""
+        choice = (layer, head, reading)
+        others = self.forward if self.backward is None else self.backward
+        links: list[list[tuple[int, int]]] = []
+        for pair, other in zip(self.forward, others):
+            if isinstance(pair, str) or isinstance(other, str):
+                links.append([])
+                continue
+            back = None if self.backward is None else other.matrix(*choice)
+            found = np.argwhere(attention_links(pair.matrix(*choice), back, symmetrization))
+            links.append([(source, target) for source, target in found.tolist()])
+        return links
+
+    def rates(self, gold, symmetrization) -> dict["Choice", float]:
+        """Alignment error rate of every choice of layer, head and step; none with two models."""
+        shapes = {pair.predicting.shape[:2] for pair in self.forward if not isinstance(pair, str)}
+        if self.backward is not None or not shapes:
+            return {}
+        ((layers, heads),) = shapes
+        return {
+            choice: alignment_scores(self.links(*choice, symmetrization), gold).aer
+            for choice in choices(layers, heads)
+        }
+
+
+class Choice(NamedTuple):
+    """Whose attention is taken: layer and head from 1, None for the mean, and the step."""
+
+    layer: int | None
+    head: int | None
+    reading: bool
+
+    @property
+    def name(self) -> str:
+        """What tables call the layer and the head."""
+        named = zip(("layer", "head"), self[:2])
+        return ", ".join(f"{kind} {number}" for kind, number in named if number) or MEAN
+
+    @property
+    def step(self) -> str:
+        """What tables call the step."""
+        return "reading" if self.reading else "predicting"
+
+
+def choices(layers: int, heads: int) -> list[Choice]:
+    """All choices, the means first; a mean over one is left out."""
+    numbers: list[list[int | None]] = []
+    for count in (layers, heads):
+        numbers.append([None, *range(1, count + 1)] if count > 1 else [None])
+    return [
+        Choice(layer, head, reading) for (layer, head), reading in product(product(*numbers), STEPS)
+    ]
+
+
+def rates_table(rates: dict[Choice, float], symmetrization: str) -> str:
+    """Error rates by layer and head, when a word is predicted and when it is read."""
+    lines = [f"AER, {symmetrization}", f"{'attention':20}{'predicting':>12}{'reading':>12}"]
+    for choice, rate in rates.items():
+        if not choice.reading:
+            other = rates[choice._replace(reading=True)]
+            lines.append(f"{choice.name:20}{rate:12.3f}{other:12.3f}")
+    best = min(rates, key=lambda choice: rates[choice])
+    return "\n".join([*lines, f"lowest: {best.name}, {best.step}"])
+
+
+def _read(folder, sources, targets):
+    from keras_attn.saved import load
+    from keras_attn.saved.texts import SavedTextModel
+
+    model = load(folder)
+    if not isinstance(model, SavedTextModel):
+        raise ValueError(f"Expected a model from text to text. Received: {folder}")
+    return list(model.align(sources, targets))
