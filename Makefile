@@ -56,7 +56,7 @@ release: $(READY)
 	rm -rf build
 
 $(READY): setup.cfg pyproject.toml
-	$(PYTHON) -c "import sys; assert (3, 10) <= sys.version_info < (3, 14), 'Python 3.10 to 3.13 wanted, set PYTHON=...'"
+	$(PYTHON) -c "import sys; assert (3, 11) <= sys.version_info < (3, 14), 'Python 3.11 to 3.13 wanted, set PYTHON=...'"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
