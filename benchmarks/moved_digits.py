@@ -43,7 +43,7 @@ def write_digits(digits, folder) -> Path:
     folder = Path(folder)
     if folder.is_dir():
         return folder
-    arrays, random = np.load(digits), np.random.default_rng(0)
+    arrays, random = dict(np.load(digits)), np.random.default_rng(0)
     sources = {"train": ("train", 0), "dev": ("train", DEV_BEGINS), "test": ("test", 0)}
     made_folder(folder.parent)
     with whole_folder(folder.parent) as partial:
