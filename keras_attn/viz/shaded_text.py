@@ -10,6 +10,7 @@ from keras_attn.viz.labels import drawable, in_words
 from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
@@ -77,7 +78,7 @@ def shaded_text_figure(shaded: ShadedText) -> ReadableFigure:
     figure = ReadableFigure(figsize=(WIDTH, WIDTH))
     texts = [figure.text(0, 0, drawable(_short(word)), fontsize=12) for word in shaded.words]
     figure.add_fallbacks()
-    renderer = figure.canvas.get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()
     widths = [text.get_window_extent(renderer).width / figure.dpi for text in texts]
     places = _places(widths)
     lines = 1 + max((line for line, _ in places), default=0)
