@@ -38,22 +38,30 @@ class SavedQuestions(Saved):
         """See `Saved`: a row for each sentence of the story and a column for each hop."""
         refuse_choices("a model that answers questions", heads=heads, word=word, layer=layer)
         answer = self.answer_of("explain", asked)
-        weights, sentences, hops = _hops(answer)
         dropped = int(answer[DROPPED])
         note = f" ({dropped_text(dropped)})" if dropped else ""
-        figure = matrix_figure(weights, sentences, hops)
-        return Drawing(f"{answer[LABELS][0].decode()}{note}", figure, weights)
+        text = f"{answer[LABELS][0].decode()}{note}"
+        return Drawing(text, hops_figure(answer), hops_of(answer)[0])
 
     def explore(self, asked):
         """See `Saved`: the sentences that each hop read."""
         answer = self.answer_of("explain", asked)
-        weights, sentences, hops = _hops(answer)
+        weights, sentences, hops = hops_of(answer)
         view = TokenView("Hops", hops, sentences, weights.T[None, None], ("hops", "story"))
         source = encoded_text(asked).decode(errors="replace")
         return ExplorerPage(source, self.best_of(answer), [view], PROBABILITY)
 
 
-def _hops(answer):
+def hops_figure(answer):
+    """A matrix with a row for each sentence of the story and a column for each hop.
+
+    Args:
+        answer: one answer of a question service's `explain`, as NumPy arrays.
+    """
+    return matrix_figure(*hops_of(answer))
+
+
+def hops_of(answer):
     """Weights (sentences, hops) of an answer, the sentences, and the names of the hops."""
     sentences = [sentence.decode() for sentence in answer[SENTENCES] if sentence]
     weights = np.transpose(answer[ANSWER_WEIGHTS])[: len(sentences)]

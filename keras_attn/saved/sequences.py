@@ -33,8 +33,8 @@ class SavedSequences(Saved):
         """See `Saved`: a panel for each head, where it wrote or read in each step."""
         refuse_choices("a model of algorithmic problems", heads=heads, word=word, layer=layer)
         answer = self.answer_of("explain", asked)
-        steps, write, read = self._tracks(answer)
-        figure = head_tracks_figure(write, read, steps, steps.index(END_PIECE) + 1)
+        _, write, read = self._tracks(answer)
+        figure = tracks_figure(answer)
         note = f" ({LONGER_TEXT})" if answer[LONGER] else ""
         return Drawing(f"{answer[TEXT][0].decode()}{note}", figure, {"write": write, "read": read})
 
@@ -57,5 +57,20 @@ class SavedSequences(Saved):
                 "Expected a model with a memory, whose heads can be drawn. "
                 f"Received: {self.folder}, a model without one"
             )
-        steps = [step.decode() for step in answer[STEPS] if step]
-        return steps, *(answer[key][: len(steps)] for key in (WRITE_WEIGHTS, READ_WEIGHTS))
+        return tracks_of(answer)
+
+
+def tracks_figure(answer):
+    """A panel for each head, where it wrote or read in each step.
+
+    Args:
+        answer: one answer of a sequence service's `explain`, as NumPy arrays.
+    """
+    steps, write, read = tracks_of(answer)
+    return head_tracks_figure(write, read, steps, steps.index(END_PIECE) + 1)
+
+
+def tracks_of(answer):
+    """The steps of an answer, and the weights (T, heads, slots) of writing and of reading."""
+    steps = [step.decode() for step in answer[STEPS] if step]
+    return steps, *(answer[key][: len(steps)] for key in (WRITE_WEIGHTS, READ_WEIGHTS))

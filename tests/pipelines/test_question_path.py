@@ -14,6 +14,7 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.tasks.question_answering import BabiTasks
 from tests.pipelines.explored import explored
+from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_stories import write_tasks
 
@@ -43,6 +44,10 @@ def model(run, data, tmp_path_factory):
     command = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
     assert main(command) == 0
     return folder
+
+
+def test_hops_are_drawn_after_each_epoch(run):
+    assert len(pictures_of(run)) == 9 * 2
 
 
 def test_evaluate_shows_each_task_beside_the_paper(run, model, data, tmp_path, capsys):

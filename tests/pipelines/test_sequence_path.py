@@ -11,6 +11,7 @@ from keras_attn.saved.sequences import SavedSequences
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run
+from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 DATA = "generated:3"
 SIZES = "--bits 1 --lengths 2 --held-out 11 --num-slots 5 --slot-dim 3 --hidden-dim 7"
-FIT = "--epochs 2 --sequences 1000 --batch-size 10 --learning-rate 0.03 --controller feed_forward"
+FIT = "--epochs 4 --sequences 1000 --batch-size 10 --learning-rate 0.01 --controller feed_forward"
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def test_it_learns(run):
     with (run.folder / "history.csv").open() as file:
         bits = [float(row["val_bits"]) for row in csv.DictReader(file)]
     assert bits[-1] < 0.5 * bits[0]
+    assert len(pictures_of(run)) == 4 * 3
 
 
 def test_evaluate(run, model, tmp_path, capsys):

@@ -14,6 +14,7 @@ from keras_attn_pipelines.recipes.text_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.explored import explored
 from tests.pipelines.labeled_texts import write_table
+from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -48,6 +49,7 @@ def test_train_leaves_a_run_directory(run):
     assert run.vocabularies()["labels"].names == ("bad", "good")
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
+    assert len(pictures_of(run)) == 2 * 3
 
 
 def test_evaluate(run, model, data, tmp_path, capsys):

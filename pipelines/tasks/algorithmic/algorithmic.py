@@ -62,8 +62,11 @@ class Algorithmic:
         return Objective(model, BitCrossEntropy(), [BitsPerSequence(), ExactSequences(EXACT)])
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: none; `fit` already computes all metrics."""
-        return Callbacks()
+        """See `Task`: draws the heads of a model that has any."""
+        from keras_attn_pipelines.tasks.algorithmic.head_pictures import head_pictures
+
+        service = self.service(model, data.extra, setting.model)
+        return Callbacks(pictures=head_pictures(service, data.splits["dev"], folder))
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`: one answer."""

@@ -59,7 +59,7 @@ def encode(task, records, vocabularies, setting) -> TrainingData:
     lines = [f"lengths {drawn.shortest} to {drawn.lengths[-1]}, each equally often"]
     if task.curriculum:
         lines.append(f"curriculum: lengths up to {drawn.lengths[0]} first, all of them later")
-    return TrainingData(records.splits, training, dev, steps, lines=lines)
+    return TrainingData(records.splits, training, dev, steps, lines=lines, extra=dict(vocabularies))
 
 
 def example_batch(vocabularies, sources, targets, length):

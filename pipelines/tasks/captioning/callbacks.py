@@ -1,15 +1,14 @@
 """Callbacks of the captioning task: metrics and attention pictures of greedy captions."""
 
 import numpy as np
-import tensorflow as tf
 
 from keras_attn.decoding import Greedy
 from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import read_picture
 from keras_attn.serving.service import CaptionService
 from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
-from keras_attn.viz.attention import Explanation, explanation_figure, figure_pixels
-from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn.viz.attention import Explanation, explanation_figure
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 from keras_attn_pipelines.tasks.captioning.features import contexts
 
 PICTURED = 3
@@ -32,16 +31,11 @@ def caption_pictures(task, model, data, folder) -> AttentionImages:
     service = CaptionService(
         model, data.extra.tokenizer, Greedy(), length, fit, max_pixels=MOST_PIXELS
     )
-    explain = tf.function(service.explain, autograph=False)
     encoded = [record.path.read_bytes() for record in data.splits["dev"][:PICTURED]]
     pictures = [read_picture(content) for content in encoded]
 
-    def draw():
-        answer = {key: value.numpy() for key, value in explain(tf.constant(encoded)).items()}
-        figures = [
-            figure_pixels(explanation_figure(picture, Explanation.of(answer, row)), size=SIZE)
-            for row, picture in enumerate(pictures)
-        ]
-        return np.stack(figures)
+    def figure(answer, row):
+        single = {key: np.asarray(value)[None] for key, value in answer.items()}
+        return explanation_figure(pictures[row], Explanation.of(single, 0))
 
-    return AttentionImages(draw, picture_log(folder))
+    return answer_pictures(service.explain, [encoded], figure, folder, SIZE)

@@ -74,8 +74,11 @@ class TextClassification:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: none; `fit` already computes all metrics."""
-        return Callbacks()
+        """See `Task`: draws a few texts, shaded."""
+        from keras_attn_pipelines.tasks.classification.text_pictures import text_pictures
+
+        service = self.service(model, data.extra, setting.model)
+        return Callbacks(pictures=[text_pictures(service, data.splits["dev"], folder)])
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""

@@ -59,7 +59,7 @@ def encode(task, records, vocabularies, setting) -> TrainingData:
     lines.append(f"labels: {in_words(labels.names)}")
     form = text_format(task, vocabularies, setting)
     data = pair_training_data(replace(records, splits=splits), form, lines)
-    return replace(data, skipped=[*skipped, *data.skipped])
+    return replace(data, skipped=[*skipped, *data.skipped], extra=dict(vocabularies))
 
 
 def _arrange(features, step):

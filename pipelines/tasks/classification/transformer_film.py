@@ -11,7 +11,7 @@ from PIL import Image
 from keras_attn.models.spatial_transformer_classifier import composed_grid
 from keras_attn.viz.sampling import film, pixels, sampling_figure
 from keras_attn.whole_file import whole_file
-from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.experiment.answer_pictures import picture_log
 
 PAIRS_IN_A_ROW = 4
 MARGIN = 0.3

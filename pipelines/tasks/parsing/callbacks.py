@@ -4,15 +4,14 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.contracts import ERROR, TEXT
+from keras_attn.contracts import TEXT
 from keras_attn.evaluation.brackets import compare_brackets
 from keras_attn.serving.parser_service import ParserService
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.trees import leaves
 from keras_attn.training.callbacks import AttentionImages
-from keras_attn.viz.attention import figure_pixels
 from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
-from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 from keras_attn_pipelines.tasks.parsing.evaluation import with_true_tags
 
 PICTURED = 3
@@ -64,12 +63,8 @@ def tree_pictures(service: ParserService, pairs, folder) -> AttentionImages:
     """The callback that draws the trees of a few short sentences."""
     short = [pair.source for pair in pairs if pair.source.count(" ") < MOST_WORDS]
     sources = (short or [pair.source for pair in pairs])[:PICTURED]
-    explain = tf.function(service.explain, autograph=False)
 
-    def draw():
-        answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
-        rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
-        figures = [parsed_tree_figure(ParsedTree.of(row)) for row in rows if not row[ERROR]]
-        return np.stack([figure_pixels(figure, size=SIZE) for figure in figures])
+    def figure(answer, row):
+        return parsed_tree_figure(ParsedTree.of(answer))
 
-    return AttentionImages(draw, picture_log(folder))
+    return answer_pictures(service.explain, [sources], figure, folder, SIZE)

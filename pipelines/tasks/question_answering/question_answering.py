@@ -62,12 +62,15 @@ class QuestionAnswering:
         return Objective(model, TokenCrossEntropy(), [TokenAccuracy("accuracy")])
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: ends the linear start of a model that has one."""
+        """See `Task`: ends the linear start of a model that has one, and draws hops."""
         from keras_attn.training.linear_start import LinearStart
+        from keras_attn_pipelines.tasks.question_answering.hop_pictures import hop_pictures
 
-        if not LinearStart.suits(model):
-            return Callbacks()
-        return Callbacks(pictures=[LinearStart(model, self.linear_patience, self.linear_epochs)])
+        service = self.service(model, {WORDS: data.extra}, setting.model)
+        pictures = [hop_pictures(service, data.splits["dev"], folder)]
+        if LinearStart.suits(model):
+            pictures = [LinearStart(model, self.linear_patience, self.linear_epochs), *pictures]
+        return Callbacks(pictures=pictures)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""

@@ -1,6 +1,5 @@
 """Callbacks of the sequence-to-sequence task: metrics and alignment pictures of greedy answers."""
 
-import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import SOURCE
@@ -9,12 +8,10 @@ from keras_attn.serving.sources import read_sources
 from keras_attn.serving.text_service import TextService, most_pieces
 from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
 from keras_attn.viz.alignment import Alignment, alignment_figure
-from keras_attn.viz.attention import figure_pixels
-from keras_attn_pipelines.experiment.picture_log import picture_log
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TOKENIZER
 
 PICTURED = 3
-SIZE = (600, 600)
 
 
 def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
@@ -40,15 +37,11 @@ def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
 def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
     """The callback that draws the alignments of the first few answers."""
     sources = [pair.source for pair in pairs[:PICTURED]]
-    explain = tf.function(service.explain, autograph=False)
 
-    def draw():
-        answer = {key: value.numpy() for key, value in explain(tf.constant(sources)).items()}
-        rows = [{key: value[row] for key, value in answer.items()} for row in range(len(sources))]
-        figures = [alignment_figure(Alignment.of(row).in_words()) for row in rows]
-        return np.stack([figure_pixels(figure, size=SIZE) for figure in figures])
+    def figure(answer, row):
+        return alignment_figure(Alignment.of(answer).in_words())
 
-    return AttentionImages(draw, picture_log(folder))
+    return answer_pictures(service.explain, [sources], figure, folder)
 
 
 def _context(pairs, tokenizer, longest, batch):
