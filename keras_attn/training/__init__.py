@@ -14,7 +14,7 @@ from keras_attn.training.devices import jit_compile_for, precision_policy, strat
 from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShare, LinearShare
 from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.losses import TokenCrossEntropy
-from keras_attn.training.optimizers import ClippedAdam, paper_adam
+from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.scheduled_sampling import ScheduledSampling
@@ -31,6 +31,7 @@ __all__ = [
     "BitsPerSequence",
     "Checkpoint",
     "ClippedAdam",
+    "ClippedSGD",
     "EpochLog",
     "ExactSequences",
     "ExponentialShare",

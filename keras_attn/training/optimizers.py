@@ -1,4 +1,4 @@
-"""The optimizer: Adam with a clip of the global gradient and a slow layer."""
+"""Optimizers with a clip of the global gradient: Adam with a slow layer, and SGD."""
 
 import keras
 import tensorflow as tf
@@ -7,15 +7,66 @@ from keras import ops
 from keras_attn.training.schedules import paper_schedule
 
 
-@keras.saving.register_keras_serializable(package="keras_attn")
-class ClippedAdam(keras.optimizers.Adam):
-    """Adam that clips the norm of the whole gradient after it is summed over replicas.
-
-    On TensorFlow an update of a float32 variable is one operation, which goes once over weights,
-    moments and gradient where Keras' own Adam goes twelve times; the numbers are the same.
+class ClippedGradients:
+    """Mixin for Keras optimizers: clips the norm of the gradient after it is summed over replicas.
 
     Keras' own `global_clipnorm` clips each replica's part before the sum, so that two devices
     train differently from one.
+    """
+
+    clip_norm: float | None
+
+    def set_clip_norm(self, clip_norm):
+        """Sets the largest norm of the gradient of the global batch; None: any.
+
+        Raises:
+            ValueError: clip_norm ≤ 0.
+        """
+        if clip_norm is not None and clip_norm <= 0:
+            raise ValueError(f"Expected clip_norm > 0 or None. Received: clip_norm={clip_norm}")
+        self.clip_norm = clip_norm
+
+    def _clip_gradients(self, grads):
+        """The clip off TensorFlow, whose gradients are summed over replicas later."""
+        if self.clip_norm is None or keras.backend.backend() == "tensorflow":
+            return super()._clip_gradients(grads)
+        return clipped(grads, self.clip_norm)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
+        if self.clip_norm is None:
+            return pairs
+        gradients, variables = zip(*pairs)
+        return list(zip(clipped(gradients, self.clip_norm), variables))
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ClippedSGD(ClippedGradients, keras.optimizers.SGD):
+    """Stochastic gradient descent that clips the gradient, see `ClippedGradients`.
+
+    Args:
+        learning_rate: float or Keras schedule.
+        clip_norm: float > 0 or None. Largest norm of the gradient of the global batch.
+        **kwargs: of `keras.optimizers.SGD`.
+
+    Raises:
+        ValueError: a number out of its range.
+    """
+
+    def __init__(self, learning_rate=0.01, clip_norm=None, name="clipped_sgd", **kwargs):
+        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        self.set_clip_norm(clip_norm)
+
+    def get_config(self):
+        return {**super().get_config(), "clip_norm": self.clip_norm}
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
+    """Adam that clips the gradient, see `ClippedGradients`.
+
+    On TensorFlow an update of a float32 variable is one operation, which goes once over weights,
+    moments and gradient where Keras' own Adam goes twelve times; the numbers are the same.
 
     One layer, or some, may learn more slowly, and later, than the rest: their updates are scaled,
     since Adam does not feel a scaled gradient. Until its first step a slow layer rests, whether it
@@ -44,14 +95,12 @@ class ClippedAdam(keras.optimizers.Adam):
         **kwargs,
     ):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
-        if clip_norm is not None and clip_norm <= 0:
-            raise ValueError(f"Expected clip_norm > 0 or None. Received: clip_norm={clip_norm}")
+        self.set_clip_norm(clip_norm)
         if not slow_rate > 0 or slow_from < 0:
             raise ValueError(
                 "Expected slow_rate > 0 and slow_from >= 0. "
                 f"Received: slow_rate={slow_rate}, slow_from={slow_from}"
             )
-        self.clip_norm = clip_norm
         self.slow_layer, self.slow_rate, self.slow_from = slow_layer, slow_rate, slow_from
         single = slow_layer is None or isinstance(slow_layer, str)
         self._slow_names = {slow_layer} if single else set(slow_layer)
@@ -76,12 +125,6 @@ class ClippedAdam(keras.optimizers.Adam):
             if gradient is not None or not self._is_slow(own)
         ]
         return super().apply(*map(list, zip(*pairs)))
-
-    def _clip_gradients(self, grads):
-        """The clip off TensorFlow, whose gradients are summed over replicas later."""
-        if self.clip_norm is None or keras.backend.backend() == "tensorflow":
-            return super()._clip_gradients(grads)
-        return clipped(grads, self.clip_norm)
 
     def update_step(self, gradient, variable, learning_rate):
         """Adam's update, scaled for the slow layer."""
@@ -117,13 +160,6 @@ class ClippedAdam(keras.optimizers.Adam):
             for beta in (self.beta_1, self.beta_2)
         )
         return ops.sqrt(second) / first
-
-    def _all_reduce_sum_gradients(self, grads_and_vars):
-        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
-        if self.clip_norm is None:
-            return pairs
-        gradients, variables = zip(*pairs)
-        return list(zip(clipped(gradients, self.clip_norm), variables))
 
     def get_config(self):
         names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")

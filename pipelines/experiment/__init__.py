@@ -7,7 +7,7 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.fit import Fit
-from keras_attn_pipelines.experiment.optimizer import Adam
+from keras_attn_pipelines.experiment.optimizer import SGD, Adam
 from keras_attn_pipelines.experiment.parts import (
     Built,
     Callbacks,
@@ -25,6 +25,7 @@ from keras_attn_pipelines.experiment.split_shares import SplitShares
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 
 __all__ = [
+    "SGD",
     "Adam",
     "BeamSearch",
     "Built",

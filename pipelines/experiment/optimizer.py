@@ -35,23 +35,9 @@ class Adam:
         least=1,
     )
 
-    def warmup(self, steps: int) -> int:
-        """Warm-up steps of `steps` training steps: `warmup_steps`, at most a third of them."""
-        return min(self.warmup_steps, steps // 3)
-
     def notes(self, steps: int) -> list[str]:
         """See `Optimizer`: a warm-up that is shortened."""
-        shortened = self.warmup(steps) < self.warmup_steps
-        told = f"warm-up: {self.warmup(steps)} steps, a third of {steps}, not {self.warmup_steps}"
-        return [told] if shortened else []
-
-    def rates(self, steps: int):
-        """The learning rate schedule for `steps` training steps."""
-        from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
-
-        if self.schedule == INVERSE_SQUARE_ROOT:
-            return InverseSquareRoot(self.learning_rate, max(self.warmup(steps), 1))
-        return warmup_cosine(self.learning_rate, self.warmup(steps), steps)
+        return shortened(self, steps)
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
         """The Keras optimizer for `steps` training steps.
@@ -64,7 +50,7 @@ class Adam:
         from keras_attn.training.optimizers import ClippedAdam
 
         return ClippedAdam(
-            self.rates(steps),
+            rates(self, steps),
             self.clip_norm,
             slow_layer=list(slow_layers) or None,
             slow_rate=self.slow_rate,
@@ -72,3 +58,64 @@ class Adam:
             beta_2=self.beta_2,
             epsilon=self.epsilon,
         )
+
+
+@part
+class SGD:
+    """Stochastic gradient descent with the schedules and the clip of `Adam`, all layers alike."""
+
+    learning_rate: float = option("peak learning rate", default=0.1, above=0, below=INFINITY)
+    warmup_steps: int = option("warm-up steps, at most a third of all steps", default=0, least=0)
+    schedule: str = option(
+        "learning rate schedule after the warm-up", default=COSINE, choices=SCHEDULES
+    )
+    clip_norm: float = option(
+        "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
+    )
+    momentum: float = option("share of the last update in the next", default=0.0, least=0, below=1)
+    average: int = option(
+        "number of last epochs whose averaged weights are tried at the end; 1: none",
+        default=1,
+        least=1,
+    )
+
+    def notes(self, steps: int) -> list[str]:
+        """See `Optimizer`: a warm-up that is shortened."""
+        return shortened(self, steps)
+
+    def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
+        """The Keras optimizer for `steps` training steps.
+
+        Raises:
+            ValueError: layers that rest until some step, which only `Adam` lets them.
+        """
+        from keras_attn.training.optimizers import ClippedSGD
+
+        if slow_from:
+            raise ValueError(
+                f"Expected Adam for layers that rest at first. Received: {', '.join(slow_layers)}"
+            )
+        return ClippedSGD(rates(self, steps), self.clip_norm, momentum=self.momentum)
+
+
+def rates(optimizer: Adam | SGD, steps: int):
+    """The learning rate schedule of an optimizer part for `steps` training steps."""
+    from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
+
+    warmup = _warmup(optimizer, steps)
+    if optimizer.schedule == INVERSE_SQUARE_ROOT:
+        return InverseSquareRoot(optimizer.learning_rate, max(warmup, 1))
+    return warmup_cosine(optimizer.learning_rate, warmup, steps)
+
+
+def shortened(optimizer: Adam | SGD, steps: int) -> list[str]:
+    """A line on a warm-up that is shortened; none otherwise."""
+    warmup = _warmup(optimizer, steps)
+    if warmup == optimizer.warmup_steps:
+        return []
+    return [f"warm-up: {warmup} steps, a third of {steps}, not {optimizer.warmup_steps}"]
+
+
+def _warmup(optimizer, steps):
+    """Warm-up steps of `steps` training steps: `warmup_steps`, at most a third of them."""
+    return min(optimizer.warmup_steps, steps // 3)

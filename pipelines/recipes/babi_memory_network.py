@@ -4,7 +4,7 @@ Command:
     keras-attn train babi_memory_network --data babi/en --out runs/babi
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import SGD, Experiment, Fit
 from keras_attn_pipelines.tasks.question_answering import (
     BabiTasks,
     EndToEndMemory,
@@ -13,8 +13,8 @@ from keras_attn_pipelines.tasks.question_answering import (
 
 RECIPE = Experiment(
     source=BabiTasks(),
-    task=QuestionAnswering(),
-    model=EndToEndMemory(),
-    optimizer=Adam(learning_rate=2e-3, clip_norm=1.0),
-    fit=Fit(epochs=60, batch_size=32, monitor="val_accuracy", patience=60),
+    task=QuestionAnswering(linear_epochs=15),
+    model=EndToEndMemory(word_dropout=0.05),
+    optimizer=SGD(learning_rate=0.32, warmup_steps=8000, clip_norm=1.25),
+    fit=Fit(epochs=75, batch_size=32, monitor="val_accuracy", patience=75),
 )

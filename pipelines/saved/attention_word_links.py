@@ -23,15 +23,22 @@ class Attended(NamedTuple):
     backward: list | None
 
     @classmethod
-    def of(cls, pairs: SentencePairs, forward, backward=None) -> "Attended":
+    def of(cls, pairs: SentencePairs, forward, backward=None, choice=None) -> "Attended":
         """Reads pairs with one or two exported translators, folders or names.
 
+        Args:
+            pairs: `SentencePairs`.
+            forward: folder or name of a translator from source to target.
+            backward: of one from target to source, or None.
+            choice: `Choice` that there has to be in both, or None for any.
+
         Raises:
-            ValueError: not an exported text-to-text model, or one without the signature `align`.
+            ValueError: not an exported text-to-text model, one without the signature `align`, or
+                no such layer or head.
         """
         sources, targets = ([" ".join(words) for words in side] for side in pairs)
-        read = _read(forward, sources, targets)
-        return cls(read, None if backward is None else _read(backward, targets, sources))
+        read = _read(forward, sources, targets, choice)
+        return cls(read, backward and _read(backward, targets, sources, choice))
 
     def errors(self) -> list[str]:
         """Why pairs could not be read, each with its number."""
@@ -105,11 +112,16 @@ def rates_table(rates: dict[Choice, float], symmetrization: str) -> str:
     return "\n".join([*lines, f"lowest: {best.name}, {best.step}"])
 
 
-def _read(folder, sources, targets):
+def _read(folder, sources, targets, choice):
     from keras_attn.saved import load
     from keras_attn.saved.texts import SavedTextModel
 
-    model = load(folder)
+    model, read = load(folder), []
     if not isinstance(model, SavedTextModel):
         raise ValueError(f"Expected a model from text to text. Received: {folder}")
-    return list(model.align(sources, targets))
+    for pair in model.align(sources, targets):
+        if choice and not isinstance(pair, str):
+            pair.matrix(*choice)  # Raises for a layer or head that there is not.
+            choice = None
+        read.append(pair)
+    return read

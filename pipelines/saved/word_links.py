@@ -17,22 +17,25 @@ from keras_attn.alignment import (
 from keras_attn.alignment.saved_aligner import check_new_folder
 from keras_attn.alignment.symmetrization import check_symmetrization
 from keras_attn.whole_file import whole_file
-from keras_attn_pipelines.saved.attention_word_links import Attended, rates_table
+from keras_attn_pipelines.saved.attention_word_links import Attended, Choice, rates_table
 
 TOLERANCE = 0.05
 """Share of gold lines that may have a link outside its sentences; they are listed."""
 _TRAINING = ("model", "iterations", "variational")
 _ATTENTION = ("backward_attention", "layer", "head", "reading")
-SYMMETRIZATION = "grow-diag-final-and"
+BOTH, FORWARD = "grow-diag-final-and", "forward"
+"""Symmetrization by default, of two directions and of one translator's attention."""
 
 
 def write_links(arguments) -> None:
-    """Links the words of sentence pairs, by an aligner that it trains or loads.
+    """Links the words of sentence pairs, by an aligner that it trains or loads, or by attention.
 
     Links go to a file, or to standard output; scores to standard output, or where the links are
     there to standard error, as do progress and the count of pairs without links.
     """
-    options, symmetrization = _options(arguments), arguments.symmetrization or SYMMETRIZATION
+    options = _options(arguments)
+    single = arguments.attention and not arguments.backward_attention
+    symmetrization = arguments.symmetrization or (FORWARD if single else BOTH)
     check_symmetrization(symmetrization)
     if arguments.save:
         check_new_folder(arguments.save)
@@ -40,10 +43,11 @@ def write_links(arguments) -> None:
     gold, errors = read_gold(arguments.gold, *pairs, TOLERANCE) if arguments.gold else (None, [])
     attended = None
     if arguments.attention:
-        attended = Attended.of(pairs, arguments.attention, arguments.backward_attention)
-        errors = [*errors, *attended.errors()]
-        choice = (arguments.layer, arguments.head, arguments.reading)
+        choice = Choice(arguments.layer, arguments.head, arguments.reading)
+        attended = Attended.of(pairs, arguments.attention, arguments.backward_attention, choice)
         links = attended.links(*choice, symmetrization)
+        for error in attended.errors():
+            print(f"no links: {error}", file=sys.stderr)
     else:
         links = _aligned(arguments, options, pairs, symmetrization)
     lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
@@ -86,8 +90,9 @@ def _options(arguments):
             f"Expected no options of a training with {instead}. Received: {', '.join(refused)}"
         )
     attention = {name: getattr(arguments, name) for name in _ATTENTION}
-    if not arguments.attention and any(attention.values()):
-        received = ", ".join(_flag(name) for name, value in attention.items() if value)
+    chosen = [_flag(name) for name, value in attention.items() if value not in (None, False)]
+    if chosen and not arguments.attention:
+        received = ", ".join(chosen)
         raise ValueError(f"Expected --attention with {received}. Received: none")
     return AlignerOptions(**given)
 

@@ -10,7 +10,7 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.record import MOST_CHARACTERS, bytes_of, lines_of, unusable
 from keras_attn_pipelines.data.vocabulary import smaller_than_asked
-from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.experiment import SGD, Adam
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.export import _counts, _escaped
 from tests.pipelines.labeled_pictures import write_classes
@@ -178,9 +178,11 @@ def test_texts_of_a_run_cannot_write_on_the_card():
 
 
 @pytest.mark.parametrize("schedule", ["cosine", "inverse_square_root"])
-def test_a_warm_up_is_at_most_a_third_of_training_and_says_so(schedule):
-    adam = Adam(warmup_steps=1600, schedule=schedule, learning_rate=0.5)
-    assert adam.notes(4800) == [] and adam.warmup(4800) == 1600
-    assert adam.notes(570) == ["warm-up: 190 steps, a third of 570, not 1600"]
-    rates = [float(adam.rates(570)(step)) for step in range(570)]
+@pytest.mark.parametrize("kind", [Adam, SGD])
+def test_a_warm_up_is_at_most_a_third_of_training_and_says_so(kind, schedule):
+    part = kind(warmup_steps=1600, schedule=schedule, learning_rate=0.5)
+    assert part.notes(4800) == []
+    assert part.notes(570) == ["warm-up: 190 steps, a third of 570, not 1600"]
+    schedule = part.build(570)._learning_rate
+    rates = [float(schedule(step)) for step in range(570)]
     assert 187 <= rates.index(max(rates)) <= 191 and max(rates) == pytest.approx(0.5, rel=0.01)

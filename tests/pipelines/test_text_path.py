@@ -212,7 +212,7 @@ def test_align(model, tmp_path, capsys, monkeypatch):
     said, noted = capsys.readouterr()
     lines = Path("links").read_text().splitlines()
     assert len(lines) == 3 and lines[1] == ""
-    assert "pair 2: " in noted and "1 of 3 pairs have an empty sentence" in noted
+    assert "no links: pair 2: " in noted and "1 of 3 pairs have an empty sentence" in noted
     assert said.startswith("3 pairs: AER") and "lowest: " in said
     heads = [line for line in said.splitlines() if line.startswith("head ")]
     assert len(heads) == 2

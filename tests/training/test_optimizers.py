@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.training.optimizers import ClippedAdam, paper_adam
+from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 
 
 def test_clip_scales_the_whole_gradient():
@@ -110,9 +110,23 @@ def test_config():
     assert (again.slow_rate, again.slow_from) == (0.5, 7)
 
 
+def test_sgd_clips_and_moves_against_the_gradient():
+    weights = [keras.Variable(value) for value in ([1.0, 2.0], [5.0])]
+    optimizer = ClippedSGD(0.5, clip_norm=1.0)
+    optimizer.apply_gradients(zip([tf.constant([3.0, 0.0]), tf.constant([4.0])], weights))
+    np.testing.assert_allclose(weights[0], [1 - 0.5 * 0.6, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(weights[1], [5 - 0.5 * 0.8], rtol=1e-6)
+    optimizer.apply_gradients(zip([tf.constant([0.3, 0.0]), tf.constant([0.4])], weights))
+    np.testing.assert_allclose(weights[1], [5 - 0.5 * 1.2], rtol=1e-6)
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert isinstance(again, ClippedSGD) and again.clip_norm == 1.0
+
+
 def test_bad_arguments():
     with pytest.raises(ValueError, match="clip_norm=0"):
         ClippedAdam(clip_norm=0)
+    with pytest.raises(ValueError, match="clip_norm=-1"):
+        ClippedSGD(clip_norm=-1)
     with pytest.raises(ValueError, match="slow_rate=0"):
         ClippedAdam(slow_rate=0)
     with pytest.raises(ValueError, match="slow_from=-1"):
