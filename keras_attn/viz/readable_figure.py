@@ -1,6 +1,7 @@
 """Figures whose text is shown in any script for which a font is installed."""
 
 import functools
+import logging
 
 try:
     import matplotlib
@@ -35,6 +36,14 @@ FALLBACKS = (
     "Unifont",
 )
 """Fonts that are asked, in this order, for characters that matplotlib's own font lacks."""
+
+
+def _has_news(record):
+    """Whether a line of matplotlib's log says more than that a font has a single weight."""
+    return "Failed to find font weight" not in record.getMessage()
+
+
+logging.getLogger("matplotlib.font_manager").addFilter(_has_news)
 
 
 class ReadableFigure(Figure):

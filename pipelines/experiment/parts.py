@@ -1,8 +1,8 @@
 """Protocols of an experiment's source, task, model and optimizer.
 
-A part inherits nothing but must have every member named here. Modules that define parts import
-neither Keras nor TensorFlow at their top, so that flags can be listed and checked without loading
-them; methods import what they need.
+A part inherits nothing but must have every member named here. The package's own modules of parts
+import neither Keras nor TensorFlow at their top, so that flags can be listed and checked without
+loading them; methods import what they need. A recipe file of one's own may import both.
 """
 
 from collections.abc import Mapping, Sequence

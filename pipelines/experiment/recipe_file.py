@@ -71,8 +71,11 @@ def _loaded(path, changed):
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:  # User code can raise anything.
+        hint = ""
+        if isinstance(error, ModuleNotFoundError) and (path.parent / f"{error.name}.py").is_file():
+            hint = "; a run keeps a copy of this file alone, so it cannot import the one beside it"
         raise ValueError(
             f"Expected a recipe file that runs. Received: {path} with "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{hint}"
         ) from error
     return recipe_of(module, path)

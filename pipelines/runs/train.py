@@ -210,8 +210,9 @@ class _Fitting:
                 callback.on_epoch_end(len(self.log.rows), logs)
             value, before, epoch = logs[monitor], self.best.best, self.best.best_epoch
             count = len(mean.snapshots)
+            epochs = "epoch" if count == 1 else f"{count} epochs"
             print(
-                f"mean of the last {count} epochs: {monitor} {value:.4f}; "
+                f"mean of the last {epochs}: {monitor} {value:.4f}; "
                 f"epoch {epoch}: {before:.4f}; keeping the better"
             )
             self.best.set_model(self.stage)
@@ -268,7 +269,8 @@ def _check_folder(run, description):
     if recorded.get(ENDED):
         run.settle()
         raise ValueError(
-            f"Expected a new run directory. Received: {run.folder}, whose training has ended"
+            f"Expected a new run directory. Received: {run.folder}, whose training has ended; "
+            f"to train on: --from {run.folder} --out NEW"
         )
 
 

@@ -246,6 +246,14 @@ def test_bad_commands(arguments, message, capsys, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_recipe_file_cannot_import_the_one_beside_it(tmp_path):
+    (tmp_path / "beside.py").write_text("")
+    path = tmp_path / "mine.py"
+    path.write_text("import beside")
+    with pytest.raises(ValueError, match="named 'beside'; a run keeps a copy of this file alone"):
+        load_recipe(str(path))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -216,7 +216,7 @@ function picture(view) {
   function draw() {
     pen.drawImage(image, 0, 0, view.width, view.height);
     words.buttons.forEach((button, place) => button.classList.toggle("active", place === at));
-    if (at === null) { said.textContent = ""; return; }
+    if (at === null) { said.textContent = "Choose a word to see where the model looked, or press Play."; return; }
     const map = weights(chosen.layer, chosen.head, at), largest = Math.max(...map, 1e-9);
     const small = element("canvas", { width: wide, height: high }), cells = small.getContext("2d");
     const pixels = cells.createImageData(wide, high);
@@ -229,9 +229,10 @@ function picture(view) {
     pen.imageSmoothingQuality = "high";
     pen.drawImage(small, 0, 0, view.width, view.height);
     const peak = map.indexOf(Math.max(...map));
-    const across = ["left", "middle", "right"][Math.floor((3 * (peak % wide)) / wide)];
-    const down = ["top", "middle", "bottom"][Math.floor((3 * Math.floor(peak / wide)) / high)];
-    said.textContent = `${view.steps[at]}: most at the ${down} ${across}, ${map[peak].toFixed(2)} of the attention`;
+    const across = ["left", "middle", "right"][Math.floor((3 * ((peak % wide) + 0.5)) / wide)];
+    const down = ["top", "middle", "bottom"][Math.floor((3 * (Math.floor(peak / wide) + 0.5)) / high)];
+    const place = down === across ? "center" : `${down} ${across}`;
+    said.textContent = `${view.steps[at]}: most at the ${place}, ${map[peak].toFixed(2)} of the attention`;
   }
   image.addEventListener("load", draw);
   image.src = view.picture;
