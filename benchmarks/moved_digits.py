@@ -118,6 +118,7 @@ def plain_accuracy(data, seed: int, epochs: int, augmented: bool) -> tuple[float
         validation_data=splits["dev"],
         epochs=epochs,
         callbacks=[best],
+        shuffle=False,  # The data set shuffles.
         verbose=0,
     )
     return 100 * network.evaluate(splits["test"], verbose=0)[1], network.count_params()
@@ -143,7 +144,7 @@ def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
         steps = epochs or recipe.fit.epochs
         accuracy, parameters = plain_accuracy(data, seed, steps, name == AUGMENTED)
     else:
-        values = {"seed": seed} | ({"epochs": epochs} if epochs else {})
+        values = {"seed": seed, "image_size": SIZE} | ({"epochs": epochs} if epochs else {})
         values |= {"transforms": ("none",)} if name == CNN else {}
         accuracy, parameters = recipe_accuracy(data, out / "run", values)
     minutes = (time.process_time() - begin) / 60

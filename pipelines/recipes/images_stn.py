@@ -5,9 +5,10 @@ Command:
     keras-attn train images_stn --data my_classes --transforms affine thin_plate_spline --out …
 
 Pictures may have any size; the transformers read them at `--image-size` and pass crops of
-`--read-size` to the CNN. `--backbone efficientnet_lite0` starts from ImageNet weights, recommended
-for a few hundred pictures; `--transforms none` is the CNN alone. The SavedModel maps image bytes to
-labels, scores and the crop that the CNN saw.
+`--read-size` to the CNN. In training they are shifted and turned at random (`--shift 0 --turn 0`
+where that changes the label). `--backbone efficientnet_lite0` starts from ImageNet weights,
+recommended for a few hundred pictures; `--transforms none` is the CNN alone. The SavedModel maps
+image bytes to labels, scores and the crop that the CNN saw.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions
@@ -19,8 +20,10 @@ from keras_attn_pipelines.tasks.classification import (
 
 RECIPE = Experiment(
     source=LabeledPictures(),
-    task=Classification(pictures=PictureOptions(image_size=128), label_smoothing=0.0),
+    task=Classification(
+        pictures=PictureOptions(image_size=128, shift=0.2, turn=30.0), label_smoothing=0.0
+    ),
     model=SpatialTransformer(dropout=0.1),
     optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.1),
-    fit=Fit(epochs=20, monitor="val_accuracy", patience=5),
+    fit=Fit(epochs=40, monitor="val_accuracy", patience=15),
 )

@@ -113,21 +113,25 @@ class SpatialTransformer:
             size, width = -(-size // 2), min(2 * width, 4 * self.filters)
             if size <= COARSE:
                 break
+        # The largest value of each feature anywhere: where it is must not be learned.
+        layers[-1] = keras.layers.GlobalMaxPooling2D()
         dense = keras.layers.Dense(4 * self.filters, activation="relu")
-        return keras.Sequential([*layers, keras.layers.Flatten(), dense], name="encoder")
+        return keras.Sequential([*layers, dense], name="encoder")
 
     def localization(self, size):
         """A transformer's localization network for pictures of `size` × `size` pixels."""
         import keras
 
+        from keras_attn.layers.spatial_softmax import SpatialSoftmax
+
         coarser = max(size // LOOK, 1)
         return keras.Sequential(
             [
                 keras.layers.AveragePooling2D(coarser, padding="same"),
-                keras.layers.Conv2D(16, 5, strides=2, padding="same", activation="relu"),
-                keras.layers.Conv2D(32, 3, strides=2, padding="same", activation="relu"),
-                keras.layers.Flatten(),
-                keras.layers.Dense(32, activation="relu"),
+                keras.layers.Conv2D(16, 5, padding="same", activation="relu"),
+                keras.layers.Conv2D(32, 5, padding="same", activation="relu"),
+                keras.layers.Conv2D(16, 5, padding="same"),
+                SpatialSoftmax(),
             ]
         )
 
