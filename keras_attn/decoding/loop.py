@@ -49,6 +49,21 @@ class Strategy(Protocol):
         """Reads the result from the history."""
 
 
+def _check(stepper, strategy, prefix):
+    """Raises ValueError for what is no stepper, or no strategy."""
+    needed = ("start", "step", "widen", *(() if prefix is None else ("prefill",)))
+    if missing := [name for name in needed if not callable(getattr(stepper, name, None))]:
+        raise ValueError(
+            f"Expected a stepper with {', '.join(needed)}. "
+            f"Received: a {type(stepper).__name__} without {', '.join(missing)}"
+        )
+    if isinstance(strategy, type) or not hasattr(strategy, "width_for"):
+        raise ValueError(
+            "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
+            f"Received: {strategy!r}"
+        )
+
+
 def decode(
     stepper: Stepper,
     context: Any,
@@ -82,10 +97,11 @@ def decode(
         `DecodeResult`.
 
     Raises:
-        ValueError: max_length < 1, a prefix without static P ≥ 1, or what strategy and constraints
-            reject.
+        ValueError: a stepper that lacks a method, a class in the place of a strategy, max_length
+            < 1, a prefix without static P ≥ 1, or what strategy and constraints reject.
     """
     known = isinstance(max_length, int)
+    _check(stepper, strategy, prefix)
     _check_length(max_length)
     limits = AllOf(tuple(constraints))
     prefix = None if prefix is None else checked_prefix(prefix)

@@ -18,7 +18,12 @@ from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.scheduled_sampling import ScheduledSampling
-from keras_attn.training.schedules import InverseSquareRoot, paper_schedule, warmup_cosine
+from keras_attn.training.schedules import (
+    InverseSquareRoot,
+    paper_schedule,
+    staircase,
+    warmup_cosine,
+)
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.training_stage import TrainingStage, trained_model
@@ -54,6 +59,7 @@ __all__ = [
     "paper_adam",
     "paper_schedule",
     "precision_policy",
+    "staircase",
     "strategy_named",
     "trained_model",
     "warmup_cosine",

@@ -96,3 +96,36 @@ def warmup_cosine(learning_rate, warmup_steps, total_steps):
         warmup_target=learning_rate if warmup_steps else None,
         warmup_steps=warmup_steps,
     )
+
+
+def staircase(peak, warmup_steps, steps):
+    """Half the peak during the warm-up, then the peak, halved after each quarter of the rest.
+
+    Args:
+        peak: float > 0.
+        warmup_steps: int ≥ 0, in optimizer steps.
+        steps: int > warmup_steps. All steps.
+
+    Returns:
+        Keras learning rate schedule.
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Example:
+        >>> schedule = staircase(0.8, 2, 6)
+        >>> [round(float(schedule(step)), 3) for step in range(6)]
+        [0.4, 0.4, 0.8, 0.4, 0.2, 0.1]
+
+    Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 4.2: the warm-up is their linear start.
+    """
+    if not peak > 0 or not 0 <= warmup_steps < steps:
+        raise ValueError(
+            "Expected peak > 0 and 0 <= warmup_steps < steps. "
+            f"Received: peak={peak}, warmup_steps={warmup_steps}, steps={steps}"
+        )
+    rest = steps - warmup_steps
+    # A boundary is the last step with the rate before it.
+    ends = [warmup_steps + rest * quarter // 4 - 1 for quarter in range(4)]
+    rates = [peak / 2, peak, peak / 2, peak / 4, peak / 8]
+    return keras.optimizers.schedules.PiecewiseConstantDecay(ends, rates)

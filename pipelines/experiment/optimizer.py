@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from keras_attn_pipelines.experiment.fields import INFINITY, option, part
 
 COSINE, INVERSE_SQUARE_ROOT = SCHEDULES = ("cosine", "inverse_square_root")
+STAIRCASE = "staircase"
 
 
 @part
@@ -62,12 +63,15 @@ class Adam:
 
 @part
 class SGD:
-    """Stochastic gradient descent with the schedules and the clip of `Adam`, all layers alike."""
+    """Stochastic gradient descent with the clip of `Adam`, all layers alike."""
 
     learning_rate: float = option("peak learning rate", default=0.1, above=0, below=INFINITY)
     warmup_steps: int = option("warm-up steps, at most a third of all steps", default=0, least=0)
     schedule: str = option(
-        "learning rate schedule after the warm-up", default=COSINE, choices=SCHEDULES
+        "learning rate schedule; staircase: half the peak in the warm-up, then the peak, halved "
+        "after each quarter of the rest",
+        default=COSINE,
+        choices=(*SCHEDULES, STAIRCASE),
     )
     clip_norm: float = option(
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
@@ -100,9 +104,11 @@ class SGD:
 
 def rates(optimizer: Adam | SGD, steps: int):
     """The learning rate schedule of an optimizer part for `steps` training steps."""
-    from keras_attn.training.schedules import InverseSquareRoot, warmup_cosine
+    from keras_attn.training.schedules import InverseSquareRoot, staircase, warmup_cosine
 
     warmup = _warmup(optimizer, steps)
+    if optimizer.schedule == STAIRCASE:
+        return staircase(optimizer.learning_rate, warmup, steps)
     if optimizer.schedule == INVERSE_SQUARE_ROOT:
         return InverseSquareRoot(optimizer.learning_rate, max(warmup, 1))
     return warmup_cosine(optimizer.learning_rate, warmup, steps)

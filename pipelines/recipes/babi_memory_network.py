@@ -13,8 +13,8 @@ from keras_attn_pipelines.tasks.question_answering import (
 
 RECIPE = Experiment(
     source=BabiTasks(),
-    task=QuestionAnswering(linear_epochs=15),
+    task=QuestionAnswering(),
     model=EndToEndMemory(word_dropout=0.05),
-    optimizer=SGD(learning_rate=0.32, warmup_steps=8000, clip_norm=1.25),
-    fit=Fit(epochs=75, batch_size=32, monitor="val_accuracy", patience=75),
+    optimizer=SGD(learning_rate=0.32, warmup_steps=16_890, schedule="staircase", clip_norm=1.25),
+    fit=Fit(epochs=90, batch_size=32, monitor="val_accuracy", patience=90),
 )

@@ -21,7 +21,7 @@ from tests.pipelines.toy_stories import write_tasks
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
-CHOICES = "--lengths 3 7 --embedding-dim 7 --epochs 9 --batch-size 5 --learning-rate 0.01"
+CHOICES = "--lengths 3 7 --embedding-dim 7 --epochs 9 --batch-size 5 --learning-rate 0.5"
 ASKED = "Mary went to the garden. John went to the park. Where is Mary?"
 
 

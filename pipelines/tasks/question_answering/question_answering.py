@@ -26,10 +26,10 @@ class QuestionAnswering:
     linear_patience: int = option(
         "epochs without a lower loss on dev after which a linear start ends", default=3, least=1
     )
-    linear_epochs: int | None = option(
-        "epochs of a linear start (default: until the loss on dev stops falling)",
-        default=None,
-        least=1,
+    linear_epochs: int = option(
+        "epochs of a linear start, at most a third of all; 0: until the loss on dev stops falling",
+        default=30,
+        least=0,
     )
 
     def features(self):
@@ -69,7 +69,8 @@ class QuestionAnswering:
         service = self.service(model, {WORDS: data.extra}, setting.model)
         pictures = [hop_pictures(service, data.splits["dev"], folder)]
         if LinearStart.suits(model):
-            pictures = [LinearStart(model, self.linear_patience, self.linear_epochs), *pictures]
+            epochs = min(self.linear_epochs, -(-setting.fit.epochs // 3)) or None
+            pictures = [LinearStart(model, self.linear_patience, epochs), *pictures]
         return Callbacks(pictures=pictures)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
