@@ -24,6 +24,6 @@ RECIPE = Experiment(
         pictures=PictureOptions(image_size=128, shift=0.2, turn=30.0), label_smoothing=0.0
     ),
     model=SpatialTransformer(dropout=0.1),
-    optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.1),
-    fit=Fit(epochs=40, monitor="val_accuracy", patience=15),
+    optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.3),
+    fit=Fit(epochs=60, monitor="val_accuracy", patience=20),
 )

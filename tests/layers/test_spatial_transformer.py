@@ -58,6 +58,17 @@ def test_it_reads_its_own_grid_of_its_own_parameters(transform):
 
 
 @every_transform
+def test_the_gradient_reaches_every_number_of_theta(transform):
+    layer = SpatialTransformer(localization(), transform)
+    layer.build(IMAGES.shape)
+    moved(layer)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.sin(layer(IMAGES)))
+    gradient = tape.gradient(loss, layer.head.bias.value)
+    assert np.isfinite(gradient).all() and np.all(np.abs(gradient) > 0)
+
+
+@pytest.mark.parametrize("transform", [Affine(), ThinPlateSpline(2, 3)], ids=str)
 def test_a_model_with_two_in_depth_and_two_in_parallel_learns_and_is_saved(transform, tmp_path):
     inputs = keras.Input((11, 13, 2))
     first = SpatialTransformer(localization(), transform, name="first")(inputs)
