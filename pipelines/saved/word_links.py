@@ -90,7 +90,11 @@ def _options(arguments):
             f"Expected no options of a training with {instead}. Received: {', '.join(refused)}"
         )
     attention = {name: getattr(arguments, name) for name in _ATTENTION}
-    chosen = [_flag(name) for name, value in attention.items() if value not in (None, False)]
+    chosen = [
+        _flag(name)
+        for name, value in attention.items()
+        if value is not None and value is not False  # A layer of 0 is refused later.
+    ]
     if chosen and not arguments.attention:
         received = ", ".join(chosen)
         raise ValueError(f"Expected --attention with {received}. Received: none")

@@ -229,8 +229,9 @@ def test_align(model, tmp_path, capsys, monkeypatch):
         capsys.readouterr()
         assert main([*asked, *wrong]) == 2
         assert message in capsys.readouterr().err
-    assert main(["align", "pairs.tsv", "--head", "1"]) == 2
-    assert "Expected --attention with --head. Received: none" in capsys.readouterr().err
+    for number in ("0", "1"):
+        assert main(["align", "pairs.tsv", "--head", number]) == 2
+        assert "Expected --attention with --head. Received: none" in capsys.readouterr().err
 
 
 def test_score(model, capsys):
