@@ -105,7 +105,7 @@ def test_transformers_learn_more_slowly():
     assert slow == [
         own.path for transformer in model.transformers for own in transformer.trainable_variables
     ]
-    assert len(slow) == 16 and optimizer.slow_rate == 0.1
+    assert len(slow) == 16 and optimizer.slow_rate == 0.3
 
 
 @pytest.mark.parametrize("fine_tune", [False, True])
