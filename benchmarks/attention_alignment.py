@@ -58,9 +58,10 @@ def translator(plan, data, out, epochs: int) -> tuple[Path, float]:
         begin = time.process_time()
         train(recipe.replaced(values), str(data), out / "run", name="translator", verbose=2)
         minutes = (time.process_time() - begin) / 60
-        export(Run(out / "run"), saved)
         with whole_file(record) as partial:
             partial.write_text(json.dumps(minutes), encoding="utf-8")
+    if not saved.is_dir():
+        export(Run(out / "run"), saved)
     return saved, json.loads(record.read_text(encoding="utf-8"))
 
 
@@ -70,7 +71,7 @@ def row(name, folder, minutes, files) -> list[str]:
     for split, file in files.items():
         pairs = read_pairs(file)
         gold[split] = read_gold(file, *pairs, TOLERANCE)[0]
-        read[split] = Attended.of(pairs, folder)
+        read[split] = Attended.of(pairs, folder, every=True)
     rates = read["val"].rates(gold["val"], "forward")
     best = min(rates, key=lambda choice: rates[choice])
     links = [read["train"].links(*best, each) for each in SYMMETRIZATIONS]

@@ -243,7 +243,7 @@ def _add_align_arguments(subparser):
     subparser.add_argument(
         "--symmetrization",
         help="intersection, union, grow-diag, grow-diag-final, grow-diag-final-and (default), "
-        "forward or backward",
+        "forward (default of --attention alone) or backward",
     )
     subparser.add_argument("--save", metavar="FOLDER", help="new folder for the trained aligner")
     subparser.add_argument("--load", metavar="FOLDER", help="apply this aligner; do not train")

@@ -212,7 +212,7 @@ def align(arguments) -> None:
     for path in (arguments.source, arguments.target, arguments.gold):
         check_text_file(path)
     for folder in (arguments.attention, arguments.backward_attention):
-        if folder:
+        if folder is not None:
             check_saved_model(folder)
     if arguments.out:
         check_parent(arguments.out)

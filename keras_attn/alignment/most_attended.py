@@ -10,7 +10,7 @@ def attention_links(weights, backward=None, symmetrization: str = "forward") -> 
 
     Forward, each target word is linked with the source word that it attends to most; backward,
     each source word with the target word that attends to it most. A word whose largest weight is
-    the end's stays without a link.
+    the end's, or without any weight, has no link.
 
     Args:
         weights: float array (target words + 1, source words + 1), how much each target word and
@@ -40,6 +40,7 @@ def attention_links(weights, backward=None, symmetrization: str = "forward") -> 
 
 
 def _most_attended(weights):
-    """bool (rows, columns) without the ends: the largest of each row, unless it is the end's."""
-    largest = np.argmax(weights, axis=1)[:-1, None]
-    return largest == np.arange(weights.shape[1] - 1)
+    """bool (rows, columns) without the ends: the largest of each row, if it is a word's and > 0."""
+    largest, rows = np.argmax(weights, axis=1)[:-1, None], weights[:-1]
+    attended = np.any(rows > 0, axis=1, keepdims=True)
+    return (largest == np.arange(weights.shape[1] - 1)) & attended

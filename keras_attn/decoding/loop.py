@@ -51,13 +51,13 @@ class Strategy(Protocol):
 
 def _check(stepper, strategy, prefix):
     """Raises ValueError for what is no stepper, or no strategy."""
-    needed = ("start", "step", "widen", *(() if prefix is None else ("prefill",)))
+    needed = ("start", "step", "widen", "reorder", *(() if prefix is None else ("prefill",)))
     if missing := [name for name in needed if not callable(getattr(stepper, name, None))]:
         raise ValueError(
             f"Expected a stepper with {', '.join(needed)}. "
             f"Received: a {type(stepper).__name__} without {', '.join(missing)}"
         )
-    if isinstance(strategy, type) or not hasattr(strategy, "width_for"):
+    if isinstance(strategy, type) or not callable(getattr(strategy, "width_for", None)):
         raise ValueError(
             "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
             f"Received: {strategy!r}"

@@ -75,9 +75,13 @@ class AttendedPair:
         symmetrization: str = "forward",
     ) -> list[tuple[int, int]]:
         """Links (source word, target word) from 0; see `matrix` and `attention_links`."""
-        matrix = self.matrix(layer, head, reading)
-        found = np.argwhere(attention_links(matrix, symmetrization=symmetrization))
-        return [(source, target) for source, target in found.tolist()]
+        return links_of(self.matrix(layer, head, reading), None, symmetrization)
+
+
+def links_of(matrix, backward, symmetrization: str) -> list[tuple[int, int]]:
+    """Sorted links (source word, target word) from 0; see `attention_links`."""
+    found = np.argwhere(attention_links(matrix, backward, symmetrization))
+    return [(source, target) for source, target in found.tolist()]
 
 
 def _word_places(pieces: Sequence[Any], text: str) -> list[list[int]]:

@@ -38,12 +38,16 @@ class SavedTextModel(SavedTexts):
             targets: list of as many texts.
             progress: whether to show a progress bar; None: on a terminal.
 
-        Yields:
-            `AttendedPair`, or str: why a pair could not be read.
+        Returns:
+            iterator of `AttendedPair`, or str: why a pair could not be read.
 
         Raises:
-            ValueError: lists of different lengths, or a model without the signature `align`.
+            ValueError: no lists, or lists of different lengths; a model without the signature
+                `align`.
         """
+        for side in (sources, targets):
+            if isinstance(side, str | bytes):
+                raise ValueError(f"Expected lists of texts. Received: {side!r:.80}")
         if len(sources) != len(targets):
             raise ValueError(
                 f"Expected as many targets as sources. Received: {len(targets)} and {len(sources)}"
@@ -53,7 +57,11 @@ class SavedTextModel(SavedTexts):
                 "Expected a SavedModel with a signature 'align'; export the run again. "
                 f"Received: {self.folder}"
             )
-        with tqdm(total=len(sources), unit="pair", disable=_hidden(progress)) as bar:
+        return self._aligned(sources, targets, progress)
+
+    def _aligned(self, sources, targets, progress):
+        hidden = None if progress is None else not progress
+        with tqdm(total=len(sources), unit="pair", disable=hidden) as bar:
             for first in range(0, len(sources), BATCH):
                 chunk = [list(texts[first : first + BATCH]) for texts in (sources, targets)]
                 encoded = ([encoded_text(text) for text in texts] for texts in chunk)
@@ -95,11 +103,6 @@ class SavedTextModel(SavedTexts):
             weights = alignment.weights[None, None]
             views.append(TokenView("Alignment", alignment.target, alignment.source, weights))
         return ExplorerPage(source, self.best_of(answer), views)
-
-
-def _hidden(progress):
-    """What tqdm calls disable."""
-    return None if progress is None else not progress
 
 
 def _attended(answer, source, target):

@@ -139,7 +139,8 @@ class TextService(tf.Module):
         tokens, inputs, targets, reasons = self._read_pairs(source, target)
         readable = reasons == ""
         targets = tf.where(readable[:, None], targets, PAD_ID)
-        longest = tf.reduce_max(tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1))
+        lengths = tf.reduce_sum(tf.cast(targets != PAD_ID, tf.int32), axis=1)
+        longest = tf.maximum(tf.reduce_max(lengths), 1)  # A model needs one step.
         targets, batch = targets[:, :longest], {SOURCE: tokens, TOKENS: inputs[:, :longest]}
         cross = getattr(self.model.attention(batch), "cross", None) if self._shows_heads() else None
         if cross is None:

@@ -210,7 +210,7 @@ class AttentionImages(keras.callbacks.Callback):
     """Writes pictures of where each word looked to TensorBoard, after each epoch.
 
     Args:
-        draw: function () -> uint8 array (pictures, height, width, 3).
+        draw: function () -> uint8 array (pictures, height, width, 3), of none, one or more.
         folder: log folder of TensorBoard.
     """
 
@@ -221,7 +221,8 @@ class AttentionImages(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         with tf.summary.create_file_writer(self.folder).as_default():
             pictures = self.draw()
-            tf.summary.image("attention", pictures, step=epoch, max_outputs=len(pictures))
+            if len(pictures):
+                tf.summary.image("attention", pictures, step=epoch, max_outputs=len(pictures))
 
 
 class TimeLeft(keras.callbacks.Callback):

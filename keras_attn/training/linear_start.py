@@ -18,7 +18,8 @@ class LinearStart(keras.callbacks.Callback):
 
     Args:
         answerer: `QuestionAnswerer` whose memory has a linear start.
-        patience: int ≥ 1. Epochs without a lower loss after which the linear start ends.
+        patience: int ≥ 1. Epochs without a lower loss after which the linear start ends, if
+            `epochs` is None.
         epochs: int ≥ 1, or None. Epochs after which it ends instead.
 
     Raises:

@@ -126,6 +126,6 @@ def staircase(peak, warmup_steps, steps):
         )
     rest = steps - warmup_steps
     # A boundary is the last step with the rate before it.
-    ends = [warmup_steps + rest * quarter // 4 - 1 for quarter in range(4)]
+    ends = [warmup_steps + -(-rest * quarter // 4) - 1 for quarter in range(4)]
     rates = [peak / 2, peak, peak / 2, peak / 4, peak / 8]
     return keras.optimizers.schedules.PiecewiseConstantDecay(ends, rates)

@@ -17,7 +17,7 @@ UNSPACED = re.compile(
 
 
 def drawable(text: str) -> str:
-    """The text with □ for what no installed font can show; $ is no mathematics."""
+    """The text with □ for what no font that is asked can show; $ is no mathematics."""
     shown = "".join(character if can_be_shown(character) else "□" for character in text)
     return shown.replace("$", r"\$")
 

@@ -1,4 +1,4 @@
-"""Figures whose text is shown in any script for which a font is installed."""
+"""Figures whose text may be in scripts that matplotlib's own font lacks."""
 
 import functools
 import logging
@@ -35,7 +35,7 @@ FALLBACKS = (
     "Arial Unicode MS",
     "Unifont",
 )
-"""Fonts that are asked, in this order, for characters that matplotlib's own font lacks."""
+"""Fonts that are asked, if they are installed and in this order, for what matplotlib's lacks."""
 
 
 def _has_news(record):

@@ -28,6 +28,8 @@ def answer_pictures(
 ) -> AttentionImages:
     """The callback that draws a service's answers to a few inputs after each epoch.
 
+    An input that the service cannot read has no picture.
+
     Args:
         explain: function of tensors to a dict of tensors, such as a service's `explain`.
         inputs: for each argument of `explain` a list of strings, one for each picture.
@@ -42,6 +44,7 @@ def answer_pictures(
         answer = {key: value.numpy() for key, value in called(*columns).items()}
         rows = [{key: value[row] for key, value in answer.items()} for row in range(len(inputs[0]))]
         figures = [figure(row, place) for place, row in enumerate(rows) if not row.get(ERROR)]
-        return np.stack([figure_pixels(each, size=size) for each in figures])
+        pixels = [figure_pixels(each, size=size) for each in figures]
+        return np.stack(pixels) if pixels else np.zeros((0, *size, 3), "uint8")
 
     return AttentionImages(draw, picture_log(folder))

@@ -91,13 +91,14 @@ class SGD:
         """The Keras optimizer for `steps` training steps.
 
         Raises:
-            ValueError: layers that rest until some step, which only `Adam` lets them.
+            ValueError: layers that learn more slowly or later, which only `Adam` lets them.
         """
         from keras_attn.training.optimizers import ClippedSGD
 
-        if slow_from:
+        if slow_from or slow_layers:
             raise ValueError(
-                f"Expected Adam for layers that rest at first. Received: {', '.join(slow_layers)}"
+                "Expected the optimizer Adam for a model with slow layers. Received: SGD and "
+                f"{', '.join(slow_layers)}"
             )
         return ClippedSGD(rates(self, steps), self.clip_norm, momentum=self.momentum)
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_attn.alignment import SentencePairs, alignment_scores, attention_links
+from keras_attn.alignment import SentencePairs, alignment_scores
+from keras_attn.saved.attended_pair import AttendedPair, links_of
 
 MEAN, STEPS = "mean", (False, True)
 """What tables call the mean over layers and heads, and the choices of the step."""
@@ -15,30 +16,36 @@ class Attended(NamedTuple):
     """What one or two translators attend to in pairs, or why they could not read a pair.
 
     Attributes:
-        forward: list of `AttendedPair` or str, of the translator from source to target.
-        backward: list of `AttendedPair` or str of one from target to source, or None.
+        forward: list of what the translator from source to target attends to in each pair:
+            `AttendedPair`, or float32 (T + 1, S + 1) of one choice, or str.
+        backward: the same of one from target to source, or None.
     """
 
     forward: list
     backward: list | None
 
     @classmethod
-    def of(cls, pairs: SentencePairs, forward, backward=None, choice=None) -> "Attended":
+    def of(
+        cls, pairs: SentencePairs, forward, backward=None, choice=None, every: bool = False
+    ) -> "Attended":
         """Reads pairs with one or two exported translators, folders or names.
 
         Args:
             pairs: `SentencePairs`.
             forward: folder or name of a translator from source to target.
             backward: of one from target to source, or None.
-            choice: `Choice` that there has to be in both, or None for any.
+            choice: `Choice` that is kept of each pair.
+            every: whether all choices are kept, which takes as much more memory.
 
         Raises:
             ValueError: not an exported text-to-text model, one without the signature `align`, or
                 no such layer or head.
         """
-        sources, targets = ([" ".join(words) for words in side] for side in pairs)
-        read = _read(forward, sources, targets, choice)
-        return cls(read, backward and _read(backward, targets, sources, choice))
+        choice = choice or Choice(None, None, False)
+        read = _read(forward, pairs.sources, pairs.targets, choice, every)
+        if backward is None:
+            return cls(read, None)
+        return cls(read, _read(backward, pairs.targets, pairs.sources, choice, every))
 
     def errors(self) -> list[str]:
         """Why pairs could not be read, each with its number."""
@@ -48,21 +55,22 @@ class Attended(NamedTuple):
 
     def links(self, layer, head, reading, symmetrization) -> list[list[tuple[int, int]]]:
         """Links of each pair, sorted; none of a pair that could not be read."""
-        choice = (layer, head, reading)
+        choice = Choice(layer, head, reading)
         others = self.forward if self.backward is None else self.backward
         links: list[list[tuple[int, int]]] = []
         for pair, other in zip(self.forward, others):
             if isinstance(pair, str) or isinstance(other, str):
                 links.append([])
                 continue
-            back = None if self.backward is None else other.matrix(*choice)
-            found = np.argwhere(attention_links(pair.matrix(*choice), back, symmetrization))
-            links.append([(source, target) for source, target in found.tolist()])
+            back = None if self.backward is None else _matrix(other, choice)
+            links.append(links_of(_matrix(pair, choice), back, symmetrization))
         return links
 
     def rates(self, gold, symmetrization) -> dict["Choice", float]:
         """Alignment error rate of every choice of layer, head and step; none with two models."""
-        shapes = {pair.predicting.shape[:2] for pair in self.forward if not isinstance(pair, str)}
+        shapes = {
+            pair.predicting.shape[:2] for pair in self.forward if isinstance(pair, AttendedPair)
+        }
         if self.backward is not None or not shapes:
             return {}
         ((layers, heads),) = shapes
@@ -112,16 +120,27 @@ def rates_table(rates: dict[Choice, float], symmetrization: str) -> str:
     return "\n".join([*lines, f"lowest: {best.name}, {best.step}"])
 
 
-def _read(folder, sources, targets, choice):
+def _matrix(pair, choice):
+    """The attention of a pair, float32 (T + 1, S + 1)."""
+    return pair.matrix(*choice) if isinstance(pair, AttendedPair) else pair
+
+
+def _read(folder, sources, targets, choice, every):
+    """For each pair `AttendedPair`, or its chosen attention alone, or why it could not be read."""
     from keras_attn.saved import load
     from keras_attn.saved.texts import SavedTextModel
 
-    model, read = load(folder), []
+    model = load(folder)
     if not isinstance(model, SavedTextModel):
         raise ValueError(f"Expected a model from text to text. Received: {folder}")
-    for pair in model.align(sources, targets):
-        if choice and not isinstance(pair, str):
-            pair.matrix(*choice)  # Raises for a layer or head that there is not.
-            choice = None
-        read.append(pair)
+    read: list[AttendedPair | np.ndarray | str] = []
+    texts = [[" ".join(words) for words in side] for side in (sources, targets)]
+    for words, pair in zip(zip(sources, targets), model.align(*texts)):
+        if not isinstance(pair, str):
+            matrix = pair.matrix(*choice)
+            same = (pair.source, pair.target) == tuple(map(tuple, words))
+            kept = pair if every else matrix
+            read.append(kept if same else "a word with white space in it, or an empty one")
+        else:
+            read.append(pair)
     return read

@@ -44,7 +44,8 @@ def write_links(arguments) -> None:
     attended = None
     if arguments.attention:
         choice = Choice(arguments.layer, arguments.head, arguments.reading)
-        attended = Attended.of(pairs, arguments.attention, arguments.backward_attention, choice)
+        models = (arguments.attention, arguments.backward_attention)
+        attended = Attended.of(pairs, *models, choice, every=gold is not None)
         links = attended.links(*choice, symmetrization)
         for error in attended.errors():
             print(f"no links: {error}", file=sys.stderr)

@@ -33,6 +33,16 @@ def test_each_kind_of_link():
     assert links(symmetrization="union") == [(1, 0), (1, 1), (2, 1)]
 
 
+def test_words_without_weight_have_no_link():
+    """As of a local or hard attention, which gives most words a weight of exactly 0."""
+    weights = np.zeros((3, 4))
+    weights[0, 1] = weights[1, 1] = weights[2, 3] = 1
+    for symmetrization in ("backward", "intersection", "grow-diag-final-and", "union"):
+        found = np.argwhere(attention_links(weights, symmetrization=symmetrization)).tolist()
+        assert found and all(source == 1 for source, _ in found)
+    assert not attention_links(np.full((3, 4), np.nan)).any()
+
+
 def test_another_translator_for_the_other_direction():
     backward = np.zeros((4, 5))
     backward[[0, 1, 2, 3], [3, 0, 4, 4]] = 1

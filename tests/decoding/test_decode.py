@@ -242,7 +242,10 @@ def test_a_length_that_only_the_graph_knows(strategy, length):
         (lambda: run(twin.TableStepper(5, 3, 0), Greedy(), 0), "max_length=0"),
         (lambda: run(twin.TableStepper(5, 3, 0), Greedy, 5), "<class"),
         (lambda: run(twin.TableStepper(5, 3, 0), "beam", 5), "'beam'"),
-        (lambda: run(keras.layers.Dense(3), Greedy(), 5), "a Dense without start, step, widen"),
+        (
+            lambda: run(keras.layers.Dense(3), Greedy(), 5),
+            "a Dense without start, step",
+        ),
         (lambda: run(twin.TableStepper(5, 3, 0), Exhaustive(), tf.constant(2)), "max_length="),
         *(
             (lambda own=own: run(twin.TableStepper(5, 3, 0), Greedy(), own), "max_length=")

@@ -219,8 +219,23 @@ def test_align(model, tmp_path, capsys, monkeypatch):
     assert main([*asked, "--layer", "1", "--head", "2", "--reading"]) == 0
     (rate,) = (line.split()[-1] for line in heads if line.startswith("head 2"))
     assert f"AER {rate}" in capsys.readouterr().err
-    other = ["--backward-attention", str(model), "--symmetrization", "intersection"]
-    assert main([*asked, *other]) == 0
+    other = ["--backward-attention", str(model), "--symmetrization"]
+    capsys.readouterr()
+    assert main([*asked, *other, "forward"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines
+    assert main(["align", "pairs.tsv", "--attention", str(model), *other, "backward"]) == 0
+    backward = capsys.readouterr().out.splitlines()
+    Path("turned.tsv").write_text("eins zwei\tone two\neins\t\nsieben\tseven\n")
+    assert main(["align", "turned.tsv", "--attention", str(model)]) == 0
+    turned = capsys.readouterr().out.splitlines()
+    assert [set(line.split()) for line in backward] == [
+        {"-".join(reversed(link.split("-"))) for link in line.split()} for line in turned
+    ]
+    record = {"src_words": ["one\u00a0two", "five"], "tgt_words": ["eins"]}
+    Path("joined.jsonl").write_text(json.dumps(record) + "\n")
+    assert main(["align", "joined.jsonl", "--attention", str(model)]) == 0
+    output, noted = capsys.readouterr()
+    assert output == "\n" and "no links: pair 1: a word with white space in it" in noted
     for wrong, message in (
         (["--layer", "5"], "Expected a layer of 1 to 1. Received: 5"),
         (["--load", "kept"], "with --attention. Received: --load"),

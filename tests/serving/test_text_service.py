@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCORES
 from keras_attn.decoding import Beam, Greedy
+from keras_attn.models import RecurrentSeq2Seq
 from keras_attn.saved.loading import load
 from keras_attn.saved.texts import SavedTextModel
 from keras_attn.serving.client import GrpcClient, RestClient
@@ -147,6 +148,22 @@ def test_attention_to_given_targets(service, saved):
         steps, places = expected.shape[2:]
         np.testing.assert_allclose(weights[..., :steps, :places], expected, atol=1e-5)
         assert not weights[..., steps:, :].any() and not weights[..., places:].any()
+
+
+def test_a_recurrent_model_aligns_pairs_of_which_none_can_be_read(service):
+    sizes = {"embedding_dim": 5, "hidden_dim": 7, "tied": "decoder"}
+    model = RecurrentSeq2Seq(
+        vocabulary_size=service.source_tokenizer.vocabulary_size,
+        target_vocabulary_size=service.tokenizer.vocabulary_size,
+        **sizes,
+    )
+    limits = (Greedy(), LENGTH, LONGEST_SOURCE)
+    recurrent = TextService(model, service.tokenizer, *limits, service.source_tokenizer)
+    for sources, targets in ((["one two"], ["eins"]), ([""], ["eins"]), ([], [])):
+        columns = (tf.constant(column, tf.string) for column in (sources, targets))
+        pair = recurrent.align(*columns)
+        assert pair["cross_weights"].shape[:3] == (len(sources), 1, 1)
+        assert bool(tf.reduce_any(pair["cross_weights"] > 0)) == (sources == ["one two"])
 
 
 def test_empty_batch(service, saved):

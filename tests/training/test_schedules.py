@@ -4,7 +4,12 @@ import keras
 import numpy as np
 import pytest
 
-from keras_attn.training.schedules import InverseSquareRoot, paper_schedule, warmup_cosine
+from keras_attn.training.schedules import (
+    InverseSquareRoot,
+    paper_schedule,
+    staircase,
+    warmup_cosine,
+)
 
 
 def test_papers_formula_with_steps_from_one():
@@ -46,3 +51,15 @@ def test_bad_arguments():
         paper_schedule(0, 5)
     with pytest.raises(ValueError, match="warmup_steps=7"):
         warmup_cosine(0.1, 7, 7)
+
+
+@pytest.mark.parametrize("rest", range(1, 9))
+def test_a_staircase_begins_at_the_peak_and_never_rises(rest):
+    schedule = staircase(0.8, 3, 3 + rest)
+    rates = [float(schedule(step)) for step in range(3 + rest)]
+    assert rates[:3] == pytest.approx([0.4] * 3) and rates[3] == pytest.approx(0.8)
+    assert sorted(rates[3:], reverse=True) == rates[3:]
+    assert rates[-1] == pytest.approx({1: 0.8, 2: 0.2, 3: 0.2}.get(rest, 0.1))
+    for bad in ((0, 0, 3), (0.8, 3, 3), (0.8, -1, 3)):
+        with pytest.raises(ValueError, match="Expected peak > 0 and 0 <= warmup_steps < steps"):
+            staircase(*bad)

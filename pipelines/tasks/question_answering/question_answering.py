@@ -24,7 +24,10 @@ class QuestionAnswering:
         settled=True,
     )
     linear_patience: int = option(
-        "epochs without a lower loss on dev after which a linear start ends", default=3, least=1
+        "epochs without a lower loss on dev after which a linear start without a number of epochs "
+        "ends",
+        default=3,
+        least=1,
     )
     linear_epochs: int = option(
         "epochs of a linear start, at most a third of all; 0: until the loss on dev stops falling",
@@ -69,7 +72,7 @@ class QuestionAnswering:
         service = self.service(model, {WORDS: data.extra}, setting.model)
         pictures = [hop_pictures(service, data.splits["dev"], folder)]
         if LinearStart.suits(model):
-            epochs = min(self.linear_epochs, -(-setting.fit.epochs // 3)) or None
+            epochs = min(self.linear_epochs, setting.fit.epochs // 3) or None
             pictures = [LinearStart(model, self.linear_patience, epochs), *pictures]
         return Callbacks(pictures=pictures)
 

@@ -152,6 +152,8 @@ class Seq2Seq:
         heads = ""
         if "attention" in service.signatures():
             heads = " `attention`: source to the best text and the weights of every layer and head."
+        if "align" in service.signatures():
+            heads += " `align`: source and target to pieces, source_pieces, cross_weights, error."
         return {
             "What it does": f"Generates text from text: {description}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
