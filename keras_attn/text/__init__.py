@@ -5,6 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "bpe_dropout": ["BPEDropout"],
         "bracket_text": ["bracket_text", "parse_tree", "parse_trees"],
         "label_table": ["LabelTable"],
         "linearization": ["linearize", "tree_from"],

@@ -156,6 +156,10 @@ class Tokenizer(tf.Module):
         """What survives encoding: string (...) to string (...); see the class."""
         return _normalize(texts, self.lowercase)
 
+    def normalize_all(self, texts) -> list[str]:
+        """Strings as `normalize` leaves them."""
+        return _normalize_all(texts, self.lowercase)
+
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), without special ids."""
         return self._sentencepiece.tokenize(self.normalize(texts))

@@ -34,7 +34,7 @@ class ArrayExamples:
         """See `Examples`."""
         return np.zeros(len(next(iter(self.arrays.values()))), "int32")
 
-    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def take(self, rows: np.ndarray, step: int) -> dict[str, np.ndarray]:
         """See `Examples`; padding rows repeat the first row with weight 0."""
         inside = np.maximum(rows, 0)
         return {**{name: array[inside] for name, array in self.arrays.items()}, WEIGHT: rows >= 0}

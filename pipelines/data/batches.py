@@ -26,11 +26,12 @@ class Examples(Protocol):
     def buckets(self) -> np.ndarray:
         """int (R,), the bucket of each row; a batch has rows of one bucket."""
 
-    def take(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
+    def take(self, rows: np.ndarray, step: int) -> Mapping[str, np.ndarray]:
         """The named features of rows from one bucket.
 
         Args:
             rows: int (B,), FILLING for padding; the first is never padding.
+            step: the batch's number, for what is drawn anew in each batch.
         """
 
 
@@ -80,7 +81,7 @@ class Batches:
 
     def _read(self, steps, plan):
         rows = steps.map(plan.batch)
-        parts = [steps, rows.map(self._features)]
+        parts = [steps, tf.data.Dataset.zip(rows, steps).map(self._features)]
         if self.paths is not None:
             paths = rows.map(self._paths)
             parts.append(picture_batches(paths, self.picture_format, self.sizes))
@@ -101,16 +102,16 @@ class Batches:
         paths.set_shape((None,))
         return paths
 
-    def _features(self, rows):
-        """Row numbers int32 (B,) to named features (B, …)."""
+    def _features(self, rows, step):
+        """Row numbers int32 (B,) and the step, int64, to named features (B, …)."""
         declared = self.examples.features
 
-        def take(rows):
-            arrays = self.examples.take(rows)
+        def take(rows, step):
+            arrays = self.examples.take(rows, step)
             return [np.asarray(arrays[name], feature.dtype) for name, feature in declared.items()]
 
         types = [tf.as_dtype(feature.dtype) for feature in declared.values()]
-        arrays = tf.numpy_function(take, [rows], types, stateful=False)
+        arrays = tf.numpy_function(take, [rows, step], types, stateful=False)
         for array, feature in zip(arrays, declared.values()):
             array.set_shape((None, *feature.shape))
         return dict(zip(declared, arrays))

@@ -7,6 +7,7 @@ from typing import Any
 
 from keras_attn.contracts import SOURCE, TARGET
 from keras_attn_pipelines.data.batches import Batches
+from keras_attn_pipelines.data.redrawn_sequences import Draw, RedrawnSequences
 from keras_attn_pipelines.data.sequence_examples import SequenceExamples
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 from keras_attn_pipelines.data.tables import RaggedTable
@@ -29,6 +30,9 @@ class PairFormat:
         replicas: devices that share a batch.
         seed: shuffling seed.
         record: noun for a record, in messages.
+        draws: function from pairs to a dict of a `Draw` for each table that is drawn anew for every
+            batch in training, or None.
+        room: see `SequenceExamples.of`, in training.
     """
 
     encode: Callable[[Sequence[Any]], Mapping[str, RaggedTable]]
@@ -40,6 +44,8 @@ class PairFormat:
     replicas: int = 1
     seed: int = 0
     record: str = "pair"
+    draws: Callable[[Sequence[Any]], Mapping[str, Draw]] | None = None
+    room: Mapping[str, float] | None = None
 
     def length_text(self, source: int, target: int, joined: str = "and") -> str:
         """How long a pair is, such as "7 words and 16 symbols, ends included"."""
@@ -68,14 +74,19 @@ class PairSplit:
     long: list[tuple[Any, int, int]]
 
     @classmethod
-    def of(cls, pairs: Sequence[Any], form: PairFormat) -> "PairSplit":
+    def of(cls, pairs: Sequence[Any], form: PairFormat, trains: bool = False) -> "PairSplit":
         """Encodes pairs and sorts them into buckets.
+
+        Args:
+            pairs: of the split.
+            form: `PairFormat`.
+            trains: whether sequences are drawn anew, if the format says so.
 
         Raises:
             ValueError: none of them fits.
         """
         tables = form.encode(pairs)
-        examples, kept = SequenceExamples.of(tables, form.lengths)
+        examples, kept = SequenceExamples.of(tables, form.lengths, form.room if trains else None)
         sources, targets = tables[SOURCE].lengths, tables[TARGET].lengths
         if not len(kept):
             longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
@@ -86,8 +97,11 @@ class PairSplit:
         dropped = sorted(set(range(len(pairs))) - set(kept.tolist()))
         long = [(pairs[place], int(sources[place]), int(targets[place])) for place in dropped]
         sizes = examples.sizes(form.batch_size, form.batch_tokens, form.replicas)
-        batches = Batches(examples, sizes, form.arrange, form.seed)
-        return cls([pairs[place] for place in kept], examples, sizes, batches, long)
+        usable, source = [pairs[place] for place in kept], examples
+        if trains and form.draws is not None:
+            source = RedrawnSequences(examples, form.draws(usable), form.seed)
+        batches = Batches(source, sizes, form.arrange, form.seed)
+        return cls(usable, examples, sizes, batches, long)
 
 
 def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str]) -> TrainingData:
@@ -101,7 +115,9 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
     Returns:
         `TrainingData`; its `extra` is a dict of the `PairSplit`s of "train" and "dev".
     """
-    splits = {name: PairSplit.of(records.splits[name], form) for name in ("train", "dev")}
+    splits = {
+        name: PairSplit.of(records.splits[name], form, name == "train") for name in ("train", "dev")
+    }
     skipped, lines = [], list(lines)
     longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
     for name, split in splits.items():

@@ -32,16 +32,32 @@ class SequenceExamples:
     buckets: np.ndarray
 
     @classmethod
-    def of(cls, tables: Mapping[str, RaggedTable], lengths: Mapping[str, Sequence[int]]):
+    def of(
+        cls,
+        tables: Mapping[str, RaggedTable],
+        lengths: Mapping[str, Sequence[int]],
+        room: Mapping[str, float] | None = None,
+    ):
         """Assigns examples to buckets; those that fit into none are left out.
+
+        Args:
+            tables: see the class.
+            lengths: see the class.
+            room: dict of factors, at least 1, by the names of tables whose sequences are to find
+                room to grow by them; in the last bucket there may be less.
 
         Returns:
             examples: `SequenceExamples`.
             kept: int64 (R,), indices of the given examples.
         """
-        needed = [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
-        buckets = np.maximum.reduce(needed)
-        kept = np.flatnonzero(buckets < len(next(iter(lengths.values()))))
+        buckets = np.maximum.reduce(
+            [np.searchsorted(lengths[name], table.lengths) for name, table in tables.items()]
+        )
+        last = len(next(iter(lengths.values()))) - 1
+        kept = np.flatnonzero(buckets <= last)
+        for name, factor in (room or {}).items():
+            wanted = np.searchsorted(lengths[name], tables[name].lengths * factor)
+            buckets = np.maximum(buckets, np.minimum(wanted, last))
         tables = {name: table.kept(kept) for name, table in tables.items()}
         return cls(tables, lengths, buckets[kept].astype("int32")), kept
 
@@ -52,7 +68,7 @@ class SequenceExamples:
             name: Feature((None, *table.values.shape[1:])) for name, table in self.tables.items()
         }
 
-    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def take(self, rows: np.ndarray, step: int) -> dict[str, np.ndarray]:
         """See `Examples`."""
         bucket = self.buckets[rows[0]]
         return {

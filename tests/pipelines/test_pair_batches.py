@@ -8,6 +8,7 @@ import pytest
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
 from keras_attn_pipelines.data.pair_training import PairSplit
 from keras_attn_pipelines.data.pairs import TextPair
+from keras_attn_pipelines.data.redrawn_sequences import RedrawnSequences
 from keras_attn_pipelines.data.sequence_examples import SequenceExamples
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import Records
@@ -28,10 +29,10 @@ def tokenizers():
 
 @pytest.fixture
 def make(tokenizers):
-    def split(own, replicas=1, **values):
+    def split(own, replicas=1, trains=False, **values):
         recipe = RECIPE.replaced({**SEPARATE, **VALUES, **values})
         setting = Setting(model=recipe.model, fit=recipe.fit, replicas=replicas)
-        return PairSplit.of(own, pair_format(recipe.task, tokenizers, setting))
+        return PairSplit.of(own, pair_format(recipe.task, tokenizers, setting), trains)
 
     return split
 
@@ -91,6 +92,49 @@ def test_a_step_is_the_same_batch_wherever_one_begins(make):
     assert epochs != tokens(make(own, seed=6).batches.training().take(2 * steps))
     for start in (1, steps - 1, steps + 1):
         assert tokens(batches.training(start).take(3)) == epochs[start : start + 3]
+
+
+def test_merges_are_dropped_anew_in_every_step_of_training(make, tokenizers):
+    def tokens(dataset):
+        return [inputs[TOKENS].numpy().tolist() for inputs, _, _ in dataset]
+
+    own = pairs(53, seed=3)
+    expected = sorted((pair.source, pair.target) for pair in own)
+    split = make(own, trains=True, bpe_dropout=0.3)
+    batches, steps = split.batches, split.batches.steps
+    for epoch in range(2):
+        assert read(split, tokenizers, batches.training(epoch * steps).take(steps)) == expected
+    epochs = tokens(batches.training().take(2 * steps))
+    for start in (1, steps + 1):
+        assert tokens(batches.training(start).take(3)) == epochs[start : start + 3]
+    rows = [sorted(tuple(row) for batch in part for row in batch)
+            for part in (epochs[:steps], epochs[steps:])]  # fmt: skip
+    assert rows[0] != rows[1]
+    dev = make(own, bpe_dropout=0.3).batches.dataset()
+    assert tokens(dev) == tokens(make(own).batches.dataset())
+
+
+def test_a_sequence_too_long_for_its_batch_is_drawn_again_then_taken_as_encoded():
+    table = RaggedTable.of([[5, 7, END_ID], [11, 13, END_ID], [17, END_ID]])
+    examples, _ = SequenceExamples.of({"a": table}, {"a": (3,)})
+    seeds = []
+
+    def draw(rows, seed):
+        seeds.append((rows, seed.entropy))
+        return [[19] * 3 if row == 0 else [23] * (5 - len(seeds)) for row in rows]
+
+    taken = RedrawnSequences(examples, {"a": draw}, seed=29).take(np.array([0, -1, 2]), step=31)
+    assert taken["a"].tolist() == [[5, 7, END_ID], [PAD_ID] * 3, [23, 23, END_ID]]
+    assert seeds == [([0, 2], (29, 31, 0, 0)), ([0, 2], (29, 31, 0, 1)), ([0, 2], (29, 31, 0, 2)),
+                     ([0], (29, 31, 0, 3))]  # fmt: skip
+
+
+def test_sequences_that_grow_find_room_in_their_buckets():
+    tables = {"a": RaggedTable.of([[3] * size for size in (2, 4, 5, 6, 11, 13)])}
+    plain, _ = SequenceExamples.of(tables, {"a": (5, 11)})
+    roomy, kept = SequenceExamples.of(tables, {"a": (5, 11)}, {"a": 1.25})
+    assert plain.buckets.tolist() == [0, 0, 0, 1, 1]
+    assert roomy.buckets.tolist() == [0, 0, 1, 1, 1] and kept.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class CaptionExamples:
             features[FEATURES] = Feature(self.encoded.shape[1:], self.encoded.dtype.name)
         return features
 
-    def take(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+    def take(self, rows: np.ndarray, step: int) -> dict[str, np.ndarray]:
         """See `Examples`."""
         length = self.lengths[self.buckets[rows[0]]]
         places = rows[:, None] * self.per_picture + np.arange(self.per_picture)

@@ -37,6 +37,12 @@ class TextClassification:
         default=(16, 32, 64, 128, 256, 512, 1024),
         buckets=True,
     )
+    bpe_dropout: float = option(
+        "probability that a merge of pieces is skipped in training texts (BPE dropout)",
+        default=0.0,
+        least=0,
+        below=1,
+    )
     label_smoothing: float = option(
         "label smoothing: probability spread over all labels", default=0.1, least=0, below=1
     )

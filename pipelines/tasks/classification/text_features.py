@@ -1,11 +1,13 @@
 """Labeled texts as named features."""
 
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import tensorflow as tf
 
 from keras_attn.contracts import SOURCE, TARGET
+from keras_attn_pipelines.data.dropped_merges import dropped_merges
 from keras_attn_pipelines.data.pair_training import PairFormat, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ends, in_parts
 from keras_attn_pipelines.data.skipped import Skipped
@@ -44,6 +46,7 @@ def text_format(task, vocabularies, setting) -> PairFormat:
         replicas=setting.replicas,
         seed=setting.fit.seed,
         record="text",
+        **dropped_merges(task.bpe_dropout, {SOURCE: (tokenizer, attrgetter("source"))}),
     )
 
 

@@ -1,11 +1,13 @@
 """Pairs of texts as named features."""
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 import tensorflow as tf
 
 from keras_attn.contracts import SOURCE, TARGET, TOKENS
+from keras_attn_pipelines.data.dropped_merges import dropped_merges
 from keras_attn_pipelines.data.pair_training import PairFormat, PairSplit, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
@@ -31,6 +33,8 @@ def pair_format(task, vocabularies, setting) -> PairFormat:
     target = vocabularies[TARGET_TOKENIZER]
     source = vocabularies.get(SOURCE_TOKENIZER, target)
 
+    sides = {SOURCE: (source, attrgetter("source")), TARGET: (target, attrgetter("target"))}
+
     def tables(pairs):
         last = ends(len(pairs))
         sources = in_parts(source.encode, [pair.source for pair in pairs])
@@ -49,6 +53,7 @@ def pair_format(task, vocabularies, setting) -> PairFormat:
         batch_tokens=setting.fit.batch_tokens,
         replicas=setting.replicas,
         seed=setting.fit.seed,
+        **dropped_merges(task.bpe_dropout, sides),
     )
 
 

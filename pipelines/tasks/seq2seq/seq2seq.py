@@ -49,6 +49,12 @@ class Seq2Seq:
     label_smoothing: float = option(
         "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
     )
+    bpe_dropout: float = option(
+        "probability that a merge of pieces is skipped in training texts (BPE dropout)",
+        default=0.0,
+        least=0,
+        below=1,
+    )
     scheduled_sampling_rate: float = option(
         "fraction of decoder inputs sampled from the model by the end of training",
         default=0.0,
