@@ -24,16 +24,7 @@ from keras_attn_pipelines.runs.train import train
 
 FOLDS, DEV = 10, 10
 FILES = {"pos": "rt-polarity.pos", "neg": "rt-polarity.neg"}
-SIZES = {
-    "embedding_dim": 64,
-    "hidden_dim": 64,
-    "num_heads": 4,
-    "dropout": 0.5,
-    "lengths": (16, 32, 64, 128),
-    "batch_tokens": 2048,
-    "epochs": 8,
-    "patience": 2,
-}
+SIZES = {"lengths": (16, 32, 64, 128)}
 PLANS = {
     "mean of embeddings": {"encoder": "embeddings", "pooling": "mean"},
     "attention over embeddings": {"encoder": "embeddings"},

@@ -27,6 +27,7 @@ from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.multiplicative_attention import MultiplicativeAttention
 from keras_attn.layers.next_source import NextSource
+from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.ntm_cell import NTMCell, NTMState
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
@@ -80,6 +81,7 @@ __all__ = [
     "MultiHeadAttention",
     "MultiStepAttention",
     "MultiplicativeAttention",
+    "NGramEmbedding",
     "NTMCell",
     "NTMState",
     "NextSource",

@@ -7,6 +7,7 @@ from keras_attn.contracts import PAD_ID
 from keras_attn.layers.attention_layer import sequence_mask
 from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
@@ -18,7 +19,7 @@ from keras_attn.ops.check_choice import check_flag, check_probability
 class TextClassifier(BaseModel):
     """Embeddings, an encoder, pooling by attention and logits.
 
-        h = encoder(E x),  α = pooling weights,  logits = W Σ_s α_s h_s + b
+        h = encoder(E x + E₂ bigrams(x)),  α = pooling weights,  logits = W Σ_s α_s h_s + b
 
     Args:
         vocabulary_size: int > 0. V.
@@ -32,6 +33,8 @@ class TextClassifier(BaseModel):
         scale_embeddings: bool. Whether embeddings start with variance 1, see `ScaledEmbedding`. An
             encoder that adds positions to its inputs needs that; the others learn more from small
             data with Keras' small embeddings, which leave rare words little say.
+        bigram_buckets: int ≥ 0. Buckets of an `NGramEmbedding` of pairs of neighbors, which is
+            added to the embeddings; 0 for none.
 
     Call arguments:
         tokens: int32 (B, S), PAD_ID at the end.
@@ -40,7 +43,7 @@ class TextClassifier(BaseModel):
         logits: float32 (B, C).
 
     Raises:
-        ValueError: a size < 1, or a pooling that is no AttentionPooling.
+        ValueError: a size < 1, bigram_buckets < 0, or a pooling that is no AttentionPooling.
 
     Example:
         >>> model = TextClassifier(13, 3, embedding_dim=5)
@@ -57,6 +60,7 @@ class TextClassifier(BaseModel):
         embedding_dim=128,
         dropout=0.3,
         scale_embeddings=False,
+        bigram_buckets=0,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -64,6 +68,8 @@ class TextClassifier(BaseModel):
         for name, size in {**sizes, "embedding_dim": embedding_dim}.items():
             check_width(name, size)
         check_probability("dropout", dropout)
+        if bigram_buckets:
+            check_width("bigram_buckets", bigram_buckets)
         if pooling is not None and not isinstance(pooling, AttentionPooling):
             raise ValueError(
                 f"Expected an AttentionPooling, or None. Received: pooling={pooling!r}"
@@ -73,11 +79,18 @@ class TextClassifier(BaseModel):
         self.scale_embeddings = check_flag("scale_embeddings", scale_embeddings)
         kind = ScaledEmbedding if scale_embeddings else keras.layers.Embedding
         self.embedding = kind(vocabulary_size, embedding_dim, name="embedding", dtype=policy)
+        self.bigrams = None
+        if bigram_buckets:
+            self.bigrams = NGramEmbedding(
+                bigram_buckets, embedding_dim, name="bigrams", dtype=policy
+            )
         self.dropout = keras.layers.Dropout(dropout, name="dropout", dtype=policy)
         self.logits = keras.layers.Dense(num_classes, name="logits", dtype="float32")
 
     def build(self, input_shape=(None, None)):
         self.embedding.build()
+        if self.bigrams is not None:
+            self.bigrams.build()
         shape = (None, None, self.embedding.output_dim)
         if self.encoder is not None:
             if not self.encoder.built:
@@ -106,7 +119,10 @@ class TextClassifier(BaseModel):
     def _run(self, tokens, training):
         tokens = ops.convert_to_tensor(tokens, dtype="int32")
         mask = ops.not_equal(tokens, PAD_ID)
-        hidden = self.dropout(self.embedding(tokens), training=training)
+        hidden = self.embedding(tokens)
+        if self.bigrams is not None:
+            hidden += self.bigrams(tokens)
+        hidden = self.dropout(hidden, training=training)
         if self.encoder is not None:
             hidden = keras.tree.flatten(self.encoder(hidden, mask=mask, training=training))[0]
         mask = sequence_mask(hidden, mask=mask)
@@ -134,6 +150,7 @@ class TextClassifier(BaseModel):
             "embedding_dim": self.embedding.output_dim,
             "dropout": self.dropout.rate,
             "scale_embeddings": self.scale_embeddings,
+            "bigram_buckets": 0 if self.bigrams is None else self.bigrams.num_buckets,
         }
         return {**super().get_config(), **config}
 

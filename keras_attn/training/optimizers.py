@@ -70,7 +70,8 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
 
     One layer, or some, may learn more slowly, and later, than the rest: their updates are scaled,
     since Adam does not feel a scaled gradient. Until its first step a slow layer rests, whether it
-    has gradients or not; from then on its moments are those of an Adam that starts there.
+    has gradients or not; from then on its moments are those of an Adam that starts there. Slow
+    layers have no weight decay.
 
     Args:
         learning_rate: float or Keras schedule.
@@ -107,12 +108,15 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
 
     def build(self, variables):
         """Makes the moments; notes which variables are slow layers'."""
-        super().build(variables)
-        self._slow = {
-            place
+        slow = {
+            place: variable
             for place, variable in enumerate(variables)
             if self._slow_names & set(variable.path.split("/"))
         }
+        if not self.built:
+            self.exclude_from_weight_decay(var_list=list(slow.values()))
+        super().build(variables)
+        self._slow = set(slow)
 
     def apply(self, grads, trainable_variables=None):
         """As in Keras, but a slow layer without gradients is no mistake."""

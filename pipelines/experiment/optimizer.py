@@ -1,5 +1,6 @@
 """The optimizer part: learning rate, schedule, clipping, slow layers, averaging."""
 
+import math
 from collections.abc import Sequence
 
 from keras_attn_pipelines.experiment.fields import INFINITY, option, part
@@ -21,7 +22,7 @@ class Adam:
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
     )
     slow_rate: float = option(
-        "learning rate multiplier for slow layers such as a pretrained encoder",
+        "learning rate multiplier for slow layers, such as a pretrained encoder",
         default=1.0,
         above=0,
         below=INFINITY,
@@ -30,6 +31,13 @@ class Adam:
         "Adam's decay rate of the second moment", default=0.999, above=0, below=1
     )
     epsilon: float = option("Adam's epsilon", default=1e-7, above=0, below=INFINITY)
+    weight_decay: float = option(
+        "normalized weight decay (AdamW): of n steps, each at the peak learning rate takes this "
+        "share, divided by the square root of n, of all weights but slow layers'",
+        default=0.0,
+        least=0,
+        below=1,
+    )
     average: int = option(
         "number of last epochs whose averaged weights are tried at the end; 1: none",
         default=1,
@@ -42,6 +50,8 @@ class Adam:
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
         """The Keras optimizer for `steps` training steps.
+
+        Weight decay is normalized as in Loshchilov & Hutter 2019, arXiv:1711.05101, appendix B.1.
 
         Args:
             steps: total training steps.
@@ -58,6 +68,7 @@ class Adam:
             slow_from=slow_from,
             beta_2=self.beta_2,
             epsilon=self.epsilon,
+            weight_decay=self.weight_decay / (math.sqrt(steps) * self.learning_rate) or None,
         )
 
 

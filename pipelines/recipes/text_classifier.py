@@ -22,7 +22,9 @@ from keras_attn_pipelines.tasks.classification import (
 RECIPE = Experiment(
     source=LabeledTexts(),
     task=TextClassification(),
-    model=TextEncoder(),
-    optimizer=Adam(learning_rate=1e-3, warmup_steps=100, clip_norm=1.0),
-    fit=Fit(epochs=20, batch_tokens=2048, monitor="val_accuracy", patience=4),
+    model=TextEncoder(encoder="embeddings", embedding_dim=32),
+    optimizer=Adam(
+        learning_rate=3e-3, warmup_steps=100, clip_norm=1.0, slow_rate=0.03, weight_decay=0.085
+    ),
+    fit=Fit(epochs=6, batch_tokens=2048, monitor="val_accuracy", patience=4),
 )

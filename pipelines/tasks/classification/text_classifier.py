@@ -13,6 +13,7 @@ EMBEDDINGS, RECURRENT, CONVOLUTIONAL, TRANSFORMER = (
     "transformer",
 )
 ATTENTION, MEAN = "attention", "mean"
+MOST_BUCKETS = 2**24
 
 
 @part
@@ -49,6 +50,13 @@ class TextEncoder:
     kernel_size: int = option(
         "width of the convolutions in pieces", default=3, settled=True, least=1
     )
+    bigram_buckets: int = option(
+        "buckets that embeddings of pairs of neighboring pieces are hashed into; 0: no pairs",
+        default=131_072,
+        settled=True,
+        least=0,
+        most=MOST_BUCKETS,
+    )
     dropout: float = option("dropout probability", default=0.5, least=0, below=1)
 
     def check(self):
@@ -80,10 +88,12 @@ class TextEncoder:
             embedding_dim=self.embedding_dim,
             dropout=self.dropout,
             scale_embeddings=self.encoder == TRANSFORMER,
+            bigram_buckets=self.bigram_buckets,
             name="text_classifier",
         )
         model.build()
-        return Built(model, f"{self.pooling} pooling over {self._words()}")
+        slow = () if pooling is None else (pooling.name,)
+        return Built(model, f"{self.pooling} pooling over {self._words()}", slow_layers=slow)
 
     def _encoder(self, pieces):
         """The Keras layer between embeddings and pooling, or None."""
