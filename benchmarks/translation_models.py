@@ -48,7 +48,7 @@ STEPS, WARM_UP = 40, 20
 SHARE = 0.93  # Of the time that the steps may take; the rest is for scoring on dev.
 LENGTHS = (10, 15, 20)
 BATCH, SENTENCES, TURNS = 32, 128, 5
-RECORD = "measured.json"
+RECORD, TRAINED = "measured.json", "trained.json"
 
 
 def _one_thread():
@@ -90,6 +90,15 @@ def trained(experiment, data, out, minutes: float) -> dict[str, Any]:
     run = train(experiment.replaced({"epochs": epochs}), data, out, name="translator", verbose=2)
     spent = (time.process_time() - begin) / 60 * epochs / max(1, epochs - done)
     return {"epochs": epochs, "minutes": spent, "parameters": int(run.model().count_params())}
+
+
+def _trained_once(experiment, data, folder, minutes):
+    """What `trained` returned for the folder's run; kept, lest its time be forgotten."""
+    if not (folder / TRAINED).is_file():
+        record = trained(experiment, data, folder / "run", minutes)
+        with whole_file(folder / TRAINED) as partial:
+            partial.write_text(json.dumps(record), encoding="utf-8")
+    return json.loads((folder / TRAINED).read_text(encoding="utf-8"))
 
 
 def moses_bleu(texts, references) -> float:
@@ -147,6 +156,8 @@ def compare(data, out, test: str, minutes: float, only=(), plans=None, sizes=Non
         plans: dict from names to recipes and field values; None: `PLANS`.
         sizes: further field values of all.
     """
+    import sacremoses  # noqa: F401 - its absence is to be known before the training.
+
     plans, out = plans or PLANS, Path(out)
     for number, name in enumerate(plans):
         folder = out / f"{number + 1:02}"
@@ -155,7 +166,7 @@ def compare(data, out, test: str, minutes: float, only=(), plans=None, sizes=Non
         print(f"{name}: training", flush=True)
         recipe, values = plans[name]
         experiment = recipe.replaced({**COLUMNS, **values, **(sizes or {})})
-        record = trained(experiment, data, folder / "run", minutes)
+        record = _trained_once(experiment, data, folder, minutes)
         for split in ("dev", test):
             record[split] = measured(Run(folder / "run"), data, split)
         record = {"name": name, "folder": folder.name, **record}

@@ -22,8 +22,8 @@ def hashed_ngrams(tokens, n, num_buckets):
         int32 (B, S), 0 to num_buckets − 1.
 
     Example:
-        >>> hashed_ngrams(ops.array([[5, 7, 5, 7]]), 2, 1009)[0, 1::2].tolist()
-        [..., ...]
+        >>> [int(bucket) for bucket in hashed_ngrams(ops.array([[5, 7, 5, 7]]), 2, 1009)[0]]
+        [5, 526, 1, 526]
 
     Source: Weinberger et al. 2009, arXiv:0902.2206, 2.
     """

@@ -31,6 +31,7 @@ from keras_attn.layers import (
     MultiplicativeAttention,
     MultiStepAttention,
     NextSource,
+    NGramEmbedding,
     NTMCell,
     PatchEncoder,
     RestrictedSelfAttention,
@@ -146,7 +147,7 @@ def _text_classifier(**kwargs):
     policy = kwargs.get("dtype")
     encoder = MaskedConvolution(7, 3, dtype=policy)
     pooling = AttentionPooling(AdditiveAttention(3, dtype=policy), dtype=policy)
-    return TextClassifier(13, 3, encoder, pooling, 5, 0.2, True, **kwargs)
+    return TextClassifier(13, 3, encoder, pooling, 5, 0.2, True, 17, **kwargs)
 
 
 TRANSFORMER = TransformerConfig(
@@ -344,6 +345,11 @@ CASES = {
     "memory_network": Case(_memory, **QUESTION_AND_STORY, scores=True),
     "scaled_embedding": Case(
         lambda **k: ScaledEmbedding(13, 5, True, **k), ((2, 11),), integers=((0, 13),)
+    ),
+    "ngram_embedding": Case(
+        lambda **k: NGramEmbedding(17, 5, 3, "he_normal", True, **k),
+        ((2, 11),),
+        integers=((0, 13),),
     ),
     "encoder_block": Case(lambda **k: TransformerEncoderBlock(*BLOCK, **k), (KEYS,), **ITSELF),
     "decoder_block": Case(

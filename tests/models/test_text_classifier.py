@@ -28,9 +28,10 @@ each_encoder = pytest.mark.parametrize("encoder", ENCODERS)
 each_pooling = pytest.mark.parametrize("pooling", POOLINGS)
 
 
-def model_of(encoder, pooling="attention"):
+def model_of(encoder, pooling="attention", bigram_buckets=0):
     keras.utils.set_random_seed(3)
-    model = TextClassifier(13, 3, ENCODERS[encoder](), POOLINGS[pooling](), embedding_dim=6)
+    parts = ENCODERS[encoder](), POOLINGS[pooling]()
+    model = TextClassifier(13, 3, *parts, embedding_dim=6, bigram_buckets=bigram_buckets)
     model.build()
     random = np.random.default_rng(3)
     for weight in model.trainable_weights:
@@ -40,8 +41,9 @@ def model_of(encoder, pooling="attention"):
 
 @each_encoder
 @each_pooling
-def test_padding_changes_nothing_and_alone_it_is_finite(encoder, pooling):
-    model = model_of(encoder, pooling)
+@pytest.mark.parametrize("bigram_buckets", [0, 17])
+def test_padding_changes_nothing_and_alone_it_is_finite(encoder, pooling, bigram_buckets):
+    model = model_of(encoder, pooling, bigram_buckets)
     logits, weights = (np.array(part) for part in model.pooled_weights(TOKENS))
     padded = np.pad(TOKENS, [(0, 0), (0, 4)])
     longer, more = (np.array(part) for part in model.pooled_weights(padded))
@@ -72,7 +74,7 @@ def test_mean_pooling_has_uniform_weights_and_is_that_of_a_query_of_zeros(encode
 @each_encoder
 @each_pooling
 def test_saved_it_is_the_same(encoder, pooling, tmp_path):
-    model = model_of(encoder, pooling)
+    model = model_of(encoder, pooling, bigram_buckets=17)
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     assert json.dumps(again.get_config()) == json.dumps(model.get_config())
@@ -107,7 +109,16 @@ def test_it_learns_which_word_matters():
     assert np.mean(np.argmax(weights, axis=-1) == places) > 0.9
 
 
+def test_bigrams_tell_the_order_of_words():
+    tokens = np.array([[5, 7, 11], [7, 5, 11]], "int32")
+    plain, paired = model_of("embeddings"), model_of("embeddings", bigram_buckets=1009)
+    np.testing.assert_allclose(*plain(tokens), atol=1e-6)
+    assert not np.allclose(*paired(tokens), atol=1e-2)
+
+
 def test_bad_arguments():
+    with pytest.raises(ValueError, match="Expected bigram_buckets >= 1"):
+        TextClassifier(13, 3, bigram_buckets=-1)
     for sizes, name in (((0, 3), "vocabulary_size"), ((13, 0), "num_classes")):
         with pytest.raises(ValueError, match=f"Expected {name} >= 1"):
             TextClassifier(*sizes)

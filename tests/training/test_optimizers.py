@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
+from keras_attn_pipelines.experiment import Adam
 
 
 def test_clip_scales_the_whole_gradient():
@@ -39,6 +40,23 @@ def adam(start, gradients, rates, decay=0.999):
         mean, square = first / (1 - 0.9**count), second / (1 - decay**count)
         value = value - rate * mean / (np.sqrt(square) + 1e-12)
     return value
+
+
+def test_weight_decay_leaves_slow_layers_alone():
+    usual, slow = (keras.Variable(np.ones(3), name=name) for name in ("head", "body"))
+    optimizer = ClippedAdam(0.5, slow_layer="body", slow_rate=0.1, weight_decay=0.2)
+    optimizer.build([usual, slow])
+    for _ in range(2):
+        optimizer.apply_gradients([(tf.zeros(3), usual), (tf.zeros(3), slow)])
+    np.testing.assert_allclose(usual, [0.9**2] * 3, rtol=1e-6)
+    np.testing.assert_array_equal(slow, [1] * 3)
+
+
+@pytest.mark.parametrize("steps", [1, 17, 1700])
+def test_normalized_weight_decay(steps):
+    optimizer = Adam(learning_rate=0.03, warmup_steps=0, weight_decay=0.25).build(steps)
+    assert float(optimizer.weight_decay) * 0.03 == pytest.approx(0.25 / steps**0.5)
+    assert Adam().build(steps).weight_decay is None
 
 
 @pytest.mark.parametrize("absent", [True, False])
