@@ -1,12 +1,15 @@
 """Sentences of film reviews, told apart by poolings and encoders and by a linear classifier.
 
 Run as `python -m benchmarks.sentence_polarity --data FOLDER --out FOLDER [--folds N]`. FOLDER has
-rt-polarity.pos and rt-polarity.neg of Pang and Lee 2005. The sentences are shuffled by a fixed seed
-and dealt into ten folds; each of the first N is the test set once, a tenth of the rest is dev, by
-which the epoch is chosen. The linear classifier is scikit-learn's logistic regression on words and
-bigrams; it has no use for dev and trains on it too. What has been trained before in the folder is
-taken as it is. Writes the table to FOLDER/table.md and prints it: parameters, test accuracy in
-percent with its standard error over folds, and minutes.
+rt-polarity.pos and rt-polarity.neg of Pang and Lee 2005, or amazonReviewSnippets_GroundTruth.txt of
+Hutto and Gilbert 2014, which the source archive of vaderSentiment on PyPI holds: sentences of
+product reviews with ratings, of which those above and below 0 are told apart. The recipe's defaults
+are used but for what is in `PLANS`; `--only` trains some of these. The sentences are shuffled by a
+fixed seed and dealt into ten folds; each of the first N is the test set once, a tenth of the rest
+is dev, by which the epoch is chosen. The linear classifier is scikit-learn's logistic regression on
+words and bigrams; it has no use for dev and trains on it too. What has been trained before in the
+folder is taken as it is. Writes the table to FOLDER/table.md and prints it: parameters, test
+accuracy in percent with its standard error over folds, and minutes.
 """
 
 import argparse
@@ -24,6 +27,7 @@ from keras_attn_pipelines.runs.train import train
 
 FOLDS, DEV = 10, 10
 FILES = {"pos": "rt-polarity.pos", "neg": "rt-polarity.neg"}
+RATED = "amazonReviewSnippets_GroundTruth.txt"
 SIZES = {"lengths": (16, 32, 64, 128)}
 PLANS = {
     "mean of embeddings": {"encoder": "embeddings", "pooling": "mean"},
@@ -42,6 +46,21 @@ def sentences(data) -> list[tuple[str, str]]:
     Raises:
         ValueError: a file is missing.
     """
+    rated = Path(data) / RATED
+    pairs = _rated(rated) if rated.is_file() else _two_files(data)
+    order = np.random.default_rng(0).permutation(len(pairs))
+    return [pairs[place] for place in order]
+
+
+def _rated(path):
+    """Sentences of a file of numbers, mean ratings and texts; those rated 0 are left out."""
+    rows = [line.split("\t") for line in path.read_text(encoding="latin-1").splitlines()]
+    rated = [(text.strip(), float(rating)) for _, rating, text in rows]
+    return [(text, "pos" if rating > 0 else "neg") for text, rating in rated if rating]
+
+
+def _two_files(data):
+    """Sentences of a file for each label."""
     pairs = []
     for label, name in FILES.items():
         path = Path(data) / name
@@ -49,8 +68,7 @@ def sentences(data) -> list[tuple[str, str]]:
             raise ValueError(f"Expected {name} in {data}. Received: no such file")
         lines = path.read_text(encoding="latin-1").split("\n")
         pairs += [(line.strip(), label) for line in lines if line.strip()]
-    order = np.random.default_rng(0).permutation(len(pairs))
-    return [pairs[place] for place in order]
+    return pairs
 
 
 def splits(pairs, fold: int) -> dict[str, list[tuple[str, str]]]:
@@ -159,5 +177,7 @@ if __name__ == "__main__":
     parser.add_argument("--data", required=True, help="folder of the two files")
     parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
     parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
+    parser.add_argument("--only", nargs="+", default=list(PLANS), choices=list(PLANS))
     given = parser.parse_args()
-    print(compare(given.data, given.out, given.folds))
+    chosen = {name: PLANS[name] for name in given.only}
+    print(compare(given.data, given.out, given.folds, plans=chosen))

@@ -92,6 +92,12 @@ def test_sentence_polarity(tmp_path):
     assert sentence_polarity.compare(tmp_path, out, 2, sizes, plans) == table
     with pytest.raises(ValueError, match=r"Expected rt-polarity\.pos in"):
         sentence_polarity.sentences(out)
+    rated = "1_1\t-0.9\tit broke .\n1_2\t0.0\tit is blue .\n1_3\t2.4\tgood value\n"
+    (out / sentence_polarity.RATED).write_text(rated)
+    assert sorted(sentence_polarity.sentences(out)) == [
+        ("good value", "pos"),
+        ("it broke .", "neg"),
+    ]
 
 
 def test_babi_tasks(tmp_path):
