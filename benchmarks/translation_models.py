@@ -93,7 +93,7 @@ def trained(experiment, data, out, minutes: float) -> dict[str, Any]:
 
 
 def _trained_once(experiment, data, folder, minutes):
-    """What `trained` returned for the folder's run; kept, lest its time be forgotten."""
+    """What `trained` returned for the folder's run; kept for when scoring is interrupted."""
     if not (folder / TRAINED).is_file():
         record = trained(experiment, data, folder / "run", minutes)
         with whole_file(folder / TRAINED) as partial:

@@ -60,7 +60,8 @@ def cast_once(layer):
     the loop. Does nothing in float32.
 
     Args:
-        layer: `CaptionDecoder`; layers in it that compute in float32 keep their variables.
+        layer: `CaptionDecoder`; layers in it that compute in float32 keep their variables, as do
+            variables that Keras casts nowhere, such as those of `LayerNormalization`.
     """
     precision = layer.compute_dtype
     if precision == "float32":
@@ -68,8 +69,13 @@ def cast_once(layer):
         return
     kept = [sublayer for sublayer in layer._flatten_layers() if sublayer.compute_dtype != precision]
     kept = {id(variable) for sublayer in kept for variable in sublayer.weights}
-    variables = [weight for weight in layer.weights if id(weight) not in kept]
-    values = [(variable, ops.cast(variable.value, precision)) for variable in variables]
+    with AutocastScope(precision):  # In it, a variable's dtype is that which Keras reads it in.
+        variables = [
+            weight
+            for weight in layer.weights
+            if id(weight) not in kept and weight.dtype == precision
+        ]
+        values = [(variable, ops.convert_to_tensor(variable.value)) for variable in variables]
     with keras.StatelessScope(initialize_variables=False) as scope, AutocastScope(precision):
         for update in values:
             scope.add_update(update)

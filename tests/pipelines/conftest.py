@@ -47,11 +47,3 @@ def meteor(monkeypatch):
     """METEOR where Java is present, and whether it is."""
     monkeypatch.setattr(METRICS, "shutil", shutil)
     return shutil.which("java") is not None
-
-
-@pytest.fixture(scope="package", autouse=True)
-def _float32_on_every_processor():
-    """Lets `--precision auto` be float32 also where bfloat16 is fast, so that all tests agree."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("keras_attn.training.devices._fast_bfloat16", lambda: False)
-        yield

@@ -359,7 +359,8 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     values = {**TINY, "batch_tokens": 230, "epochs": 2, "monitor": "val_loss"}
     recipe = RECIPE.replaced(values)
     monkeypatch.setattr(Seq2Seq, "callbacks", lambda *given: Callbacks())
-    whole = train(recipe, data, tmp_path / "whole", verbose=0)
+    options = {"verbose": 0, "precision": "float32"}
+    whole = train(recipe, data, tmp_path / "whole", **options)
 
     def stop(callback, batch, logs=None):
         save(callback, batch, logs)
@@ -369,7 +370,7 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     from keras_attn.training.resume import Checkpoint
 
     save = Checkpoint.on_train_batch_end
-    options = {"verbose": 0, "checkpoint_seconds": 0.0}
+    options["checkpoint_seconds"] = 0.0
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "on_train_batch_end", stop)
         with pytest.raises(Stop):
@@ -389,7 +390,7 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"same precision\. .*'float32' instead of 'mixed_bfloat16'"
     ):
-        train(recipe, data, tmp_path / "stopped", precision="bfloat16", **options)
+        train(recipe, data, tmp_path / "stopped", **{**options, "precision": "bfloat16"})
     assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3

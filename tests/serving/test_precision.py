@@ -5,7 +5,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import ANSWER_WEIGHTS, LOGITS, SCORE, TOKEN_SCORES
+from keras_attn.contracts import ANSWER_WEIGHTS, LOGITS, SCORE, SOURCE, TOKEN_SCORES, TOKENS
+from keras_attn.decoding import Greedy, decode
+from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.export import export_service, read_metadata, unservable_ops
 from keras_attn.serving.precision import (
@@ -90,6 +92,20 @@ def test_a_model_of_either_training_becomes_either():
     np.testing.assert_array_equal(model(inputs)[LOGITS], before)
     with pytest.raises(ValueError, match="Received: 'float16'"):
         set_precision(model, "float16")
+
+
+@pytest.mark.parametrize("normalize_first", [False, True])
+def test_layer_normalization_keeps_its_weights(normalize_first):
+    config = TransformerConfig(13, None, 1, 6, 11, 2, 3, 3, normalize_first=normalize_first)
+    model = Transformer(config)
+    model.build()
+    set_precision(model, "bfloat16")
+    batch = {SOURCE: np.array([[5, 7, 3]]), TOKENS: np.array([[2, 5, 11]])}
+    expected = model(batch)[LOGITS]
+    with cast_once(model.decoder):
+        np.testing.assert_array_equal(model(batch)[LOGITS], expected)
+        found = decode(model, batch[SOURCE], Greedy(), max_length=5)
+    assert found.tokens.shape == (1, 1, 5)
 
 
 @pytest.fixture(scope="module")
