@@ -122,12 +122,12 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
     ]
 
 
-def encoded(folder, train, dev):
+def encoded(folder, train, dev, **values):
     """Training data of two tables, and their vocabularies."""
     for stem, rows in (("train", train), ("dev", dev)):
         text = "".join(f"{text}\t{label}\n" for text, label in [("text", "label"), *rows])
         write(folder / f"{stem}.tsv", text)
-    recipe = RECIPE.replaced({**TINY, "batch_tokens": 0, "batch_size": 7})
+    recipe = RECIPE.replaced({**TINY, "batch_tokens": 0, "batch_size": 7, **values})
     records = recipe.source.read(folder)
     vocabularies = recipe.task.learn(records.splits["train"])
     return recipe.task.encode(
@@ -135,9 +135,11 @@ def encoded(folder, train, dev):
     ), vocabularies
 
 
-def test_batches(tmp_path):
+@pytest.mark.parametrize("bpe_dropout", [0.0, 0.3])
+def test_batches(tmp_path, bpe_dropout):
     train = [*examples(20), ("one of a kind", "rare")]
-    data, vocabularies = encoded(tmp_path, train, [*examples(3, 1), ("a the", "odd")])
+    dev = [*examples(3, 1), ("a the", "odd")]
+    data, vocabularies = encoded(tmp_path, train, dev, bpe_dropout=bpe_dropout)
     labels, tokenizer = vocabularies["labels"], vocabularies["tokenizer"]
     assert labels.names == ("bad", "good", "rare")
     assert [str(skip) for skip in data.skipped] == [
@@ -154,6 +156,11 @@ def test_batches(tmp_path):
                 text = tokenizer.decode([pieces[:-1]]).numpy()[0].decode()
                 seen.append((text, labels.names[label]))
     assert sorted(seen) == sorted(train)
+    epochs = [[], []]
+    for step, (tokens, _, _) in enumerate(data.training(0).take(2 * data.steps)):
+        epochs[step // data.steps] += [tuple(row[row != 0]) for row in tokens.numpy()]
+    first, second = map(sorted, epochs)
+    assert (first == second) == (not bpe_dropout)
     assert sum(float(np.sum(batch[2])) for batch in data.dev) == 3
 
 
