@@ -87,7 +87,8 @@ SOURCE_PIECES = "source_pieces"
 words, with WORD_MARK before each in `attention`."""
 SENTENCES = "sentences"
 """Answer key of a question answerer: string (B, M), the sentences of the story, then ''. Its
-ANSWER_WEIGHTS are float32 (B, K, M): how much of each sentence each hop read; rows sum to 1."""
+ANSWER_WEIGHTS are float32 (B, K, M): how much of each sentence each hop read, where rows sum to 1,
+or each head, where they sum to at most 1."""
 DROPPED = "dropped"
 """Answer key beside SENTENCES: int32 (B,), the oldest sentences of the story that were not read,
 for which the memory has no room."""

@@ -11,8 +11,10 @@ from keras_attn.ops.check_choice import check_choice, check_flag, check_probabil
 from keras_attn.ops.memory_network import (
     ENCODINGS,
     POSITION,
+    dropped_sentences,
     encode_sentences,
     memory_hop,
+    newest_sentences,
     sentence_ages,
 )
 
@@ -154,15 +156,14 @@ class MemoryNetwork(keras.layers.Layer):
         Args:
             value: as in the call.
         """
-        count = ops.sum(ops.cast(self._real(value), "int32"), axis=-1)
-        return ops.maximum(count - self.memory_size, 0)
+        return dropped_sentences(self._real(value), self.memory_size)
 
     def call(self, query, value, return_attention_scores=False, training=None):
         query, value = ops.cast(query, "int32"), ops.cast(value, "int32")
         real = self._real(value)
         gaps = self._gaps(value) if training and self.memory_noise else None
         ages = sentence_ages(real, gaps)
-        mask = ops.logical_and(real, sentence_ages(real) < self.memory_size)
+        mask = newest_sentences(real, self.memory_size)
         times = ops.concatenate(self.times, axis=-1)
         ages = ops.clip(ages, 0, self.memory_size - 1)
         memories = self._encoded(value, self.tables, training) + ops.take(times, ages, axis=0)

@@ -21,6 +21,7 @@ from keras_attn.models.recurrent_seq2seq import RecurrentSeq2Seq
 from keras_attn.models.small_conv_encoder import SmallConvEncoder
 from keras_attn.models.soft_attention import SoftAttention
 from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
+from keras_attn.models.story_reader import StoryReader
 from keras_attn.models.text_classifier import TextClassifier
 from keras_attn.models.transformer import Transformer
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
@@ -61,6 +62,7 @@ __all__ = [
     "SmallConvEncoder",
     "SoftAttention",
     "SpatialTransformerClassifier",
+    "StoryReader",
     "TextClassifier",
     "Transformer",
     "TransformerCaptionDecoder",

@@ -55,6 +55,27 @@ class QuestionAnswerer(BaseModel):
                 memory.input_dim, use_bias=False, name="answer", dtype="float32"
             )
 
+    reader = "hop"
+    """What each row of the weights belongs to."""
+
+    @property
+    def vocabulary_size(self):
+        """V."""
+        return self.memory.input_dim
+
+    @property
+    def memory_size(self):
+        """Most sentences of a story that are read."""
+        return self.memory.memory_size
+
+    def dropped(self, story):
+        """int32 (B,): sentences of each story that are not read, being too many.
+
+        Args:
+            story: int32 (B, M, W), as in the call.
+        """
+        return self.memory.dropped(story)
+
     def build(self, input_shape=None):
         if not self.memory.built:
             self.memory.build()

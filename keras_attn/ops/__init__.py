@@ -42,10 +42,17 @@ from keras_attn.ops.memory_addressing import (
     interpolate,
     read_memory,
     sharpen,
+    steps_read,
     write_memory,
 )
 from keras_attn.ops.memory_bank import read_bank
-from keras_attn.ops.memory_network import encode_sentences, memory_hop, sentence_ages
+from keras_attn.ops.memory_network import (
+    dropped_sentences,
+    encode_sentences,
+    memory_hop,
+    newest_sentences,
+    sentence_ages,
+)
 from keras_attn.ops.multi_step_attention import multi_step_attention
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
@@ -102,6 +109,7 @@ __all__ = [
     "counter_uniform",
     "derived_seed",
     "dot_score",
+    "dropped_sentences",
     "encode_sentences",
     "few_greatest",
     "first_row",
@@ -124,6 +132,7 @@ __all__ = [
     "merge_heads",
     "multi_step_attention",
     "multiplicative_score",
+    "newest_sentences",
     "next_steps",
     "normalized_kernel",
     "own_caches",
@@ -154,6 +163,7 @@ __all__ = [
     "sparse_temporal_links",
     "spline_solution",
     "split_heads",
+    "steps_read",
     "sum_over_replicas",
     "symmetric_divergence",
     "take_by_row",

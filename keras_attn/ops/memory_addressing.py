@@ -150,3 +150,29 @@ def write_memory(memory, weights, erased, added):
 def _directions(vectors):
     squares = ops.sum(ops.square(vectors), axis=-1, keepdims=True)
     return vectors * ops.rsqrt(squares + LEAST_SQUARED_NORM)
+
+
+def steps_read(write_weights, read_weights):
+    """How much of what a head reads was written at each step.
+
+        s(r, t) = Σ_i w_r(i) w_t(i) Π_{t' > t} (1 − w_{t'}(i))
+
+    What a slot holds counts as overwritten as far as it is written to again, whatever is erased.
+
+    Args:
+        write_weights: float (B, T, H, N). w_t; several heads write together, 1 at most.
+        read_weights: float (B, R, N). w_r, after the last step.
+
+    Returns:
+        float (B, R, T); rows sum to at most the sum of w_r.
+
+    Example:
+        >>> write = ops.array([[[[1.0, 0.0]], [[0.0, 0.5]], [[0.5, 0.0]]]])
+        >>> shares = steps_read(write, ops.array([[[0.5, 0.5]]]))
+        >>> [round(float(share), 3) for share in shares[0, 0]]
+        [0.25, 0.25, 0.25]
+    """
+    written = ops.minimum(ops.sum(write_weights, axis=2), 1.0)
+    kept = ops.log(ops.maximum(1.0 - written, LEAST_WEIGHT))
+    after = ops.sum(kept, axis=1, keepdims=True) - ops.cumsum(kept, axis=1)
+    return ops.einsum("brn,btn->brt", read_weights, written * ops.exp(after))

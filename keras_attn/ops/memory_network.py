@@ -69,6 +69,42 @@ def sentence_ages(mask, gaps=None):
     return ops.sum(places, axis=-1, keepdims=True) - ops.cumsum(places, axis=-1)
 
 
+def newest_sentences(mask, count):
+    """The last sentences of each story, as many as there is room for.
+
+    Args:
+        mask: bool (B, M). Memories that hold a sentence, in the order of the story.
+        count: int > 0. Most sentences of a story.
+
+    Returns:
+        bool (B, M).
+
+    Example:
+        >>> newest = newest_sentences(ops.array([[True, True, True, False]]), 2)
+        >>> [bool(kept) for kept in newest[0]]
+        [False, True, True, False]
+    """
+    return ops.logical_and(mask, sentence_ages(mask) < count)
+
+
+def dropped_sentences(mask, count):
+    """How many sentences of each story there is no room for, the oldest.
+
+    Args:
+        mask: bool (B, M). Memories that hold a sentence.
+        count: int > 0. Most sentences of a story.
+
+    Returns:
+        int32 (B,).
+
+    Example:
+        >>> dropped = dropped_sentences(ops.array([[True, True, True, False]]), 2)
+        >>> int(dropped[0])
+        1
+    """
+    return ops.maximum(ops.sum(ops.cast(mask, "int32"), axis=-1) - count, 0)
+
+
 def memory_hop(query, keys, values, mask, linear=False):
     """One hop: a query reads a memory.
 

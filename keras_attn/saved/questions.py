@@ -15,6 +15,7 @@ from keras_attn.contracts import (
 )
 from keras_attn.saved.results import Drawing
 from keras_attn.saved.saved_model import PROBABILITY, Saved, encoded_text, refuse_choices
+from keras_attn.serving.export import read_metadata
 from keras_attn.viz.alignment import matrix_figure
 from keras_attn.viz.explorer import ExplorerPage, TokenView
 
@@ -35,37 +36,42 @@ class SavedQuestions(Saved):
         return dict(zip(self.scored, story_and_question(item)))
 
     def drawn(self, asked, heads, word, layer):
-        """See `Saved`: a row for each sentence of the story and a column for each hop."""
+        """See `Saved`: a row for each sentence of the story and a column for each hop or head."""
         refuse_choices("a model that answers questions", heads=heads, word=word, layer=layer)
         answer = self.answer_of("explain", asked)
         dropped = int(answer[DROPPED])
         note = f" ({dropped_text(dropped)})" if dropped else ""
         text = f"{answer[LABELS][0].decode()}{note}"
-        return Drawing(text, hops_figure(answer), hops_of(answer)[0])
+        shown = hops_of(answer, self._reader())
+        return Drawing(text, matrix_figure(*shown), shown[0])
 
     def explore(self, asked):
-        """See `Saved`: the sentences that each hop read."""
-        answer = self.answer_of("explain", asked)
-        weights, sentences, hops = hops_of(answer)
-        view = TokenView("Hops", hops, sentences, weights.T[None, None], ("hops", "story"))
+        """See `Saved`: the sentences that each hop or head read."""
+        answer, rows = self.answer_of("explain", asked), f"{self._reader()}s"
+        weights, sentences, names = hops_of(answer, self._reader())
+        view = TokenView(
+            rows.capitalize(), names, sentences, weights.T[None, None], (rows, "story")
+        )
         source = encoded_text(asked).decode(errors="replace")
         return ExplorerPage(source, self.best_of(answer), [view], PROBABILITY)
 
+    def _reader(self):
+        return read_metadata(self.folder).get("reader", "hop")
 
-def hops_figure(answer):
-    """A matrix with a row for each sentence of the story and a column for each hop.
+
+def hops_of(answer, reader):
+    """What the hops or heads read, as `matrix_figure` takes it.
 
     Args:
         answer: one answer of a question service's `explain`, as NumPy arrays.
+        reader: "hop" or "head".
+
+    Returns:
+        Weights (sentences, hops), the sentences, and the names of the hops.
     """
-    return matrix_figure(*hops_of(answer))
-
-
-def hops_of(answer):
-    """Weights (sentences, hops) of an answer, the sentences, and the names of the hops."""
     sentences = [sentence.decode() for sentence in answer[SENTENCES] if sentence]
     weights = np.transpose(answer[ANSWER_WEIGHTS])[: len(sentences)]
-    return weights, sentences, [f"hop {hop + 1}" for hop in range(weights.shape[1])]
+    return weights, sentences, [f"{reader} {hop + 1}" for hop in range(weights.shape[1])]
 
 
 def dropped_text(count: int) -> str:

@@ -24,10 +24,10 @@ EMPTY_STORY, EMPTY_QUESTION = "an empty story", "an empty question"
 
 
 class QuestionService(tf.Module):
-    """A `QuestionAnswerer` with its vocabulary.
+    """A model that answers questions about stories, with its vocabulary.
 
     Args:
-        model: `QuestionAnswerer`.
+        model: `QuestionAnswerer` or `StoryReader`.
         words: `SymbolTable` of its words.
         n_best: int > 0. Number of answers returned, most probable first; all words if there are
             fewer.
@@ -40,9 +40,9 @@ class QuestionService(tf.Module):
         super().__init__()
         if n_best < 1:
             raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
-        if words.vocabulary_size != model.memory.input_dim:
+        if words.vocabulary_size != model.vocabulary_size:
             raise ValueError(
-                f"Expected a vocabulary of {model.memory.input_dim}, that of the model. "
+                f"Expected a vocabulary of {model.vocabulary_size}, that of the model. "
                 f"Received: {words.vocabulary_size}"
             )
         self.model, self.words = model, words
@@ -66,7 +66,7 @@ class QuestionService(tf.Module):
 
     @accepts_empty_batch
     def explain(self, story, question):
-        """Answers with words, and how much of each sentence each hop read.
+        """Answers with words, and how much of each sentence each hop or head read.
 
         Args:
             story: as in `answer`.
@@ -104,7 +104,7 @@ class QuestionService(tf.Module):
         shown = tf.where(readable[:, None], sentences.to_tensor(shape=tf.shape(value)[:2]), "")
         return {
             **self._best(logits, readable),
-            DROPPED: self.model.memory.dropped(value),
+            DROPPED: self.model.dropped(value),
             ERROR: reasons,
             SENTENCES: shown,
             ANSWER_WEIGHTS: weights,
@@ -153,4 +153,5 @@ class QuestionService(tf.Module):
 
     def metadata(self):
         """Description of the service without its model, of JSON types."""
-        return {"n_best": self.n_best, "memory_size": self.model.memory.memory_size}
+        model = self.model
+        return {"n_best": self.n_best, "memory_size": model.memory_size, "reader": model.reader}

@@ -16,11 +16,14 @@ from keras_attn.layers import (
     AdditiveAttention,
     Affine,
     AttentionPooling,
+    DNCCell,
     LocalPredictiveAttention,
     LocationSampler,
     MemoryNetwork,
+    MemoryRNN,
     MultiplicativeAttention,
     SampledAttention,
+    SentenceEncoder,
     SpatialTransformer,
 )
 from keras_attn.models import (
@@ -37,6 +40,7 @@ from keras_attn.models import (
     SmallConvEncoder,
     SoftAttention,
     SpatialTransformerClassifier,
+    StoryReader,
     TextClassifier,
     Transformer,
     TransformerCaptionDecoder,
@@ -110,6 +114,9 @@ MODELS = {
     "text_classifier": text_classifier,
     "question_answerer": lambda: QuestionAnswerer(
         MemoryNetwork(13, 5, 2, memory_noise=0.0, linear_start=True)
+    ),
+    "story_reader": lambda: StoryReader(
+        SentenceEncoder(13, 5), MemoryRNN(DNCCell(keras.layers.LSTMCell(7), 7, 11, 3, 2)), 4
     ),
     "language_model": lambda: ProgressiveLanguageModel(13, (3, 2), 5, 7, 3, dropout=0.0),
     "scheduled_sampling": lambda: ScheduledSampling(Transformer(SIZES), LinearShare(0.5), seed=7),

@@ -4,15 +4,11 @@ import numpy as np
 
 PEOPLE, PLACES = ("Mary", "John", "Sandra"), ("kitchen", "garden", "office", "hallway", "park")
 THINGS = ("milk", "apple", "football")
-TINY = {
-    "epochs": 2,
-    "batch_size": 5,
-    "lengths": (3, 7),
-    "embedding_dim": 5,
-    "num_hops": 2,
-    "warmup_steps": 3,
-}
+SIZES = {"epochs": 2, "batch_size": 5, "lengths": (3, 7), "embedding_dim": 5, "warmup_steps": 3}
+TINY = {**SIZES, "num_hops": 2}
 """Field values with which `babi_memory_network` trains on them in seconds."""
+TINY_DNC = {**SIZES, "hidden_dim": 7, "num_slots": 5, "slot_dim": 3, "num_read_heads": 2}
+"""Field values with which `babi_dnc` trains on them in seconds."""
 
 
 def lines(count, carries, seed=0):

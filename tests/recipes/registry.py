@@ -128,6 +128,7 @@ ROWS = (
     ),
     Row("text_classifier", texts, {**TEXT, **labeled_texts.TINY}, SENTENCE),
     Row("babi_memory_network", stories, toy_stories.TINY, SENTENCE),
+    Row("babi_dnc", stories, toy_stories.TINY_DNC, SENTENCE, slow=True),
     Row("progressive_memory", sentences, {**TEXT, **BANK, "slots": (5,)}, SENTENCE),
     Row("ntm_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01"),
     Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True),

@@ -100,14 +100,14 @@ class QuestionAnswering:
 
     def card(self, service, description):
         """See `Task`."""
-        count, most = service.model.count_params(), service.model.memory.memory_size
+        count, most = service.model.count_params(), service.model.memory_size
         return {
             "What it does": f"Answers questions about short stories: {description}, "
             f"{count:,} parameters.",
             "Service": "Signature `serving_default`: story (UTF-8, a sentence on each line) and "
             "question to labels (the answers), scores (probabilities), dropped, error. `explain`: "
-            "also sentences and weights (how much of each sentence each hop read). Of a story "
-            f"longer than {most} sentences the oldest are dropped, and dropped counts them.",
+            "also sentences and weights (how much of each sentence each hop or head read). Of a "
+            f"story longer than {most} sentences the oldest are dropped, and dropped counts them.",
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
         }

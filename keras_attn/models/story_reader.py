@@ -1,0 +1,184 @@
+"""A recurrent network with a memory that reads a story and then answers a question."""
+
+import keras
+from keras import ops
+
+from keras_attn.contracts import PAD_ID, QUESTION, STORY
+from keras_attn.layers.held_config import held_config
+from keras_attn.layers.memory_rnn import MemoryRNN
+from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.sentence_encoder import SentenceEncoder
+from keras_attn.models.base_model import BaseModel
+from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.memory_addressing import steps_read
+from keras_attn.ops.memory_network import dropped_sentences, newest_sentences
+from keras_attn.ops.take_by_row import take_by_row
+
+
+@keras.saving.register_keras_serializable(package="keras_attn")
+class StoryReader(BaseModel):
+    """A network with a memory reads a story, then the question, and answers with a word.
+
+        x_t = Σ_j l_j ∘ E w_tj, for sentence t;  x_{T+1} = the question's + d
+        y_1 … y_{T+1} = MemoryRNN(x_1 … x_{T+1});  logits = W y_{T+1} + b
+
+    d tells the question from the story. A sentence is a step, or with `by_word` each word is one,
+    as in the paper: many times as many steps. Of a story longer than `memory_size` sentences the
+    oldest are not read.
+
+    Args:
+        encoder: `SentenceEncoder`. Makes x of the words.
+        memory: `MemoryRNN`, with a `DNCCell` or an `NTMCell`.
+        memory_size: int > 0. Most sentences of a story that are read, the newest.
+        by_word: bool. Whether each word is a step.
+        dropout: probability, 0 ≤ p < 1, of zeros in x and in y.
+        seed: int or None. Of dropout.
+
+    Call arguments:
+        batch: dict: STORY int32 (B, M, W) and QUESTION int32 (B, W').
+        training: bool.
+
+    Returns:
+        logits: float32 (B, V), of each word of the vocabulary.
+
+    Raises:
+        ValueError: another encoder or memory, a size < 1, a probability out of its range.
+
+    Example:
+        >>> from keras_attn.layers import DNCCell
+        >>> cell = DNCCell(keras.layers.LSTMCell(7), 7, num_slots=11, slot_dim=5)
+        >>> model = StoryReader(SentenceEncoder(13, 5), MemoryRNN(cell))
+        >>> batch = {"story": ops.ones((2, 7, 3), "int32"), "question": ops.ones((2, 3), "int32")}
+        >>> tuple(model(batch).shape)
+        (2, 13)
+
+    Source: Graves et al. 2016, Nature 538, "bAbI task descriptions and results". Differs: a
+    sentence is a step, with the position encoding of Sukhbaatar et al. 2015, arXiv:1503.08895;
+    the answer is read off the question's last step, not off a step of its own.
+    """
+
+    def __init__(
+        self, encoder, memory, memory_size=50, by_word=False, dropout=0.0, seed=None, **kwargs
+    ):
+        super().__init__(**kwargs)
+        if not isinstance(encoder, SentenceEncoder):
+            raise ValueError(f"Expected a SentenceEncoder. Received: encoder={encoder!r}")
+        if not isinstance(memory, MemoryRNN):
+            raise ValueError(f"Expected a MemoryRNN. Received: memory={memory!r}")
+        check_width("memory_size", memory_size)
+        check_probability("dropout", dropout)
+        self.encoder, self.memory, self.memory_size = encoder, memory, memory_size
+        self.by_word, self.dropout, self.seed = check_flag("by_word", by_word), dropout, seed
+        self.dropped_out = keras.layers.Dropout(dropout, seed=seed, dtype="float32")
+        self.answer = keras.layers.Dense(self.vocabulary_size, name="answer", dtype="float32")
+
+    reader = "head"
+    """What each row of the weights belongs to."""
+
+    @property
+    def vocabulary_size(self):
+        """V."""
+        return self.encoder.input_dim
+
+    def build(self, input_shape=None):
+        width = self.encoder.output_dim
+        for layer, shape in (
+            (self.encoder, (None, None, None)),
+            (self.memory, (None, None, width)),
+            (self.answer, (None, self.memory.cell.units)),
+        ):
+            if not layer.built:
+                layer.build(shape)
+                layer.built = True
+        self.asked = self.add_weight(shape=(width,), initializer="zeros", name="asked")
+
+    def dropped(self, story):
+        """int32 (B,): sentences of each story that are not read, being too many.
+
+        Args:
+            story: int32 (B, M, W), as in the call.
+        """
+        return dropped_sentences(_real(story), self.memory_size)
+
+    def call(self, batch, training=None):
+        steps, mask = self._steps(batch, training)
+        return self._logits(self.memory(steps, mask=mask), mask, training)
+
+    def hops(self, batch):
+        """Logits, and which sentences the heads that read found in the memory at the end.
+
+        Args:
+            batch: as in the call.
+
+        Returns:
+            logits: float32 (B, V).
+            weights: float32 (B, R, M): how much of what each of R heads read at the question's
+                last step had been written at each sentence, see `ops.steps_read`; rows sum to at
+                most 1.
+        """
+        steps, mask = self._steps(batch, False)
+        outputs, write, read = self.memory(steps, mask=mask, return_attention_scores=True)
+        write = write * ops.cast(mask, write.dtype)[..., None, None]
+        shares = steps_read(write, _last(read, mask))
+        sentences, words = ops.shape(batch[STORY])[1:]
+        shares = shares[..., : sentences * words if self.by_word else sentences]
+        if self.by_word:
+            rows, heads = ops.shape(shares)[:2]
+            shares = ops.sum(ops.reshape(shares, (rows, heads, sentences, words)), axis=-1)
+        return self._logits(outputs, mask, False), ops.cast(shares, "float32")
+
+    def _steps(self, batch, training):
+        """x float32 (B, S, D) of all steps, and their mask."""
+        story, question = (ops.cast(batch[key], "int32") for key in (STORY, QUESTION))
+        kept = newest_sentences(_real(story), self.memory_size)
+        story = ops.where(kept[..., None], story, PAD_ID)
+        if self.by_word:
+            rows, sentences, words = ops.shape(story)
+            story = ops.reshape(story, (rows, sentences * words, 1))
+            question = question[..., None]
+        else:
+            question = question[:, None]
+        vectors = [self.encoder(story), self.encoder(question) + self.asked]
+        steps = ops.concatenate([ops.cast(part, "float32") for part in vectors], axis=1)
+        mask = ops.concatenate([_real(story), _real(question)], axis=1)
+        return self.dropped_out(steps, training=training), mask
+
+    def _logits(self, outputs, mask, training):
+        last = ops.cast(_last(outputs, mask), "float32")
+        return self.answer(self.dropped_out(last, training=training))
+
+    def float32_layers(self):
+        """Layers that compute in float32 under any precision: all."""
+        return [self.encoder, self.memory, self.answer]
+
+    def input_signature(self):
+        """See `BaseModel`."""
+        return {
+            STORY: keras.InputSpec(dtype="int32", shape=(None, None, None)),
+            QUESTION: keras.InputSpec(dtype="int32", shape=(None, None)),
+        }
+
+    def get_config(self):
+        parts = {"encoder": held_config(self.encoder), "memory": held_config(self.memory)}
+        names = ("memory_size", "by_word", "dropout", "seed")
+        return {**super().get_config(), **parts, **{name: getattr(self, name) for name in names}}
+
+    @classmethod
+    def from_config(cls, config):
+        parts = {
+            name: keras.saving.deserialize_keras_object(config[name])
+            for name in ("encoder", "memory")
+        }
+        return cls(**{**config, **parts})
+
+
+def _real(tokens):
+    """bool: what has a word, on the axes before the last."""
+    return ops.any(ops.not_equal(tokens, PAD_ID), axis=-1)
+
+
+def _last(values, mask):
+    """What (B, S, ...) holds at the last step where a mask (B, S) is True, or at the first."""
+    places = ops.arange(ops.shape(mask)[1], dtype="int32")
+    last = ops.max(ops.where(mask, places, 0), axis=1)
+    return take_by_row(values, last[:, None])[:, 0]

@@ -1,0 +1,20 @@
+"""Differentiable Neural Computer on the bAbI tasks.
+
+Command:
+    keras-attn train babi_dnc --data babi/en --out runs/babi-dnc
+"""
+
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.tasks.question_answering import (
+    BabiTasks,
+    NeuralComputer,
+    QuestionAnswering,
+)
+
+RECIPE = Experiment(
+    source=BabiTasks(),
+    task=QuestionAnswering(),
+    model=NeuralComputer(),
+    optimizer=Adam(learning_rate=1e-3, warmup_steps=500, clip_norm=10.0),
+    fit=Fit(epochs=20, batch_size=32, monitor="val_accuracy", patience=20),
+)
