@@ -5,7 +5,8 @@ texts in English and German, such as Multi30k's train.en, train.de, val.en and s
 is `--test`. All learn the same tokenizer and have the same pairs, batches and search, and as many
 epochs as fit into `--minutes` of CPU time on one thread, estimated before the training begins; the
 learning rate falls to 0 in them, and the best epoch on val is kept. What has been trained before
-in the folder is taken as it is, so that models can be trained one by one (`--only`).
+in the folder is taken as it is, so that models can be trained one by one (`--only`). Where other
+work takes time from the machine, the estimate is too low: `--epochs` says how many instead.
 
 Writes the tables to FOLDER/table.md and a plot of BLEU by length of the source to
 FOLDER/lengths.png. BLEU and chrF are sacreBLEU's on raw text; "Moses" is BLEU of lower-cased text
@@ -72,8 +73,8 @@ def steps_seconds(experiment, data) -> tuple[float, int]:
     return float(np.mean(seconds[WARM_UP + STEPS :])), prepared.data.steps
 
 
-def trained(experiment, data, out, minutes: float) -> dict[str, Any]:
-    """Trains for about `minutes` of CPU time into a run, and returns what it took.
+def trained(experiment, data, out, minutes: float, epochs: int | None = None) -> dict[str, Any]:
+    """Trains for about `minutes` of CPU time, or for `epochs`, and returns what it took.
 
     An interrupted training goes on with the epochs that were planned for it; its time is
     extrapolated from that of the epochs that were left.
@@ -83,7 +84,7 @@ def trained(experiment, data, out, minutes: float) -> dict[str, Any]:
         epochs = run.experiment().fit.epochs
         with contextlib.suppress(FileNotFoundError):
             done = len((run.folder / HISTORY_FILE).read_text().splitlines()) - 1
-    else:
+    elif epochs is None:
         seconds, steps = steps_seconds(experiment, data)
         epochs = max(2, int(60 * minutes * SHARE / (seconds * steps)))
     begin = time.process_time()
@@ -92,10 +93,10 @@ def trained(experiment, data, out, minutes: float) -> dict[str, Any]:
     return {"epochs": epochs, "minutes": spent, "parameters": int(run.model().count_params())}
 
 
-def _trained_once(experiment, data, folder, minutes):
+def _trained_once(experiment, data, folder, minutes, epochs):
     """What `trained` returned for the folder's run; kept for when scoring is interrupted."""
     if not (folder / TRAINED).is_file():
-        record = trained(experiment, data, folder / "run", minutes)
+        record = trained(experiment, data, folder / "run", minutes, epochs)
         with whole_file(folder / TRAINED) as partial:
             partial.write_text(json.dumps(record), encoding="utf-8")
     return json.loads((folder / TRAINED).read_text(encoding="utf-8"))
@@ -144,7 +145,9 @@ def measured(run, data, split) -> dict[str, Any]:
     return {**evaluation.scores, **moses, "lengths": by_length(facts)}
 
 
-def compare(data, out, test: str, minutes: float, only=(), plans=None, sizes=None) -> str:
+def compare(
+    data, out, test: str, minutes: float, only=(), plans=None, sizes=None, epochs: int | None = None
+) -> str:
     """Trains what has not been trained, and returns the tables of all that has.
 
     Args:
@@ -155,6 +158,7 @@ def compare(data, out, test: str, minutes: float, only=(), plans=None, sizes=Non
         only: names of the plans to train; all, if there are none.
         plans: dict from names to recipes and field values; None: `PLANS`.
         sizes: further field values of all.
+        epochs: of each model, whatever time they take; None: as `minutes` has it.
     """
     import sacremoses  # noqa: F401 - its absence is to be known before the training.
 
@@ -166,7 +170,7 @@ def compare(data, out, test: str, minutes: float, only=(), plans=None, sizes=Non
         print(f"{name}: training", flush=True)
         recipe, values = plans[name]
         experiment = recipe.replaced({**COLUMNS, **values, **(sizes or {})})
-        record = _trained_once(experiment, data, folder, minutes)
+        record = _trained_once(experiment, data, folder, minutes, epochs)
         for split in ("dev", test):
             record[split] = measured(Run(folder / "run"), data, split)
         record = {"name": name, "folder": folder.name, **record}
@@ -249,7 +253,10 @@ if __name__ == "__main__":
     parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
     parser.add_argument("--test", default="test_2016_flickr", help="name of the test split")
     parser.add_argument("--minutes", type=float, default=25.0, help="CPU minutes for each model")
+    parser.add_argument("--epochs", type=int, help="epochs of each model, instead of --minutes")
     parser.add_argument("--only", nargs="+", default=(), choices=list(PLANS), metavar="MODEL")
     given = parser.parse_args()
     _one_thread()
-    print(compare(given.data, given.out, given.test, given.minutes, given.only))
+    print(
+        compare(given.data, given.out, given.test, given.minutes, given.only, epochs=given.epochs)
+    )
