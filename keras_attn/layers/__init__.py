@@ -6,12 +6,15 @@ from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
+from keras_attn.layers.copy_mixture import CopyMixture
 from keras_attn.layers.dnc_cell import DNCCell, DNCState
 from keras_attn.layers.dot_attention import DotAttention
 from keras_attn.layers.feed_forward import FeedForward
+from keras_attn.layers.field_positions import FieldPositions
 from keras_attn.layers.gated_convolution import GatedConvolution
 from keras_attn.layers.general_attention import GeneralAttention
 from keras_attn.layers.grid_positions import GridPositions
+from keras_attn.layers.hybrid_attention import HybridAttention
 from keras_attn.layers.last_state_attention import LastStateAttention
 from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.local_monotonic_attention import LocalMonotonicAttention
@@ -30,6 +33,7 @@ from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.ntm_cell import NTMCell, NTMState
 from keras_attn.layers.patch_encoder import PatchEncoder
+from keras_attn.layers.relation_bias import RelationBias
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
@@ -60,13 +64,16 @@ __all__ = [
     "ContextCell",
     "ContextGRUCell",
     "ContextLSTMCell",
+    "CopyMixture",
     "DNCCell",
     "DNCState",
     "DotAttention",
     "FeedForward",
+    "FieldPositions",
     "GatedConvolution",
     "GeneralAttention",
     "GridPositions",
+    "HybridAttention",
     "LastStateAttention",
     "LearnedPositions",
     "LocalMonotonicAttention",
@@ -87,6 +94,7 @@ __all__ = [
     "NextSource",
     "PatchEncoder",
     "Projective",
+    "RelationBias",
     "RestrictedSelfAttention",
     "SampledAttention",
     "ScaledDotAttention",

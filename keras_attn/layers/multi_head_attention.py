@@ -61,6 +61,7 @@ class MultiHeadAttention(MultiHead):
             masks must allow a position.
         return_attention_scores: bool.
         use_causal_mask: bool. Query t sees keys 0 to t only.
+        attention_bias: float, broadcastable to (B, H, T, S), added to the scores; None for none.
 
     Returns:
         outputs: (B, T, O), compute dtype, with the query's mask; 0, or the output's bias, where
@@ -114,6 +115,7 @@ class MultiHeadAttention(MultiHead):
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
+        attention_bias=None,
     ):
         masks = call_masks(
             query,
@@ -133,7 +135,7 @@ class MultiHeadAttention(MultiHead):
             query, projected = self.project_self(query, kernels)
         else:
             query, projected = self.project_query(query, kernels), self.project(value, key, kernels)
-        context, weights = self._attend(query, projected, masks.by_head(), training)
+        context, weights = self._attend(query, projected, masks.by_head(), training, attention_bias)
         outputs = carry_mask(self.merge(context, kernels), masks.query)
         return (outputs, weights) if return_attention_scores else outputs
 
@@ -203,6 +205,7 @@ class MultiHeadAttention(MultiHead):
         shapes = ((rows, self.num_heads, length, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
-    def _attend(self, query, projected, mask, training=None):
+    def _attend(self, query, projected, mask, training=None, bias=None):
         scores = scaled_dot_score(query, projected.keys)
+        scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
         return attend(scores, projected.values, mask, self.drop(training))

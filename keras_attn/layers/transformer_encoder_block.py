@@ -32,6 +32,7 @@ class TransformerEncoderBlock(AttentionLayer):
         attention_mask: bool, broadcastable to (B, S, S). All masks must allow a position.
         return_attention_scores: bool.
         use_causal_mask: bool. Position t sees positions 0 to t only.
+        attention_bias: as in `MultiHeadAttention`.
 
     Returns:
         outputs: (B, S, D), compute dtype, with the inputs' mask.
@@ -101,6 +102,7 @@ class TransformerEncoderBlock(AttentionLayer):
         return_attention_scores=False,
         training=None,
         use_causal_mask=False,
+        attention_bias=None,
     ):
         mask = sequence_mask(inputs, mask=mask)
         attending, feeding = self.residuals
@@ -111,6 +113,7 @@ class TransformerEncoderBlock(AttentionLayer):
             return_attention_scores=True,
             training=training,
             use_causal_mask=use_causal_mask,
+            attention_bias=attention_bias,
         )
         inputs = attending.leave(inputs, attended, training)
         fed = self.feed_forward(feeding.enter(inputs), training=training)

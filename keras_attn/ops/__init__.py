@@ -11,6 +11,7 @@ from keras_attn.ops.cached_attention import (
     owning_from,
     write_slots,
 )
+from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
 from keras_attn.ops.dynamic_memory import (
     allocation_weights,
@@ -19,7 +20,9 @@ from keras_attn.ops.dynamic_memory import (
     temporal_links,
     write_precedence,
 )
+from keras_attn.ops.fact_relations import NUM_RELATIONS, fact_relations
 from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
+from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.hypotheses import (
     gather_hypotheses,
     prefill_by_steps,
@@ -84,6 +87,7 @@ from keras_attn.ops.take_by_row import take_by_row
 from keras_attn.ops.top_k import few_greatest
 
 __all__ = [
+    "NUM_RELATIONS",
     "NextSteps",
     "Sample",
     "SparseLinks",
@@ -105,13 +109,16 @@ __all__ = [
     "circular_shift",
     "combine_masks",
     "content_weights",
+    "copy_mixture",
     "cosine_similarity",
     "counter_uniform",
     "derived_seed",
     "dot_score",
     "dropped_sentences",
     "encode_sentences",
+    "fact_relations",
     "few_greatest",
+    "field_links",
     "first_row",
     "follow_links",
     "follow_sparse_links",
@@ -120,6 +127,7 @@ __all__ = [
     "gather_hypotheses",
     "global_mean",
     "gru_step",
+    "hybrid_weights",
     "hypotheses_of",
     "interpolate",
     "kernel_norms",
