@@ -7,11 +7,14 @@ from keras_attn.models.conv_seq2seq import ConvSeq2Seq
 from keras_attn.models.conv_seq2seq_config import CONV_SEQ2SEQ_PRESETS, ConvSeq2SeqConfig
 from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
 from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
+from keras_attn.models.data_to_text import DataToText
 from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.fact_encoder import FactEncoder, FactTokens
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.parser import Parser
+from keras_attn.models.planning_decoder import PlanningDecoder
 from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.question_answerer import QuestionAnswerer
 from keras_attn.models.recurrent_config import RecurrentConfig
@@ -48,11 +51,15 @@ __all__ = [
     "ConvSeq2SeqConfig",
     "ConvSeq2SeqDecoder",
     "ConvSeq2SeqEncoder",
+    "DataToText",
     "EfficientNetLite0Encoder",
+    "FactEncoder",
+    "FactTokens",
     "HardAttention",
     "ImageClassifier",
     "MeanContext",
     "Parser",
+    "PlanningDecoder",
     "ProgressiveLanguageModel",
     "QuestionAnswerer",
     "RecurrentConfig",

@@ -127,6 +127,20 @@ class TransformerDecoder(AttentionLayer):
 
     def call(self, tokens, value, value_mask=None, return_attention_scores=False, training=None):
         value_mask = sequence_mask(value, value_mask=value_mask)
+        hidden, weights, cross_weights = self.hidden_states(tokens, value, value_mask, training)
+        logits = self.logits_of(hidden, self.output_kernel())
+        logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
+        return (logits, weights, cross_weights) if return_attention_scores else logits
+
+    def hidden_states(self, tokens, value, value_mask=None, training=None):
+        """What `logits_of` reads, compute dtype (N, T, D), and both kinds of weights of a call.
+
+        Args:
+            tokens: int32 (N, T).
+            value: float (B, S, E).
+            value_mask: bool (B, S), or None.
+            training: bool.
+        """
         hidden = self.embedding(tokens)
         if self.added_input is not None:
             hidden += self.added_input(tokens, value)
@@ -142,11 +156,7 @@ class TransformerDecoder(AttentionLayer):
             )
             weights.append(both[0])
             cross_weights.append(both[1])
-        logits = self._logits(hidden, self._output_layer().output_kernel())
-        logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
-        if return_attention_scores:
-            return logits, tuple(weights), tuple(cross_weights)
-        return logits
+        return self._normalized(hidden), tuple(weights), tuple(cross_weights)
 
     def compute_output_shape(self, tokens_shape, value_shape):
         return (*tokens_shape, self.config.target_size)
@@ -175,7 +185,7 @@ class TransformerDecoder(AttentionLayer):
             added[0],
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),
-            self._output_layer().output_kernel(),
+            self.output_kernel(),
         )
         state = TransformerState(
             ops.zeros((rows,), "int32"),
@@ -187,9 +197,9 @@ class TransformerDecoder(AttentionLayer):
 
     def step(self, tokens, memory, state):
         """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
-        hidden, weights, state = self._advance(tokens[:, None], memory, state)
+        hidden, weights, state = self.advance(tokens[:, None], memory, state)
         weights = ops.reshape(weights, (-1, ops.shape(weights)[-1]))
-        return StepResult(self._logits(hidden, memory.output), state, weights)
+        return StepResult(self.logits_of(hidden, memory.output), state, weights)
 
     def prefill(self, prefix, memory, state):
         """Consumes several tokens of each hypothesis in one pass.
@@ -204,15 +214,13 @@ class TransformerDecoder(AttentionLayer):
             `StepResult` of each last token that is not PAD_ID.
         """
         real = ops.not_equal(prefix, PAD_ID)
-        hidden, weights, state = self._advance(prefix, memory, state, real)
-        count = ops.sum(ops.cast(real, "int32"), axis=1)
-        last = ops.arange(ops.shape(prefix)[1], dtype="int32") == count[:, None] - 1
+        hidden, weights, state = self.advance(prefix, memory, state, real)
         shape = tuple(ops.shape(prefix))
         hidden, weights = (
-            _pick(ops.reshape(array, (*shape, ops.shape(array)[-1])), last)
+            last_real(ops.reshape(array, (*shape, ops.shape(array)[-1])), real)
             for array in (hidden, weights)
         )
-        return StepResult(self._logits(hidden, memory.output), state, weights)
+        return StepResult(self.logits_of(hidden, memory.output), state, weights)
 
     def widen(self, state, width):
         """From one hypothesis per example to `width` equal ones."""
@@ -230,8 +238,20 @@ class TransformerDecoder(AttentionLayer):
         ancestors = owning_from(ancestors, time)
         return state._replace(time=time, added=added, ancestors=ancestors)
 
-    def _advance(self, tokens, memory, state, real=None):
-        """tokens (N, P) -> hidden (N·P, D), weights (B, K·P, S), state."""
+    def advance(self, tokens, memory, state, real=None):
+        """The next P steps of N = B·K hypotheses, before `logits_of`.
+
+        Args:
+            tokens: int32 (N, P).
+            memory: `TransformerMemory`.
+            state: `TransformerState`.
+            real: bool (N, P), False where a row has ended; None: nowhere.
+
+        Returns:
+            hidden: compute dtype (N·P, D).
+            weights: float32 (B, K·P, S).
+            state: `TransformerState`.
+        """
         steps, units = ops.shape(tokens)[1], self.config.hidden_dim
         time = state.time
         coming = next_steps(state.ancestors, time, steps, self.config.num_heads, real)
@@ -250,19 +270,23 @@ class TransformerDecoder(AttentionLayer):
             weights.append(attended)
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
         state = TransformerState(time + consumed, added, state.ancestors, tuple(caches))
-        return hidden, self.average(weights), state
+        return self._normalized(hidden), self.average(weights), state
 
     def average(self, weights):
         """float32 (B, T, S): `weights_layer` of weights (B, H, T, S) by layer, mean over heads."""
         return ops.mean(weights[self.weights_layer], axis=1)
 
-    def _output_layer(self):
-        return self.embedding if self.output_embedding is None else self.output_embedding
+    def output_kernel(self):
+        """The kernel of `logits_of`, compute dtype (D, V)."""
+        layer = self.embedding if self.output_embedding is None else self.output_embedding
+        return layer.output_kernel()
 
-    def _logits(self, hidden, kernel):
-        if self.last_norm is not None:
-            hidden = self.last_norm(hidden)
+    def logits_of(self, hidden, kernel):
+        """float32 (..., V) from hidden states (..., D) and the `output_kernel`."""
         return self.embedding.logits(hidden, kernel)
+
+    def _normalized(self, hidden):
+        return hidden if self.last_norm is None else self.last_norm(hidden)
 
     def get_config(self):
         config = {"config": asdict(self.config), "weights_layer": self.weights_layer}
@@ -277,7 +301,8 @@ class TransformerDecoder(AttentionLayer):
         return cls(sizes, added_input=added_input, **config)
 
 
-def _pick(inputs, chosen):
-    """(N, P, D) to (N, D): the one step of each row that is chosen, bool (N, P)."""
-    chosen = ops.cast(chosen, inputs.dtype)[:, None, :]
-    return ops.matmul(chosen, inputs)[:, 0]
+def last_real(inputs, real):
+    """(N, P, D) to (N, D): the last step of each row that is real, bool (N, P)."""
+    count = ops.sum(ops.cast(real, "int32"), axis=1)
+    last = ops.arange(ops.shape(real)[1], dtype="int32") == count[:, None] - 1
+    return ops.matmul(ops.cast(last, inputs.dtype)[:, None, :], inputs)[:, 0]

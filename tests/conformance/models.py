@@ -16,7 +16,9 @@ from keras_attn.layers import (
     AdditiveAttention,
     Affine,
     AttentionPooling,
+    CopyMixture,
     DNCCell,
+    HybridAttention,
     LocalPredictiveAttention,
     LocationSampler,
     MemoryNetwork,
@@ -30,6 +32,7 @@ from keras_attn.models import (
     CaptionDecoder,
     Captioner,
     ConvSeq2Seq,
+    DataToText,
     ImageClassifier,
     Parser,
     ProgressiveLanguageModel,
@@ -73,6 +76,12 @@ def parser():
     return Parser(replace(SIZES, target_vocabulary_size=11, tied="decoder"), 5, counted_token=4)
 
 
+def data_to_text():
+    """A model from facts to text that plans and copies."""
+    attention = HybridAttention(MultiplicativeAttention(), 5, 3, 0.2, 0.9)
+    return DataToText(SIZES, attention, CopyMixture(MultiplicativeAttention()))
+
+
 def classifier_behind_transformers():
     """A classifier behind one spatial transformer."""
     localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
@@ -107,6 +116,7 @@ MODELS = {
         dropout=0.0,
     ),
     "parser": parser,
+    "data_to_text": data_to_text,
     "captioner": recurrent_captioner,
     "vision_captioner": vision_captioner,
     "vision_classifier": lambda: ImageClassifier(VisionTransformer(VISION), 7, "he_normal"),
@@ -159,8 +169,10 @@ def batch(model):
     if IMAGE in signature:
         inputs[IMAGE] = random.integers(0, 256, (4, 6, 10, 3)).astype("uint8")
     else:
-        words = len(signature[SOURCE].shape) == 3
-        inputs[SOURCE] = random.integers(4, 13, (4, 7, 3) if words else (4, 7)).astype("int32")
+        words, facts = isinstance(model, Parser), isinstance(model, DataToText)
+        shape = (4, 7, 3) if words else (4, 7, 7) if facts else (4, 7)
+        inputs[SOURCE] = random.integers(1 if facts else 4, 4 if facts else 13, shape)
+        inputs[SOURCE] = inputs[SOURCE].astype("int32")
         inputs[SOURCE][2, 4:] = 0
         if words:
             return inputs, {LOGITS: targets, TAG_LOGITS: random.integers(1, 5, (4, 7))}

@@ -11,12 +11,15 @@ from keras_attn.layers import (
     Affine,
     AttentionPooling,
     ContextGRUCell,
+    CopyMixture,
     DNCCell,
     DotAttention,
     FeedForward,
+    FieldPositions,
     GatedConvolution,
     GeneralAttention,
     GridPositions,
+    HybridAttention,
     LastStateAttention,
     LearnedPositions,
     LocalMonotonicAttention,
@@ -34,6 +37,7 @@ from keras_attn.layers import (
     NGramEmbedding,
     NTMCell,
     PatchEncoder,
+    RelationBias,
     RestrictedSelfAttention,
     SampledAttention,
     ScaledDotAttention,
@@ -51,9 +55,11 @@ from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConf
 from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
 from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
 from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
+from keras_attn.models.fact_encoder import FactEncoder
 from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
 from keras_attn.models.hard_attention import HardAttention
 from keras_attn.models.image_classifier import ImageClassifier
+from keras_attn.models.planning_decoder import PlanningDecoder
 from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
 from keras_attn.models.recurrent_config import RecurrentConfig
 from keras_attn.models.recurrent_encoder import RecurrentEncoder
@@ -154,6 +160,7 @@ TRANSFORMER = TransformerConfig(
     13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, True, "learned", 11, "none", True, 1e-5
 )
 CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
+FACTS = replace(TRANSFORMER, target_vocabulary_size=None, tied="all")
 CONVOLUTIONS = ConvSeq2SeqConfig(
     13, 17, [(7, 3), (11, 5)], [(7, 2), (3, 3)], 5, 3, 0.2, "learned", 11, "none"
 )
@@ -192,6 +199,12 @@ def _memory(**kwargs):
         "seed": 7,
     }
     return MemoryNetwork(13, 11, 2, 5, "bag", "layer_wise", **options, **kwargs)
+
+
+def _planning(policy):
+    content = [MultiplicativeAttention(dtype=policy) for _ in range(2)]
+    hybrid = HybridAttention(content[0], 5, 3, 0.2, 0.9, dtype=policy)
+    return hybrid, CopyMixture(content[1], 0.5, dtype=policy)
 
 
 def _restricted(**kwargs):
@@ -283,6 +296,26 @@ CASES = {
     "multi_step": Case(MultiStepAttention, (QUERY, WIDE_KEYS), scores=True, memory=True),
     "multi_step_key": Case(MultiStepAttention, (QUERY, WIDE_KEYS, KEYS, (2, 3, 5)), scores=True),
     "multi_step_self": Case(MultiStepAttention, (KEYS,), arguments=CAUSAL, **ITSELF),
+    "hybrid": Case(
+        lambda **k: HybridAttention(MultiplicativeAttention(), 7, 3, 0.2, 0.9, **k),
+        (QUERY, WIDE_KEYS, (2, 11)),
+        integers=((2, 7),),
+        scores=True,
+    ),
+    "copy_mixture": Case(
+        lambda **k: CopyMixture(MultiplicativeAttention(), 0.5, **k),
+        (QUERY, WIDE_KEYS, (2, 3, 13), (2, 11)),
+        integers=((3, 13),),
+        scores=True,
+    ),
+    "relation_bias": Case(
+        lambda **k: RelationBias(7, 3, "he_normal", **k), ((2, 5, 11),), integers=((0, 7),)
+    ),
+    "field_positions": Case(
+        lambda **k: FieldPositions(7, 5, "he_normal", **k),
+        (KEYS, (2, 11), (2, 11), (2, 11)),
+        integers=((1, 7), (2, 7), (3, 7)),
+    ),
     "attention_pooling": Case(
         lambda **k: AttentionPooling(AdditiveAttention(7), "he_normal", **k), (KEYS,), scores=True
     ),
@@ -392,6 +425,18 @@ CASES = {
         ),
         ((2, 11), KEYS),
         integers=((0, 17),),
+        scores=True,
+    ),
+    "fact_encoder": Case(
+        lambda **k: FactEncoder(TRANSFORMER, 3, **k),
+        (KEYS, (2, 11, 7)),
+        integers=((1, 4),),
+        scores=True,
+    ),
+    "planning_decoder": Case(
+        lambda **k: PlanningDecoder(FACTS, *_planning(k.get("dtype")), **k),
+        ((2, 7), KEYS, (2, 11, 7)),
+        integers=((0, 13), (2, 4)),
         scores=True,
     ),
     "conv_encoder": Case(lambda **k: ConvSeq2SeqEncoder(CONVOLUTIONS, **k), (KEYS,)),
