@@ -30,6 +30,9 @@ CAPTION = "caption"
 SOURCE = "source"
 """Batch key: int32 (B, S), tokens of the sentence to translate; PAD_ID after it. Request key of a
 text service: string (B,)."""
+FACTS = "facts"
+"""Request key of a data-to-text service: string (B, n, 3), subject, property and object of each
+fact; a fact of three empty strings is padding. The subject may be empty, as in tables."""
 STORY = "story"
 """Batch key: int32 (B, M, W), tokens of a story's sentences in their order; PAD_ID after each and
 after the last. Request key of a question answerer: string (B,), a sentence on each line."""
@@ -85,6 +88,12 @@ patch is in the picture's vector."""
 SOURCE_PIECES = "source_pieces"
 """Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''; of a parser its
 words, with WORD_MARK before each in `attention`."""
+SOURCE_FACTS = "source_facts"
+"""Answer key beside SOURCE_PIECES: int32 (B, S), the fact that each piece belongs to, from 1 in the
+order of FACTS; 0 for padding."""
+LINKS = "links"
+"""Answer key beside FACTS: float32 (B, n + 1, n), what the link matrix alone expects first (row 0)
+and after fact i (row i, from 1); rows sum to 1, padding is 0."""
 SENTENCES = "sentences"
 """Answer key of a question answerer: string (B, M), the sentences of the story, then ''. Its
 ANSWER_WEIGHTS are float32 (B, K, M): how much of each sentence each hop read, where rows sum to 1,

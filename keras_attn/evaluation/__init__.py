@@ -7,6 +7,7 @@ from keras_attn.evaluation.brackets import (
 )
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.evaluation.fact_metrics import fact_metrics, mentioned_order
 from keras_attn.evaluation.pointing import pointing_accuracy, points_at
 from keras_attn.evaluation.right_branching import RightBranching
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
@@ -18,6 +19,8 @@ __all__ = [
     "SentenceBrackets",
     "caption_metrics",
     "compare_brackets",
+    "fact_metrics",
+    "mentioned_order",
     "pointing_accuracy",
     "points_at",
     "text_metrics",

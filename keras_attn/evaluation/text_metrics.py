@@ -1,22 +1,25 @@
-"""Metrics of generated text against one reference each, by sacreBLEU."""
+"""Metrics of generated text against one or more references each, by sacreBLEU."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 
-def text_metrics(candidates: Sequence[str], references: Sequence[str]) -> dict[str, float]:
+def text_metrics(
+    candidates: Sequence[str], references: Sequence[str | Sequence[str]]
+) -> dict[str, float]:
     """Corpus scores of texts as they are, neither tokenized nor put in lower case beforehand.
 
     Args:
         candidates: one text for each example; it may be empty.
-        references: one reference for each example.
+        references: one reference for each example, or a sequence of one or more.
 
     Returns:
         dict: "bleu", "chrf" and "bleu_lowercase" in 0..100, each with its signature in
-        `text_signatures`; "exact" in 0..1, the share of texts equal to their reference.
+        `text_signatures`; "exact" in 0..1, the share of texts equal to a reference.
 
     Raises:
-        ValueError: no example, or not as many references as candidates.
+        ValueError: no example, one without a reference, or not as many references as candidates.
         ImportError: sacrebleu is not installed.
 
     Source: Post 2018, arXiv:1804.08771; chrF: Popović 2015. Lower-case BLEU is what papers on
@@ -27,20 +30,29 @@ def text_metrics(candidates: Sequence[str], references: Sequence[str]) -> dict[s
             f"Expected as many references as texts, and at least one. Received: "
             f"{len(references)} references, {len(candidates)} texts"
         )
-    pairs = zip(candidates, references)
-    exact = sum(candidate == other for candidate, other in pairs) / len(candidates)
+    several = [[own] if isinstance(own, str) else list(own) for own in references]
+    if [] in several:
+        raise ValueError(f"Expected a reference for text {several.index([])}. Received: none")
+    pairs = zip(candidates, several)
+    exact = sum(candidate in own for candidate, own in pairs) / len(candidates)
+    streams = list(zip_longest(*several))
     scores = {
-        name: float(metric.corpus_score(list(candidates), [list(references)]).score)
+        name: float(metric.corpus_score(list(candidates), streams).score)
         for name, metric in _metrics().items()
     }
     return {**scores, "exact": exact}
 
 
-def text_signatures() -> dict[str, str]:
-    """sacreBLEU's signature of each of its metrics, for one reference per text."""
+def text_signatures(several: bool = False) -> dict[str, str]:
+    """sacreBLEU's signature of each of its metrics.
+
+    Args:
+        several: whether texts have different numbers of references; False: one each.
+    """
+    streams = [["a", "b"], ["a", None]] if several else [["a", "b"]]
     values = {}
     for name, metric in _metrics().items():
-        score = metric.corpus_score(["a"], [["a"]])
+        score = metric.corpus_score(["a", "b"], streams)
         values[name] = f"{score.name}|{metric.get_signature()}"
     return values
 

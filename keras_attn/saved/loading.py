@@ -4,9 +4,10 @@ import sys
 
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import CROP, IMAGE, LABELS, QUESTION, SEQUENCE, SOURCE, STORY
+from keras_attn.contracts import CROP, FACTS, IMAGE, LABELS, QUESTION, SEQUENCE, SOURCE, STORY
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.declared import SavedDeclared, declares_pictures
+from keras_attn.saved.facts import SavedFacts
 from keras_attn.saved.pictures import SavedCaptioner, SavedClassifier, SavedSpatialTransformer
 from keras_attn.saved.questions import SavedQuestions
 from keras_attn.saved.saved_model import Saved, version_folder, whole_saved_model
@@ -27,8 +28,8 @@ def load(folder) -> Saved:
         `Saved`, with `predict`, `explain` and `score`.
 
     Raises:
-        ValueError: no SavedModel there, or one that takes none of image, source, sequence, and
-            story with question.
+        ValueError: no SavedModel there, or one that takes none of image, source, sequence,
+            facts, and story with question.
 
     Example:
         `keras_attn.load("flickr8k_captioner").predict(["photo.jpg"])`
@@ -48,6 +49,8 @@ def _loaded(folder):
         return SavedDeclared(folder, inputs, outputs)
     if {STORY, QUESTION} == inputs:
         return SavedQuestions(folder)
+    if {FACTS} == inputs:
+        return SavedFacts(folder)
     if {SEQUENCE} == inputs:
         return SavedSequences(folder)
     if IMAGE in inputs and CROP in outputs:
@@ -57,8 +60,8 @@ def _loaded(folder):
     if SOURCE in inputs:
         return SavedTextClassifier(folder) if LABELS in outputs else SavedTextModel(folder)
     raise ValueError(
-        f"Expected a SavedModel that takes {IMAGE}, {SOURCE} or {SEQUENCE}, or {STORY} and "
-        f"{QUESTION}. Received: {folder}"
+        f"Expected a SavedModel that takes {IMAGE}, {SOURCE}, {SEQUENCE} or {FACTS}, or {STORY} "
+        f"and {QUESTION}. Received: {folder}"
     )
 
 

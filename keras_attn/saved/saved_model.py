@@ -15,7 +15,7 @@ from keras_attn.contracts import ERROR, IMAGE, SCORE, TERMS, TEXT
 from keras_attn.decoding import DEAD
 from keras_attn.saved.results import Drawing, Prediction
 from keras_attn.serving.export import read_metadata
-from keras_attn.serving.requests import Requests
+from keras_attn.serving.requests import Requests, joined
 from keras_attn.viz.explorer import ExplorerPage
 
 BATCH = 32
@@ -237,7 +237,7 @@ class Saved(Requests):
         expected = self._signatures[signature].structured_input_signature[1]
         if set(chunk) != set(expected):
             raise ValueError(f"Expected inputs {sorted(expected)}. Received: {sorted(chunk)}")
-        tensors = {key: tf.constant(values, tf.string) for key, values in chunk.items()}
+        tensors = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
         return {
             key: tensor.numpy() for key, tensor in self._signatures[signature](**tensors).items()
         }

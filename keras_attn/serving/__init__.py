@@ -8,6 +8,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "classifier_service": ["ClassifierService"],
         "client": ["GrpcClient", "RestClient"],
         "export": ["export_service", "next_version", "read_metadata", "unservable_ops"],
+        "fact_service": ["FactService"],
         "function_service": ["FunctionService"],
         "parser_service": ["ParserService"],
         "precision": ["precision_of", "set_precision"],

@@ -14,7 +14,8 @@ def accepts_empty_batch(method):
     row is removed from its answer. Other batches pass through unchanged.
 
     Args:
-        method: from strings (B,), its arguments without a default, to a dict of tensors (B, ...).
+        method: from strings (B, ...), its arguments without a default, to a dict of tensors
+            (B, ...).
 
     Returns:
         The method. Whether a batch is empty is decided by its first argument: inputs of different
@@ -37,9 +38,15 @@ def accepts_empty_batch(method):
     @functools.wraps(method)
     def answer(*arguments, **options):
         given = signature.bind(*arguments, **options).arguments
+        given = {**given, **{name: tf.convert_to_tensor(given[name], tf.string) for name in names}}
         count = tf.shape(given[names[0]])[0]
-        row = tf.fill([tf.cast(count == 0, tf.int32)], "")
-        padded = {name: tf.concat([given[name], row], axis=0) for name in names}
+        rows = [tf.cast(count == 0, tf.int32)]
+
+        def padded_with_row(strings):
+            row = tf.fill(tf.concat([rows, tf.shape(strings)[1:]], axis=0), "")
+            return tf.concat([strings, row], axis=0)
+
+        padded = {name: padded_with_row(given[name]) for name in names}
         return {key: value[:count] for key, value in method(**{**given, **padded}).items()}
 
     return answer

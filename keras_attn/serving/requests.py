@@ -3,6 +3,7 @@
 import abc
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,8 @@ class Requests(abc.ABC):
         Args:
             signature: name, such as "serving_default" or "score".
             batch: int > 0. Batch size.
-            inputs: the signature's inputs by name, lists of equal length.
+            inputs: the signature's inputs by name, lists of equal length, of strings or of arrays
+                of strings.
 
         Raises:
             ValueError: batch < 1, an input that is not a list, no inputs or inputs of different
@@ -74,6 +76,26 @@ class Requests(abc.ABC):
     @abc.abstractmethod
     def _answer(self, signature, chunk):
         """Answers one batch: lists of bytes or str to arrays (B, ...)."""
+
+
+def joined(values: Sequence[Any]) -> Any:
+    """The rows of an input as one batch; arrays of strings are padded with '' to the largest.
+
+    Args:
+        values: strings, or arrays of strings of equal rank.
+
+    Example:
+        >>> joined([[b"a"], [b"b", b"c"]]).tolist()
+        [[b'a', b''], [b'b', b'c']]
+    """
+    if isinstance(values[0], str | bytes):
+        return values
+    shape = np.max([np.shape(value) for value in values], axis=0)
+    batch = np.full((len(values), *shape), b"", object)
+    for row, value in enumerate(values):
+        inside = tuple(slice(size) for size in np.shape(value))
+        batch[row][inside] = value
+    return batch
 
 
 def _is_deferred(answer):

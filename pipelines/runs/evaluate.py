@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
 from keras_attn.saved.saved_model import whole_saved_model
-from keras_attn.serving.requests import Requests
+from keras_attn.serving.requests import Requests, joined
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.runs.run import Run
@@ -135,16 +134,5 @@ class _Model(Requests):
         self.answer = answer
 
     def _answer(self, signature, chunk):
-        batch = {key: _batch(values) for key, values in chunk.items()}
+        batch = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
         return {key: value.numpy() for key, value in self.answer(**batch).items()}
-
-
-def _batch(values):
-    """Inputs of one name as a batch; shorter arrays are padded with ''."""
-    if isinstance(values[0], bytes):
-        return tf.constant(values, tf.string)
-    shape = np.max([np.shape(value) for value in values], axis=0)
-    batch = np.full((len(values), *shape), b"", object)
-    for row, value in enumerate(values):
-        batch[(row, *(slice(size) for size in np.shape(value)))] = value
-    return tf.constant(batch, tf.string)

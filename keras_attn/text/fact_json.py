@@ -1,0 +1,73 @@
+"""Facts in JSON: triples, or a table of fields and values."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Fact = tuple[str, str, str]
+TRIPLES, TABLE = ("triples", "facts", "tripleset"), ("table", "fields")
+"""Keys of a JSON object with a list of triples, and of one with a table."""
+
+
+def facts_of(value: Any) -> tuple[Fact, ...]:
+    """The facts in a JSON value: subject, property and object of each.
+
+    Args:
+        value: a list of triples, each a list of three strings; an object with such a list, or with
+            a table of fields and values, whose subjects are ''.
+
+    Raises:
+        ValueError: anything else; its message says what.
+
+    Example:
+        >>> facts_of([["Ada", "field", "computing"]])
+        (('Ada', 'field', 'computing'),)
+        >>> facts_of({"table": {"name": "Ada"}})
+        (('', 'name', 'Ada'),)
+        >>> facts_of([["Ada", "field"]])
+        Traceback (most recent call last):
+        ValueError: fact 1 has 2 parts (expected subject, property and object)
+    """
+    if isinstance(value, Mapping):
+        key = next((key for key in (*TRIPLES, *TABLE) if key in value), None)
+        if key is None:
+            keys = ", ".join(map(str, value)) or "none"
+            raise ValueError(f"no triples and no table; keys: {keys:.80}")
+        return _table_facts(value[key]) if key in TABLE else _triples(value[key])
+    return _triples(value)
+
+
+def parsed_facts(text: str) -> tuple[Fact, ...]:
+    """The facts in a JSON text, see `facts_of`.
+
+    Raises:
+        ValueError: no such facts, or malformed JSON.
+    """
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"malformed JSON: {error}") from error
+    return facts_of(value)
+
+
+def _triples(value):
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"expected a list of triples, received {value!r:.40}")
+    for number, triple in enumerate(value, 1):
+        if not isinstance(triple, list | tuple):
+            raise ValueError(f"fact {number} is no list: {triple!r:.40}")
+        if len(triple) != 3:
+            parts = "1 part" if len(triple) == 1 else f"{len(triple)} parts"
+            raise ValueError(f"fact {number} has {parts} (expected subject, property and object)")
+        if strange := [part for part in triple if not isinstance(part, str)]:
+            raise ValueError(f"fact {number} has a part that is no string: {strange[0]!r:.40}")
+    return tuple((a, b, c) for a, b, c in value)
+
+
+def _table_facts(table):
+    if not isinstance(table, dict):
+        raise ValueError(f"expected a table as an object, received {table!r:.40}")
+    if strange := [name for name, value in table.items() if not isinstance(value, str)]:
+        name = strange[0]
+        raise ValueError(f"the value of {name!r:.40} is not a string: {table[name]!r:.40}")
+    return tuple(("", name, value) for name, value in table.items())
