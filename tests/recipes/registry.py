@@ -10,6 +10,7 @@ from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.pipelines import (
     labeled_pictures,
     labeled_texts,
+    toy_facts,
     toy_language,
     toy_stories,
     toy_treebank,
@@ -23,7 +24,7 @@ class Row(NamedTuple):
         name: of the recipe.
         data: function that writes its data into a folder, and returns what `--data` names.
         values: values of fields.
-        bad: request that the service refuses.
+        bad: request that the service refuses: bytes, or an array of them.
         start: name of the row whose run it starts from, where it starts from one.
         slow: whether its training is left to the slow tests.
     """
@@ -31,7 +32,7 @@ class Row(NamedTuple):
     name: str
     data: Callable[[Path], Path | str]
     values: Mapping[str, Any]
-    bad: bytes
+    bad: Any
     start: str = ""
     slow: bool = False
 
@@ -72,6 +73,11 @@ def treebank(folder: Path) -> Path:
     return toy_treebank.written(folder / "treebank")
 
 
+def facts(folder: Path) -> Path:
+    """Sets of facts with sentences."""
+    return toy_facts.write_facts(folder / "facts")
+
+
 def stories(folder: Path) -> Path:
     """Questions about short stories."""
     return toy_stories.write_tasks(folder / "stories")
@@ -106,6 +112,7 @@ MEMORY = {"hidden_dim": 7, "num_slots": 11, "slot_dim": 5, "held_out": 3, "seque
 DRAWN = {**FIT, **MEMORY, "batch_size": 5}
 TINY_RNN = {"embedding_dim": 5, "hidden_dim": 7, "scope": "local-p", "window": 2}
 PICTURE, SENTENCE = b"no picture", b"\xff"
+INCOMPLETE = np.array([[b"subject", b"property", b""]])
 
 ROWS = (
     Row("scenes", scenes, RECURRENT, PICTURE),
@@ -133,5 +140,6 @@ ROWS = (
     Row("ntm_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01"),
     Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True),
     Row("dnc_shortest_path", generated, {**DRAWN, "lengths": (3, 5)}, b"0101", slow=True),
+    Row("webnlg_graph", facts, {**TEXT, **toy_facts.TINY}, INCOMPLETE),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )

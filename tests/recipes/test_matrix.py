@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR
 from keras_attn.serving.export import unservable_ops
+from keras_attn.serving.requests import joined
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.prepared import prepare
@@ -100,14 +101,14 @@ def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(
     signatures = tf.saved_model.load(str(version)).signatures
     requests = first_requests(run, prepared(row))
     function, inputs = service.signatures()["serving_default"]
-    expected = function(*(tf.constant(requests[spec.name]) for spec in inputs))
+    expected = function(*(tf.constant(joined(requests[spec.name])) for spec in inputs))
     exported = signatures["serving_default"](
-        **{key: tf.constant(values) for key, values in requests.items()}
+        **{key: tf.constant(joined(values)) for key, values in requests.items()}
     )
     assert set(exported) == set(expected)
     spoiled = {key: [values[0], row.bad, *values[1:]] for key, values in requests.items()}
     beside = signatures["serving_default"](
-        **{key: tf.constant(values) for key, values in spoiled.items()}
+        **{key: tf.constant(joined(values)) for key, values in spoiled.items()}
     )
     errors = beside[ERROR].numpy()
     assert errors[1] and not any(np.delete(errors, 1))

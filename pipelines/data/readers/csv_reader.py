@@ -36,12 +36,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
         ValueError: a missing or duplicate column, or a quote that is never closed, which may span
             many rows.
     """
-    text = text_of(bytes_of(path))
-    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
-    lines = list(io.StringIO(text, newline=""))
-    plain = _is_plain(lines[0] if lines else "", delimiter)
-    rows = _lines(lines) if plain else _rows(lines, delimiter, path)
-    names: list[str] = next((row for _, row, _ in rows), [])
+    names, rows = header_and_rows(path, delimiter)
     if missing := columns.missing_of(names):
         raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
     wanted = (columns.first_of(names) or "", columns.second_of(names) or "")
@@ -49,16 +44,43 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
         raise ValueError(f"Expected one column {double[0]!r} in {path}. Received: {names}")
     places = [names.index(name) for name in wanted]
     for line, row, reason in rows:
-        if not reason and len(row) > len(names):
-            reason = f"{len(row)} values for {len(names)} columns"
-            reason += "" if plain else f"; {delimiter!r} without quotes?"
-        if not reason and not all(map(is_text, row)):
-            reason = "not UTF-8"
         if reason:
             yield Record(line, reason=reason)
         elif row:
             name, text = (row[place] if place < len(row) else "" for place in places)
             yield Record(line, name, text)
+
+
+def header_and_rows(
+    path: Path, delimiter: str = ","
+) -> tuple[list[str], Iterator[tuple[int, list[str], str]]]:
+    """The column names of a CSV (or TSV, by the delimiter), and its rows.
+
+    Returns:
+        names: of the columns; empty for an empty file.
+        rows: iterator of (line, values, reason), blank lines left out; the reason says why a row
+            is malformed, or is ''.
+
+    Raises:
+        ValueError: a quote that is never closed; while the rows are read.
+    """
+    text = text_of(bytes_of(path))
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
+    lines = list(io.StringIO(text, newline=""))
+    plain = _is_plain(lines[0] if lines else "", delimiter)
+    rows = _lines(lines) if plain else _rows(lines, delimiter, path)
+    names: list[str] = next((row for _, row, _ in rows), [])
+    return names, _checked_rows(rows, names, delimiter, plain)
+
+
+def _checked_rows(rows, names, delimiter, plain):
+    for line, row, reason in rows:
+        if not reason and len(row) > len(names):
+            reason = f"{len(row)} values for {len(names)} columns"
+            reason += "" if plain else f"; {delimiter!r} without quotes?"
+        if not reason and not all(map(is_text, row)):
+            reason = "not UTF-8"
+        yield line, row, reason
 
 
 def _is_plain(header, delimiter):

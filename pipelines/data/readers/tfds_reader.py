@@ -14,6 +14,7 @@ from keras_attn_pipelines.data.user_cache import user_cache
 
 PREFIX = "tfds:"
 SPLIT_NAMES = {"train": "train", "validation": "dev", "val": "dev", "valid": "dev", "dev": "dev"}
+TRIPLE_COLUMNS = ("subject", "predicate", "object")
 SUFFIXES = {b"\xff\xd8": ".jpg", b"\x89P": ".png", b"GI": ".gif", b"BM": ".bmp", b"RI": ".webp"}
 
 
@@ -52,6 +53,22 @@ def materialized_texts(name: str, cache=None) -> Path:
     """
     cache = user_cache() / "tfds-texts" if cache is None else Path(cache)
     return _materialized(name, _write_texts, cache)
+
+
+def materialized_facts(name: str, cache=None) -> Path:
+    """The folder of a data set of tables and texts: for each of its splits, `split.jsonl` with the
+    triples or the table of each example; on first use it is prepared and written.
+
+    Args:
+        name: "tfds:NAME" or "tfds:NAME/CONFIG", such as "tfds:web_nlg/en".
+        cache: path of the folder for data folders; in the user's cache if None.
+
+    Raises:
+        ImportError: tensorflow-datasets is not installed.
+        ValueError: the data set has no tables with texts.
+    """
+    cache = user_cache() / "tfds-facts" if cache is None else Path(cache)
+    return _materialized(name, _write_facts, cache)
 
 
 def _materialized(name, write, cache):
@@ -119,6 +136,38 @@ def _write_texts(dataset_name, folder):
                     key: name(int(values[key])) for key, name in names.items() if values[key] >= 0
                 }
                 file.write(json.dumps(decoded | classes) + "\n")
+
+
+def _write_facts(dataset_name, folder):
+    builder = _import(dataset_name).builder(dataset_name)
+    builder.download_and_prepare()
+    keys = list(builder.info.features)
+    if not {"input_text", "target_text"} <= set(keys):
+        raise ValueError(
+            "Expected a data set with input_text, which has a table, and target_text. "
+            f"Received: {dataset_name} with {keys}"
+        )
+    for split in builder.info.splits:
+        dataset = builder.as_dataset(split=split, shuffle_files=False)
+        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
+            for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
+                facts = _facts(example["input_text"]["table"])
+                text = _decoded(example["target_text"].numpy())
+                file.write(json.dumps({"triples": facts, "texts": [text]}) + "\n")
+
+
+def _facts(table):
+    """Lists of subject, property and object: a row's own, or '' and each column of a row."""
+    headers, contents = (
+        [_decoded(text) for text in table[key].numpy().tolist()]
+        for key in ("column_header", "content")
+    )
+    rows: dict[int, dict[str, str]] = {}
+    for number, header, content in zip(table["row_number"].numpy().tolist(), headers, contents):
+        rows.setdefault(number, {})[header] = content
+    if set(headers) == set(TRIPLE_COLUMNS):
+        return [[row[name] for name in TRIPLE_COLUMNS] for row in rows.values()]
+    return [["", *cell] for row in rows.values() for cell in row.items()]
 
 
 def _class_names(info):

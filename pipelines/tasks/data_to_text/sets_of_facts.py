@@ -1,0 +1,38 @@
+"""The source of sets of facts with texts."""
+
+from dataclasses import astuple
+from typing import ClassVar
+
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+
+AUTO = "auto"
+
+
+@part
+class SetsOfFacts:
+    """JSON lines, CSV or TSV with a header, WebNLG XML, or a data set of tensorflow-datasets."""
+
+    unit: ClassVar[str] = "sets of facts"
+    records: ClassVar[str] = "facts with texts"
+
+    text_column: str = option("column or key of the text", default=AUTO)
+    shares: SplitShares = SplitShares()
+
+    def find(self, data):
+        """See `Source`."""
+        self._splits(data)
+
+    def read(self, data):
+        """See `Source`."""
+        return self._splits(data).training()
+
+    def split(self, data, name):
+        """See `Source`."""
+        return self._splits(data).pairs(name)
+
+    def _splits(self, data):
+        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.readers.fact_reader import fact_sources
+
+        return PairSplits(fact_sources(data, self.text_column), *astuple(self.shares), "set")
