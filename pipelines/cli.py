@@ -178,10 +178,10 @@ def _parser():
         "inputs",
         nargs="*",
         metavar="PICTURE|TEXT",
-        help="also folders and patterns; '-': lines of standard input",
+        help="also folders and patterns; '-': lines of standard input; facts as JSON",
     )
     subparser.add_argument(
-        "--file", help="file with one path or text per line; '-': standard input"
+        "--file", help="file with one path, text or JSON per line; '-': standard input"
     )
     subparser.add_argument("--json", action="store_true", help="print JSON lines")
     subparser.add_argument(
@@ -194,6 +194,7 @@ def _parser():
     subparser.add_argument("--caption", metavar="TEXT")
     subparser.add_argument("--source", metavar="TEXT", help="with --target, for text models")
     subparser.add_argument("--target", metavar="TEXT")
+    subparser.add_argument("--facts", metavar="JSON", help="with --target, for models of facts")
 
     subparser = command(
         "serve", commands.serve, "serve a SavedModel: a page to try it, and TF Serving's REST API"
@@ -218,7 +219,9 @@ def _parser():
     subparser.add_argument("asked", metavar="PICTURE|TEXT")
     subparser.add_argument("--out", required=True, help="PNG, SVG or PDF to write, or an HTML page")
     subparser.add_argument(
-        "--heads", help="show every layer and head of encoder, decoder or cross (captioners: cross)"
+        "--heads",
+        help="show every layer and head of encoder, decoder or cross (captioners: cross; models "
+        "of facts: links, which fact follows which)",
     )
     subparser.add_argument("--word", help="show what this word of the text attends to")
     subparser.add_argument(

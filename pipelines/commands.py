@@ -146,7 +146,8 @@ def score(arguments) -> None:
     from keras_attn.saved.loading import load
 
     saved = load(arguments.folder)
-    given = {key: getattr(arguments, key) for key in ("image", "caption", "source", "target")}
+    names = ("image", "caption", "source", "facts", "target")
+    given = {key: getattr(arguments, key) for key in names}
     if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
         wanted = " and ".join(f"--{key}" for key in saved.scored)
         received = [f"--{key}" for key, value in given.items() if value is not None]

@@ -100,8 +100,8 @@ class Saved(Requests):
         """Answers each input, in batches.
 
         Args:
-            inputs: list of pictures (paths, encoded bytes, or uint8 arrays (height, width, 3)), or
-                list of texts.
+            inputs: list of pictures (paths, encoded bytes, or uint8 arrays (height, width, 3)), of
+                texts, or of sets of facts (lists of triples, or JSON).
             progress: whether to show a progress bar; None: on a terminal.
 
         Returns:

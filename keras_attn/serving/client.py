@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_attn.serving.requests import Requests
+from keras_attn.serving.requests import Requests, joined
 
 MAX_ANSWER_BYTES = 1 << 26
 MAX_REASON = 1000
@@ -187,7 +187,8 @@ class GrpcClient(_Client):
         request = self._request()
         request.model_spec.name, request.model_spec.signature_name = self.model, signature
         for key, values in inputs.items():
-            request.inputs[key].CopyFrom(tf.make_tensor_proto(_as_utf8(key, values), tf.string))
+            values = joined(_as_utf8(key, values))
+            request.inputs[key].CopyFrom(tf.make_tensor_proto(values, tf.string))
         try:
             response = self._stub.Predict(request, timeout=seconds)
         except grpc.RpcError as error:
@@ -251,8 +252,8 @@ class RestClient(_Client):
     def _attempt(self, signature, inputs, seconds):
         import aiohttp
 
-        inputs = {key: _as_utf8(key, rows) for key, rows in inputs.items()}
-        values = {key: [_as_json(value) for value in rows] for key, rows in inputs.items()}
+        rows = {key: joined(_as_utf8(key, rows)) for key, rows in inputs.items()}
+        values = {key: [_as_json(value) for value in values] for key, values in rows.items()}
         body = json.dumps({"signature_name": signature, "inputs": values}).encode()
         try:
             status, content = asyncio.run_coroutine_threadsafe(
@@ -331,12 +332,15 @@ def _shortened(reason):
 
 
 def _as_utf8(key, values):
-    """Strings and bytes as they are.
+    """Strings and bytes, or arrays and lists of them, as they are.
 
     Raises:
         ValueError: something else, or a string that cannot be written as UTF-8.
     """
     for value in values:
+        if isinstance(value, list | tuple | np.ndarray):
+            _as_utf8(key, value)
+            continue
         try:
             if not isinstance(value, bytes):
                 value.encode()
@@ -348,7 +352,9 @@ def _as_utf8(key, values):
 
 
 def _as_json(value):
-    """Strings unchanged, bytes base64-encoded as TF Serving expects."""
+    """Strings unchanged, bytes base64-encoded as TF Serving expects; lists for arrays."""
+    if isinstance(value, np.ndarray):
+        return [_as_json(part) for part in value]
     return value if isinstance(value, str) else {"b64": base64.b64encode(value).decode()}
 
 

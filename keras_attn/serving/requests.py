@@ -94,7 +94,7 @@ def joined(values: Sequence[Any]) -> Any:
     batch = np.full((len(values), *shape), b"", object)
     for row, value in enumerate(values):
         inside = tuple(slice(size) for size in np.shape(value))
-        batch[row][inside] = value
+        batch[row][inside] = np.array(value, object)  # An array of bytes would drop a last NUL.
     return batch
 
 

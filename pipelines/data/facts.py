@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from keras_attn_pipelines.data.pairs import CONTROLS, PairFile
 from keras_attn_pipelines.data.record import is_text, unusable
@@ -33,7 +34,7 @@ class FactSet:
     @property
     def source(self) -> str:
         """The facts as one text, whatever their order."""
-        return "; ".join(" | ".join(fact) for fact in sorted(self.facts))
+        return "; ".join(" | ".join(filter(None, fact)) for fact in sorted(self.facts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +77,23 @@ def fact_texts(records: Iterable[FactSet]) -> list[FactText]:
     ]
 
 
-def collected_facts(path: Path, form: str, records: Iterable[FactRecord]) -> PairFile[FactSet]:
-    """Separates usable records and unusable ones; joins those with the same facts.
+def collected_facts(
+    path: Path, form: str, records: Iterable[FactRecord], joins: bool = False
+) -> PairFile[FactSet]:
+    """Separates usable records and unusable ones.
 
     Control characters become a space, runs of white space one space.
+
+    Args:
+        path: of the file.
+        form: description of the format.
+        records: as read.
+        joins: whether records with the same facts become one with the texts of all.
 
     Raises:
         ValueError: no usable record.
     """
-    joined: dict[tuple[Fact, ...], FactSet] = {}
+    joined: dict[Any, FactSet] = {}
     skipped, count = [], 0
     for record in records:
         count += 1
@@ -92,7 +101,7 @@ def collected_facts(path: Path, form: str, records: Iterable[FactRecord]) -> Pai
         if reason := record.reason or _reason(cleaned):
             skipped.append(Skipped(path, record.found.line, reason))
             continue
-        key = tuple(sorted(cleaned.facts))
+        key = tuple(sorted(cleaned.facts)) if joins else count
         joined[key] = _joined(joined[key], cleaned) if key in joined else cleaned
     if not joined:
         raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")

@@ -190,7 +190,7 @@ def _json(body) -> dict[str, Any]:
     return asked
 
 
-def _columns(asked, names) -> dict[str, list[bytes]]:
+def _columns(asked, names) -> dict[str, list[Any]]:
     """The inputs by name, from TF Serving's row or column format."""
     if "inputs" in asked:
         given = asked["inputs"]
@@ -216,8 +216,10 @@ def _listed(values):
     return values
 
 
-def _string(value) -> bytes:
-    """A string of JSON, or {"b64": …}, as bytes."""
+def _string(value) -> Any:
+    """A string of JSON, or {"b64": …}, as bytes; lists of lists of them as they are."""
+    if isinstance(value, list):
+        return [_string(part) for part in value]
     if isinstance(value, str):
         return value.encode(errors="surrogateescape")
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):

@@ -50,3 +50,14 @@ def test_without_sacrebleu_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ImportError, match=r"pip install .*keras-attn\[evaluation\]"):
         text_metrics(["a"], ["a"])
+
+
+def test_several_references():
+    references = [[REFERENCES[0], "Dogs on a hill."], [REFERENCES[1]]]
+    metrics, signatures = text_metrics(TEXTS, references), text_signatures(several=True)
+    streams = [[own[0] for own in references], ["Dogs on a hill.", None]]
+    assert metrics["bleu"] == pytest.approx(sacrebleu.corpus_bleu(TEXTS, streams).score)
+    assert text_metrics(REFERENCES, references)["exact"] == 1
+    assert "nrefs:var" in signatures["bleu"] and "nrefs:1" in text_signatures()["bleu"]
+    with pytest.raises(ValueError, match=r"Expected a reference for text 1\. Received: none"):
+        text_metrics(TEXTS, [["a"], []])

@@ -73,6 +73,7 @@ CASES = [
     (train("parser_transformer"), 2, "Expected .mrg, .ptb, .tree, .trees files"),
     (train("babi_memory_network"), 2, "Expected files such as qa1_single-supporting-fact_train"),
     (train("progressive_memory"), 2, "Expected "),
+    (train("webnlg_graph"), 2, "column for the text, one of texts, text, target"),
     (["train", "scenes", "--data", "{folder}/no", "--out", "x"], 2, "Expected data at {folder}/no"),
     (["evaluate", "{folder}/no", "--data", "{folder}"], 2, "Received: {folder}/no, no such folder"),
     (["predict", "{folder}/run", "x"], 2, "a run; export it: keras-attn export {folder}/run"),

@@ -57,9 +57,7 @@ def grpc_server(backend):
             trouble = backend.trouble(request.model_spec.name)
             if trouble in codes:
                 context.abort(*codes[trouble])
-            inputs = {
-                key: list(each_value.string_val) for key, each_value in request.inputs.items()
-            }
+            inputs = {key: tf.make_ndarray(value).tolist() for key, value in request.inputs.items()}
             response = predict_pb2.PredictResponse()
             for key, value in backend.answer(request.model_spec.signature_name, inputs).items():
                 is_proto = hasattr(value, "tensor_shape")
@@ -90,13 +88,7 @@ def rest_server(backend):
             if trouble in codes:
                 self.reply(codes[trouble], {"error": f"{trouble}: {model}"})
                 return
-            inputs = {
-                key: [
-                    value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])
-                    for value in values
-                ]
-                for key, values in body["inputs"].items()
-            }
+            inputs = {key: read(values) for key, values in body["inputs"].items()}
             answer = backend.answer(body["signature_name"], inputs)
             self.reply(200, {"outputs": {key: listed(value) for key, value in answer.items()}})
 
@@ -121,6 +113,13 @@ def rest_server(backend):
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def read(value):
+    """JSON lists of strings, or of objects with b64, as lists of bytes."""
+    if isinstance(value, list):
+        return [read(part) for part in value]
+    return value.encode() if isinstance(value, str) else base64.b64decode(value["b64"])
 
 
 def listed(value):

@@ -28,19 +28,21 @@ class FactSource(NamedTuple):
         path: path of the file.
         form: description of the format.
         records: function that yields its records.
+        joins: whether records with the same facts are joined, in formats with one text for each.
     """
 
     path: Path
     form: str
     records: Callable[[], Iterator[FactRecord]]
+    joins: bool = False
 
     def read(self) -> PairFile[FactSet]:
-        """Reads its records; those with the same facts are joined.
+        """Reads its records.
 
         Raises:
             ValueError: as the readers do, or nothing usable.
         """
-        return collected_facts(self.path, self.form, self.records())
+        return collected_facts(self.path, self.form, self.records(), self.joins)
 
 
 def fact_sources(data, text_column: str = AUTO) -> dict[str, FactSource]:
@@ -48,7 +50,7 @@ def fact_sources(data, text_column: str = AUTO) -> dict[str, FactSource]:
 
     JSON lines with "triples" (lists of subject, property and object) or "table" (an object of
     fields and values), and "texts" (texts, or objects with text and order of mention); CSV or TSV
-    whose header names the fields; XML of WebNLG.
+    whose header names the fields, where rows of the same facts are joined; XML of WebNLG.
 
     Args:
         data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".
@@ -89,7 +91,7 @@ def _source(path, text_column):
         delimiter, name = DELIMITERS[suffix]
         names = header_of(text_of(bytes_of(path, SNIFFED)), delimiter)
         _text_column(names, text_column, path)
-        return FactSource(path, name, partial(_read_table, path, delimiter, text_column))
+        return FactSource(path, name, partial(_read_table, path, delimiter, text_column), True)
     if suffix in LINES:
         return FactSource(path, "JSON lines", partial(_read_lines, path, text_column))
     if suffix == XML:

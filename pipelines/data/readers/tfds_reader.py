@@ -57,7 +57,8 @@ def materialized_texts(name: str, cache=None) -> Path:
 
 def materialized_facts(name: str, cache=None) -> Path:
     """The folder of a data set of tables and texts: for each of its splits, `split.jsonl` with the
-    triples or the table of each example; on first use it is prepared and written.
+    triples or the table of each example; examples with the same facts are joined. On first use it
+    is prepared and written.
 
     Args:
         name: "tfds:NAME" or "tfds:NAME/CONFIG", such as "tfds:web_nlg/en".
@@ -149,11 +150,14 @@ def _write_facts(dataset_name, folder):
         )
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
+        sets: dict[str, tuple[list[list[str]], list[str]]] = {}
+        for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
+            facts = _facts(example["input_text"]["table"])
+            _, texts = sets.setdefault(json.dumps(sorted(facts)), (facts, []))
+            texts.append(_decoded(example["target_text"].numpy()))
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
-                facts = _facts(example["input_text"]["table"])
-                text = _decoded(example["target_text"].numpy())
-                file.write(json.dumps({"triples": facts, "texts": [text]}) + "\n")
+            for facts, texts in sets.values():
+                file.write(json.dumps({"triples": facts, "texts": texts}) + "\n")
 
 
 def _facts(table):

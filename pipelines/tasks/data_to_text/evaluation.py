@@ -1,7 +1,6 @@
 """Scores texts that say facts: sacreBLEU, METEOR, and what they say of the facts."""
 
 import math
-import shutil
 
 from keras_attn.contracts import SCORE, TEXT
 from keras_attn.evaluation.caption_metrics import caption_metrics
@@ -30,9 +29,8 @@ def evaluate_texts(records, answers, metadata) -> Evaluation:
     """Scores the best text of each answer: see `Task.evaluation`. METEOR needs Java."""
     texts = [answer[TEXT][0].decode() for answer in answers]
     scores = text_scores(texts, records)
-    if shutil.which("java"):
-        references = [record.texts for record in records]
-        scores["meteor"] = caption_metrics(texts, references, meteor=True)["meteor"]
+    captions = caption_metrics(texts, [record.texts for record in records])
+    scores |= {key: captions[key] for key in ("meteor",) if key in captions}
     cells = {POINTS[key]: f"{scores[key]:.1f}" for key in POINTS if key in scores}
     cells |= {
         SHARES[key]: f"{100 * scores[key]:.1f}%" for key in SHARES if not math.isnan(scores[key])

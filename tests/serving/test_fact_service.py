@@ -1,0 +1,210 @@
+"""The service of facts and its export: facts in, sentences out, bad sets apart."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import (
+    ANSWER_WEIGHTS,
+    ERROR,
+    FACTS,
+    LINKS,
+    SCORE,
+    SOURCE_FACTS,
+    SOURCE_PIECES,
+    TARGET,
+    TEXT,
+    TOKEN_SCORES,
+)
+from keras_attn.decoding import Beam, Greedy
+from keras_attn.saved.facts import SavedFacts
+from keras_attn.saved.loading import load
+from keras_attn.serving.client import GrpcClient, RestClient
+from keras_attn.serving.export import export_service, unservable_ops
+from keras_attn.serving.fact_sets import NO_FACTS, read_fact_sets
+from keras_attn.serving.requests import joined
+from keras_attn.serving.sources import NOT_UTF8
+from tests.serving.servers import Backend, grpc_server, rest_server
+from tests.serving.tiny_fact_service import LENGTH, LONGEST_SOURCE, MOST_FACTS, fact_service
+
+ADA = [["Ada_Low", "birthPlace", "Arden"], ["Ada_Low", "birthYear", '"1815"']]
+CYCLE = [["Ben", "field", "Ada"], ["Ada", "field", "Ben"]]
+UNICODE = [["José_Ñandú", "field", "光学 ☂"]]
+TABLE = [["", "Birth place", "Cove"]]
+SETS = [
+    (ADA, ""),
+    ([["", "", ""]], NO_FACTS),
+    (CYCLE, ""),
+    ([["Ada", "field", ""]], "fact 1 without object"),
+    ([*ADA, ["Ada", "_", "sums"]], "fact 3 without property"),
+    (UNICODE, ""),
+    ([*ADA, ADA[0]], "fact 3 repeats fact 1"),
+    ([["Ada", "field", str(number)] for number in range(50)], "a set of 50 facts (expected at"),
+    ([["Ada", "field", "x" * 1000]], "pieces (expected at most 60)"),
+    ([[b"\xff", b"field", b"sums"]], NOT_UTF8),
+    (TABLE, ""),
+]
+GOOD = [row for row, (_, reason) in enumerate(SETS) if not reason]
+
+
+def encoded(facts):
+    return np.array([[p if isinstance(p, bytes) else p.encode() for p in f] for f in facts], object)
+
+
+FACT_SETS = [encoded(facts) for facts, _ in SETS]
+
+
+@pytest.fixture(scope="module")
+def service():
+    return fact_service()
+
+
+@pytest.fixture(scope="module")
+def saved(service, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("saved_models") / "facts"
+    version = export_service(service, folder, "# Facts\n")
+    assert not unservable_ops(version)
+    return load(folder)
+
+
+def read(service, *sets):
+    facts = tf.constant(joined([encoded(facts) for facts in sets]), tf.string)
+    return read_fact_sets(facts, service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE)
+
+
+def test_bad_sets_have_their_own_reason_and_harm_no_other(service):
+    answer = service.answer(tf.constant(joined(FACT_SETS), tf.string))
+    for error, (_, reason) in zip(answer[ERROR].numpy(), SETS):
+        assert reason in error.decode() and bool(reason) == bool(error), (error, reason)
+    for row in range(len(SETS)):
+        alone = service.answer(tf.constant(FACT_SETS[row][None], tf.string))
+        assert alone[TEXT][0].numpy().tolist() == answer[TEXT][row].numpy().tolist()
+        np.testing.assert_allclose(alone[SCORE][0], answer[SCORE][row], rtol=1e-4, atol=1e-5)
+        assert (row in GOOD) or (not any(answer[TEXT][row].numpy()) and not any(answer[SCORE][row]))
+
+
+def test_no_sets_and_sets_of_no_facts(service):
+    empty = service.explain(tf.zeros((0, 3, 3), tf.string))
+    assert empty[TEXT].shape == (0, 2) and empty[LINKS].shape[0] == 0
+    answer = service.answer(tf.zeros((2, 0, 3), tf.string))
+    assert answer[ERROR].numpy().tolist() == [NO_FACTS.encode()] * 2
+
+
+def test_the_order_of_facts_and_padding_between_them_change_nothing(service):
+    pad = ["", "", ""]
+    answers = service.answer(
+        tf.constant(joined([encoded(s) for s in (ADA, ADA[::-1], [pad, ADA[1], pad, ADA[0]])]))
+    )
+    texts, scores = answers[TEXT].numpy().tolist(), answers[SCORE].numpy()
+    assert texts[0] == texts[1] == texts[2]
+    np.testing.assert_allclose(scores, scores[:1] + 0 * scores, rtol=1e-4)
+
+
+def test_columns_of_tokens(service):
+    tokens, fields, present, reasons = read(service, ADA, CYCLE, TABLE)
+    assert not any(reasons.numpy()) and present.numpy().sum(axis=1).tolist() == [2, 2, 1]
+    pieces, facts, roles, nodes, ids, starts, ends = np.moveaxis(tokens.numpy(), 2, 0)
+    first = facts[0] == 1
+    spelled = service.tokenizer.decode(pieces[0][first & (roles[0] == 1)]).numpy().decode()
+    assert spelled == "Ada Low"
+    assert service.tokenizer.decode(pieces[0][first & (roles[0] == 2)]) == "birth place"
+    assert service.tokenizer.decode(pieces[0][(facts[0] == 2) & (roles[0] == 3)]) == "1815"
+    assert set(nodes[0][roles[0] == 1]) == {1}  # Both facts have the same subject.
+    crossing = {(f, r): n for f, r, n in zip(facts[1], roles[1], nodes[1])}
+    assert crossing[1, 1] == crossing[2, 3] and crossing[1, 3] == crossing[2, 1]
+    assert crossing[1, 2] == crossing[2, 2]
+    places = [service.fields.id_of(name) for name in ("birth_place", "birth_year", "field")]
+    assert fields.numpy().tolist() == [places[:2], [places[2]] * 2, [places[0], 0]]
+    assert set(ids[2][facts[2] == 1]) == {places[0]} and set(roles[2]) == {0, 2, 3}
+    for part in {*zip(facts[0], roles[0])} - {(0, 0)}:
+        inside = (facts[0] == part[0]) & (roles[0] == part[1])
+        count = int(inside.sum())
+        assert starts[0][inside].tolist() == list(range(count))
+        assert ends[0][inside].tolist() == list(range(count))[::-1]
+
+
+def test_explain_says_where_each_piece_came_from(service):
+    answer = service.explain(tf.constant(joined(FACT_SETS), tf.string))
+    numbers, pieces = answer[SOURCE_FACTS].numpy(), answer[SOURCE_PIECES].numpy()
+    assert ((numbers > 0) == (pieces != b"")).all() and {1, 2} <= set(numbers[0])
+    weights = answer[ANSWER_WEIGHTS].numpy()
+    written = answer["tokens"].numpy() != 0
+    np.testing.assert_allclose(weights.sum(-1), written, atol=1e-5)
+    assert not weights[0][..., numbers[0] == 0].any()
+    links = answer[LINKS].numpy()
+    np.testing.assert_allclose(links[0, :3, :2].sum(-1), 1, atol=1e-6)
+    assert not links[1].any() and not links[0, 3:].any() and not links[0, :, 2:].any()
+
+
+def test_score_is_the_log_probability_of_an_answer():
+    service = fact_service(Greedy())
+    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE), encoded(ADA)]), tf.string)
+    answer = service.explain(facts)
+    targets = [service.tokenizer.decode(row)[0].numpy() for row in answer["tokens"]]
+    scored = service.score(facts, tf.constant([*targets[:2], b"\xff"]))
+    assert scored[ERROR].numpy().tolist() == [b"", b"", b"the target: not UTF-8"]
+    assert not scored[TOKEN_SCORES].numpy()[2].any() and (scored[SCORE].numpy()[:2] < 0).all()
+
+
+def test_a_beam_of_one_is_greedy():
+    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+    greedy, beam = (fact_service(s).answer(facts) for s in (Greedy(), Beam(1, 0.0)))
+    assert greedy[TEXT].numpy().tolist() == beam[TEXT].numpy().tolist()
+
+
+def test_exported_answers_are_the_service_s(service, saved):
+    assert isinstance(saved, SavedFacts) and saved.inputs_of("score") == [FACTS, TARGET]
+    rows = saved.ask("explain", facts=FACT_SETS)
+    expected = service.explain(tf.constant(joined(FACT_SETS), tf.string))
+    for row, answer in enumerate(rows):
+        for key, value in answer.items():
+            value, wanted = np.asarray(value), expected[key][row].numpy()
+            if value.dtype == np.float32:
+                np.testing.assert_allclose(value, wanted, atol=1e-5, err_msg=key)
+            else:
+                np.testing.assert_array_equal(value, wanted, err_msg=key)
+
+
+def test_predict_takes_triples_and_json(saved):
+    answers = saved.predict([ADA, '{"triples": [["Ada", "field"]]}', '[["a", "b", "c"]', 7, CYCLE])
+    assert answers[0].text == saved.predict([ADA[::-1]])[0].text
+    assert len(answers[0].alternatives) == 2 and answers[4].error == ""
+    errors = [answer.error for answer in answers[1:4]]
+    assert errors[0] == "fact 1 has 2 parts (expected subject, property and object)"
+    assert errors[1].startswith("malformed JSON: ") and errors[2].startswith("expected a list of")
+    assert saved.score(ADA, "Ada Low") < 0
+
+
+def test_explain_draws_facts_and_links(saved, tmp_path):
+    drawing = saved.explain(ADA)
+    assert drawing.data.facts == ("Ada_Low | birthPlace | Arden", 'Ada_Low | birthYear | "1815"')
+    np.testing.assert_allclose(drawing.data.weights.sum(axis=1), 1, atol=1e-5)
+    assert len(drawing.data.words) == len(drawing.data.weights)
+    np.testing.assert_allclose(drawing.data.links.sum(axis=1), 1, atol=1e-5)
+    drawing.save(tmp_path / "facts.png")
+    saved.explain(ADA, heads="links").save(tmp_path / "links.png")
+    with pytest.raises(ValueError, match="Expected heads='links' or none"):
+        saved.explain(ADA, heads="cross")
+    page = saved.explore(ADA)
+    assert [view.name for view in page.views] == ["Facts", "Words", "Links"]
+    assert len(page.answers) == 2 and "Ada_Low | birthPlace | Arden" in page.html()
+    with pytest.raises(ValueError, match="fact 2 repeats fact 1"):
+        saved.explain([ADA[0], ADA[0]])
+
+
+def test_clients_send_arrays(saved):
+    expected = saved.ask("serving_default", facts=FACT_SETS[:3])
+    for server, kind in ((rest_server, RestClient), (grpc_server, GrpcClient)):
+        with server(Backend("facts", saved.outputs)) as address:
+            client = kind(address, "facts")
+            answers = client.ask("serving_default", facts=FACT_SETS[:3])
+            assert [row[TEXT].tolist() for row in answers] == [
+                row[TEXT].tolist() for row in expected
+            ]
+            with pytest.raises(ValueError, match="Expected strings or bytes as facts"):
+                client.ask("serving_default", facts=[[["Ada", "field", 7]]])
+
+
+def test_lengths_are_limited(service):
+    answer = service.explain(tf.constant(FACT_SETS[0][None], tf.string))
+    assert answer["tokens"].shape[2] <= LENGTH
