@@ -6,7 +6,7 @@ READY = $(VENV)/.ready
 CAPTIONER = flickr8k_captioner
 EMPTY = build/empty
 
-.PHONY: setup demo test slow lint docs browser release clean
+.PHONY: setup demo test slow lint docs browser audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -39,6 +39,19 @@ $(VENV)/.docs-ready: $(READY)
 browser: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	$(BIN)/python -m pytest -m browser tests/browser
+
+# Looks up known vulnerabilities of everything that is installed, with pip-audit in an environment of
+# its own. A package that cannot be looked up is a failure too.
+audit: $(READY)
+	$(PYTHON) -m venv build/audit
+	build/audit/bin/python -m pip install --quiet pip-audit
+	$(BIN)/python -m pip freeze --exclude-editable > build/audit/installed.txt
+	build/audit/bin/pip-audit --strict --no-deps --disable-pip -r build/audit/installed.txt
+
+# Runs a sample of the tests with the oldest, then with the newest versions that setup.cfg allows.
+bounds:
+	PYTHON=$(PYTHON) .ci/bounds oldest
+	PYTHON=$(PYTHON) .ci/bounds newest
 
 # Builds the wheel and the captioner's archive into dist/, and captions a picture with both in an
 # empty virtual environment.

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +17,7 @@ from keras_attn.version import __version__
 from keras_attn.whole_file import (
     PARTIAL,
     check_folder,
+    digest_of,
     made_folder,
     move_folder,
     whole_file,
@@ -57,7 +59,8 @@ def export_service(
         service: `CaptionService`, `TextService` or `ClassifierService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and, for the
-            newest version, beside the versions.
+            newest version, beside the versions. A section with the SHA-256 of every other file of
+            the version is added.
         notes: further metadata of JSON types.
         storage: "float32"; or "float16", half the size, with a cast to float32 at the start of each
             request.
@@ -81,7 +84,7 @@ def export_service(
         with contextlib.suppress(OSError):
             folder.rmdir()  # Removes the folder only if it is empty.
     with whole_file(folder / CARD_FILE) as partial:
-        partial.write_text(card, encoding="utf-8")
+        shutil.copyfile(version / CARD_FILE, partial)
     return version
 
 
@@ -120,10 +123,20 @@ def _write_version(service, folder, card, notes, storage):
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
         content = json.dumps({**_metadata(service), "storage": storage, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
-        (partial / CARD_FILE).write_text(card, encoding="utf-8")
+        (partial / CARD_FILE).write_text(
+            f"{card.rstrip()}\n\n{_digests(partial)}", encoding="utf-8"
+        )
         version = folder / str(next_version(folder))
         move_folder(partial, version)
     return version
+
+
+def _digests(folder) -> str:
+    """A section of the model card: the SHA-256 of each file, as sha256sum writes and checks it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    lines = [f"{digest_of(path)}  {path.relative_to(folder).as_posix()}" for path in files]
+    words = "In this version's folder, `sha256sum --check README.md` checks them:"
+    return "\n".join(["## Files", "", words, "", "```", *lines, "```", ""])
 
 
 def graph_ops(version) -> set[str]:

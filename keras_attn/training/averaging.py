@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from keras_attn.training.callbacks import better_direction
+from keras_attn.training.model_file import read_model_file
 from keras_attn.training.resume import DAMAGED
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import made_folder, whole_file
@@ -188,14 +189,15 @@ def average_models(paths, path):
         the `keras.Model`.
 
     Raises:
-        ValueError: no models, or models of different shapes.
+        ValueError: no models, damaged ones or ones with code in them, see `read_model_file`, or
+            models of different shapes.
         OSError: the file cannot be written.
     """
     loaded = []
 
     def weights():
         for path in paths:
-            loaded[:] = [keras.saving.load_model(path, compile=False)]
+            loaded[:] = [read_model_file(path)]
             yield _arrays(loaded[0])
 
     mean = average_weights(weights())
@@ -234,7 +236,7 @@ def _weights_set(model, arrays):
 def _read(path, shapes=None):
     """A snapshot's arrays; of the shapes that the model's weights have, if they are given."""
     try:
-        with np.load(path) as saved:
+        with np.load(path, allow_pickle=False) as saved:
             arrays = [saved[name] for name in saved.files]
     except DAMAGED as error:
         raise ValueError(

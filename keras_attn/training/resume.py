@@ -169,7 +169,7 @@ class Checkpoint(keras.callbacks.Callback):
             return 0
         variables = _variables(model)
         try:
-            with self.path.open("rb") as file, np.load(file) as saved:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             state = json.loads(arrays.pop(STATE).tobytes())
         except DAMAGED as error:

@@ -3,17 +3,14 @@
 import contextlib
 import json
 import shutil
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import keras
-
 import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
+from keras_attn.training.model_file import read_model_file
 from keras_attn.whole_file import (
     PARTIAL,
     check_folder,
@@ -96,21 +93,15 @@ class Run:
         """The model of the best epoch, in any precision.
 
         Raises:
-            ValueError: no finished epoch, a damaged file, or an unknown precision.
+            ValueError: no finished epoch, a damaged file or one with code in it, see
+                `read_model_file`, or an unknown precision.
         """
         path = self.folder / MODEL_FILE
         self.settle()
         if not path.is_file():
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
-        _check_archive(path)
         self._recipe_file()
-        try:
-            model = keras.saving.load_model(path, compile=False)
-        except Exception as error:  # Keras reads whatever the archive holds.
-            raise ValueError(
-                f"Expected a Keras model at {path}. "
-                f"Received: a damaged file ({type(error).__name__}: {error!s:.300})"
-            ) from error
+        model = read_model_file(path)
         set_precision(model, precision)
         return model
 
@@ -192,17 +183,6 @@ class Run:
                 )
             service.picture_format = replace(service.picture_format, max_pixels=max_pixels)
         return service
-
-
-def _check_archive(path):
-    """Refuses a file that is no Keras model, or a damaged one."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        damaged = str(error)
-    if damaged:
-        raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file ({damaged})")
 
 
 def load_vocabularies(folder: Path, experiment: Experiment) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
+from keras_attn.training.model_file import code_in
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.origin import origin_of_run, origin_of_version
@@ -117,6 +118,11 @@ class WarmStart:
 
 def _restored(version, config):
     """The Keras model of a SavedModel: built from its config, with the graph's weights."""
+    if code := code_in(config):
+        raise ValueError(
+            f"Expected the config of a model in {version}. Received: one with a {code}, whose code "
+            "would be run"
+        )
     try:
         model = keras.saving.deserialize_keras_object(json.loads(json.dumps(config)))
     except (TypeError, ValueError, KeyError) as error:

@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from keras_attn.serving.export import unservable_ops
+from keras_attn.whole_file import digest_of
 from keras_attn_pipelines.demo import demo as demo_module
 from keras_attn_pipelines.demo.demo import demo
 from keras_attn_pipelines.demo.photographs import (
@@ -17,6 +18,7 @@ from keras_attn_pipelines.demo.photographs import (
 )
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.saved_description import SavedDescription
+from tests.serving.model_cards import digests_on_card
 
 
 def test_demo(tmp_path, capfd):
@@ -53,6 +55,11 @@ def test_the_captioner_in_the_box():
     assert not unservable_ops(saved.version)
     card = (CAPTIONER / "README.md").read_text()
     assert card == (saved.version / "README.md").read_text()
+    assert digests_on_card(saved.version) == {
+        path.relative_to(saved.version).as_posix(): digest_of(path)
+        for path in saved.version.rglob("*")
+        if path.is_file() and path.name != "README.md"
+    }
     assert "## Use and limits" in card and "non-commercial" in card and "CIDEr-D" in card
 
 

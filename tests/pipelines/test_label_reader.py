@@ -149,3 +149,22 @@ def test_one_split_alone_can_be_evaluated(tmp_path):
     assert labels == ["cat", "dog"]
     with pytest.raises(ValueError, match="at least one picture in the split 'train'"):
         LabeledPictures().read(tmp_path)
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
+def test_names_that_lead_out_of_the_folder(form, tmp_path):
+    data, elsewhere = tmp_path / "data", pictures(tmp_path / "elsewhere", ["a.png"])
+    pictures(data, ["own.png"])
+    (data / "link.png").symlink_to(elsewhere / "a.png")
+    (data / "linked").symlink_to(elsewhere)
+    names = ["../elsewhere/a.png", str(elsewhere / "a.png"), "link.png", "linked/a.png", "own.png"]
+    rows = [{"image": name, "label": "red"} for name in names]
+    separator = "\t" if form == "tsv" else ","
+    lines = [separator.join(row.values()) for row in [{"image": "image", "label": "label"}, *rows]]
+    lines = [json.dumps(row) for row in rows] if form == "jsonl" else lines
+    (data / f"labels.{form}").write_text("\n".join(lines))
+    labels, read = found(data, labels_file=f"labels.{form}")
+    assert list(labels) == ["own.png"]
+    assert [value.reason for value in read.skipped] == [
+        f"the path {name!r} is outside the folder" for name in names[:-1]
+    ]

@@ -1,5 +1,6 @@
 """The service and its export: pictures in, text out, bad items apart, no XLA."""
 
+import hashlib
 import io
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from keras_attn.serving.export import (
     unservable_ops,
 )
 from keras_attn.serving.service import CaptionService
+from tests.serving.model_cards import digests_on_card
 from tests.serving.tiny_service import PICTURES, picture
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "ask.py"
@@ -105,10 +107,29 @@ def test_export_equals_the_service(service, exported):
 def test_export_has_versions_a_card_and_no_xla(service, exported):
     assert exported.name == "1" and not unservable_ops(exported)
     assert {"SentencepieceOp", "DecodeImage"} <= graph_ops(exported)
+    assert not {"ReadFile", "WriteFile", "MatchingFiles"} & graph_ops(exported)
     assert export_service(service, exported.parent, "new card") == exported.parent / "2"
     assert next_version(exported.parent) == 3
     assert sorted(entry.name for entry in exported.parent.iterdir()) == ["1", "2", "README.md"]
-    assert (exported.parent / "README.md").read_text() == "new card"
+    card = (exported.parent / "README.md").read_text()
+    assert card.startswith("new card\n\n## Files\n")
+    assert card == (exported.parent / "2" / "README.md").read_text()
+
+
+def test_the_card_has_the_digest_of_every_other_file(exported):
+    files = {
+        path.relative_to(exported).as_posix() for path in exported.rglob("*") if path.is_file()
+    }
+    assert digests_on_card(exported).keys() == files - {"README.md"}
+    assert {"saved_model.pb", "variables/variables.index"} <= files
+    for name, digest in digests_on_card(exported).items():
+        assert digest == hashlib.sha256((exported / name).read_bytes()).hexdigest()
+    check = ["sha256sum", "--check", "--quiet", "README.md"]
+    assert subprocess.run(check, cwd=exported, capture_output=True).returncode == 0
+    with (exported / "saved_model.pb").open("ab") as file:
+        file.write(b"\0")
+    done = subprocess.run(check, cwd=exported, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stdout == "saved_model.pb: FAILED\n"
 
 
 def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):

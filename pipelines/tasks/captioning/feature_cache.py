@@ -50,7 +50,7 @@ def cached_features(
     if not path.exists():
         made_folder(folder)
         _compute(records, encoder, picture_format, path, batch)
-    return np.load(path, mmap_mode="r")
+    return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 def _compute(records, encoder, picture_format, path, batch):

@@ -81,7 +81,7 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
     """
     path = _path(data)
     try:
-        with zipfile.ZipFile(path), np.load(path) as file:
+        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
             arrays = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError(f"Expected an .npz file of digits at {path}. Received: {error}") from error

@@ -1,0 +1,121 @@
+"""Runs, SavedModels and arrays that hold code: every command refuses them, and none runs it."""
+
+import json
+import pickle
+import shutil
+import tarfile
+
+import numpy as np
+import pytest
+
+from keras_attn.alignment import load_aligner
+from keras_attn.models.checkpoint_files import read_checkpoint_files
+from keras_attn.serving.export import METADATA_FILE
+from keras_attn.whole_file import digest_of
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.tasks.classification.digits import read_digits
+from tests.golden.make_release import OPTIONS, RELEASES
+from tests.training.test_model_file import write_lambda
+
+# Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+LAMBDA = "one with a Lambda, whose code would be run"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """A run, finished and stopped, its data and its export."""
+    folder = tmp_path_factory.mktemp("release")
+    with tarfile.open(next(RELEASES.glob("*/text_classifier.tar.xz"))) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+class Trace:
+    """An object whose pickle makes a file when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_run_with_a_lambda_is_refused_by_every_command(release, tmp_path, capsys):
+    run, trace = Run(shutil.copytree(release / "finished", tmp_path / "run")), tmp_path / "trace"
+    write_lambda(run.folder / "model.keras", trace)
+    kept = {**run.description["kept"], "sha256": digest_of(run.folder / "model.keras")}
+    run.describe({**run.description, "kept": kept})
+    path, data = str(run.folder), ["--data", str(release / "data")]
+    for command in (
+        ["evaluate", path, *data],
+        ["export", path, str(tmp_path / "saved")],
+        ["average", path, path, "--out", str(tmp_path / "mean")],
+        ["train", "text_classifier", "--from", path, *data, "--out", str(tmp_path / "next")],
+    ):
+        assert main(command) == 2, command
+        assert LAMBDA in capsys.readouterr().err
+    assert not trace.exists() and sorted(tmp_path.iterdir()) == [run.folder]
+
+
+def test_a_saved_model_whose_config_has_a_lambda_is_refused(release, tmp_path, capsys):
+    folder = shutil.copytree(release / "saved_model", tmp_path / "saved")
+    path = folder / "1" / METADATA_FILE
+    metadata = json.loads(path.read_text())
+    metadata["model"]["config"]["encoder"] = {"class_name": "Lambda", "config": {"function": "x"}}
+    path.write_text(json.dumps(metadata))
+    command = ["train", "text_classifier", "--from", str(folder), "--out", str(tmp_path / "next")]
+    assert main([*command, "--data", str(release / "data")]) == 2
+    assert LAMBDA in capsys.readouterr().err
+
+
+def test_a_pickle_in_a_checkpoint_is_not_loaded(release, tmp_path, capsys):
+    folder, trace = shutil.copytree(release / "stopped", tmp_path / "run"), tmp_path / "trace"
+    with np.load(folder / "checkpoint.npz") as saved:
+        arrays = dict(saved)
+    arrays["model 0"] = np.array([Trace(trace)], object)
+    np.savez(folder / "checkpoint.npz", **arrays)
+    trace.unlink(missing_ok=True)
+    with pytest.raises(ValueError, match="Received: a damaged file"):
+        resumed(release, folder)
+    assert not trace.exists()
+
+
+def resumed(release, folder):
+    run = Run(folder)
+    return train(run.experiment(), release / "data", folder, run.description["recipe"], **OPTIONS)
+
+
+@pytest.mark.parametrize("read", [read_checkpoint_files, lambda path: read_digits(path, 0.1)])
+def test_a_pickle_in_an_archive_of_arrays_is_not_loaded(read, tmp_path):
+    trace, path = tmp_path / "trace", tmp_path / "arrays.npz"
+    array = np.array([Trace(trace)], object)
+    names = ("x_train", "y_train", "x_test", "y_test", "cls")
+    np.savez(path, **dict.fromkeys(names, array))
+    trace.unlink(missing_ok=True)
+    with pytest.raises(ValueError, match="Object arrays cannot be loaded"):
+        read(path)
+    assert not trace.exists()
+
+
+def test_a_pickle_in_an_aligner_is_not_loaded(tmp_path):
+    trace = tmp_path / "trace"
+    description = {"format": 1, "words": [["a"], ["b"]], "options": {}}
+    (tmp_path / "aligner.json").write_text(json.dumps(description))
+    np.savez(tmp_path / "tables.npz", keys=np.array([Trace(trace)], object))
+    trace.unlink(missing_ok=True)
+    with pytest.raises(ValueError, match=r"tables\.npz: Object arrays cannot be loaded"):
+        load_aligner(tmp_path)
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("suffix", ["bin", "pth", "safetensors", "npz"])
+def test_a_bare_pickle_is_no_checkpoint(suffix, tmp_path):
+    trace, path = tmp_path / "trace", tmp_path / f"model.{suffix}"
+    path.write_bytes(pickle.dumps(Trace(trace)))
+    with pytest.raises(ValueError, match="Received: "):
+        read_checkpoint_files(path)
+    assert not trace.exists()
