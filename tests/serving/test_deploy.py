@@ -1,0 +1,183 @@
+"""The files in deploy/ parse, agree with each other and with the model that they serve.
+
+No TF Serving binary reads them here. models.config is parsed by TF Serving's own protocol buffer;
+the messages of the other two are not in its Python package, and are described below.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from google.protobuf import (
+    descriptor_pb2,
+    descriptor_pool,
+    message_factory,
+    text_format,
+    wrappers_pb2,
+)
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow_serving.config import model_server_config_pb2
+
+from keras_attn.serving.warm_up import WARM_UP_BATCHES
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+INT64, BOOL, STRING, MESSAGE = 3, 8, 9, 11
+NUMBER = "google.protobuf.Int64Value"
+MESSAGES = {
+    "PrometheusConfig": {"enable": (1, BOOL, ""), "path": (2, STRING, "")},
+    "MonitoringConfig": {"prometheus_config": (1, MESSAGE, "PrometheusConfig")},
+    "BatchingParameters": {
+        "max_batch_size": (1, MESSAGE, NUMBER),
+        "batch_timeout_micros": (2, MESSAGE, NUMBER),
+        "max_enqueued_batches": (3, MESSAGE, NUMBER),
+        "num_batch_threads": (4, MESSAGE, NUMBER),
+        "allowed_batch_sizes": (6, INT64, ""),
+        "pad_variable_length_inputs": (7, BOOL, ""),
+    },
+}
+"""Number, type and message of each field, as in TF Serving's monitoring_config.proto and
+session_bundle_config.proto."""
+FLAGS = {
+    "model_config_file",
+    "model_config_file_poll_wait_seconds",
+    "monitoring_config_file",
+    "enable_batching",
+    "batching_parameters_file",
+    "rest_api_timeout_in_ms",
+}
+"""Flags of tensorflow_model_server that are used; its main.cc has them all."""
+
+
+def message(name):
+    """An empty message of MESSAGES."""
+    file = descriptor_pb2.FileDescriptorProto(name="serving.proto", package="serving")
+    file.syntax = "proto3"
+    file.dependency.append("google/protobuf/wrappers.proto")
+    for title, fields in MESSAGES.items():
+        described = file.message_type.add(name=title)
+        for key, (number, kind, of) in fields.items():
+            field = described.field.add(name=key, number=number, type=kind)
+            field.label = 3 if key == "allowed_batch_sizes" else 1
+            if of:
+                field.type_name = of if "." in of else f"serving.{of}"
+                field.type_name = f".{field.type_name}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(wrappers_pb2.DESCRIPTOR.serialized_pb)
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"serving.{name}"))()
+
+
+def parsed(file, empty):
+    return text_format.Parse((DEPLOY / file).read_text(encoding="utf-8"), empty)
+
+
+@pytest.fixture(scope="module")
+def models():
+    config = parsed("models.config", model_server_config_pb2.ModelServerConfig())
+    return config.model_config_list.config
+
+
+@pytest.fixture(scope="module")
+def compose():
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def kubernetes():
+    return list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text(encoding="utf-8")))
+
+
+def flags(arguments):
+    return dict(argument.removeprefix("--").split("=") for argument in arguments)
+
+
+def test_models_are_folders_with_versions(models):
+    assert [model.name for model in models] == ["flickr8k_captioner"]
+    for model in models:
+        folder = ROOT / "saved_models" / Path(model.base_path).name
+        assert model.base_path == f"/models/{model.name}" and model.model_platform == "tensorflow"
+        assert (folder / "1" / "saved_model.pb").is_file()
+        assert model.model_version_policy.latest.num_versions == 1
+
+
+def test_batches_are_those_that_a_model_is_warm_for():
+    batching = parsed("batching_parameters.txt", message("BatchingParameters"))
+    sizes = list(batching.allowed_batch_sizes)
+    assert sizes == sorted(sizes) and sizes[-1] == batching.max_batch_size.value
+    assert max(WARM_UP_BATCHES) == sizes[-1] and min(WARM_UP_BATCHES) == sizes[0]
+    assert batching.num_batch_threads.value >= 1 and batching.max_enqueued_batches.value >= 1
+
+
+def test_every_input_of_the_served_signatures_is_a_batch_of_rows(models):
+    """TF Serving concatenates along the first axis, which alone may differ."""
+    for model in models:
+        path = ROOT / "saved_models" / model.name / "1" / "saved_model.pb"
+        proto = saved_model_pb2.SavedModel.FromString(path.read_bytes())
+        served = proto.meta_graphs[0].signature_def
+        own = {name: info for name, info in served.items() if not name.startswith("__")}
+        assert {"serving_default", "explain", "score"} <= set(own)
+        for signature in own.values():
+            for tensor in [*signature.inputs.values(), *signature.outputs.values()]:
+                assert tensor.tensor_shape.dim[0].size == -1
+            for tensor in signature.inputs.values():
+                assert len(tensor.tensor_shape.dim) == 1
+
+
+def test_metrics(kubernetes):
+    monitoring = parsed("monitoring.config", message("MonitoringConfig")).prometheus_config
+    assert monitoring.enable
+    annotations = kubernetes[0]["spec"]["template"]["metadata"]["annotations"]
+    assert annotations["prometheus.io/path"] == monitoring.path
+
+
+def test_a_field_that_there_is_not_is_an_error():
+    with pytest.raises(text_format.ParseError, match="max_batch"):
+        text_format.Parse("max_batch { value: 8 }", message("BatchingParameters"))
+
+
+def test_compose_starts_the_server_with_these_files(compose, models):
+    (service,) = compose["services"].values()
+    given = flags(service["command"])
+    assert set(given) == FLAGS
+    mounts = dict(volume.removesuffix(":ro").split(":") for volume in service["volumes"])
+    assert mounts == {"../saved_models": "/models", ".": "/config"}
+    files = [value for name, value in given.items() if name.endswith("_file")]
+    assert len(files) == 3 and all((DEPLOY / Path(file).name).is_file() for file in files)
+    assert {Path(file).parent.as_posix() for file in files} == {"/config"}
+    check = service["healthcheck"]["test"]
+    assert check[0] == "CMD" and f"/v1/models/{models[0].name} " in check[-1]
+    assert f"image: {service['image']}" in (DEPLOY / "kubernetes.yaml").read_text()
+
+
+def test_kubernetes_starts_the_same_server(compose, kubernetes, models):
+    deployment, service = kubernetes
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    (composed,) = compose["services"].values()
+    assert container["args"] == composed["command"] and container["image"] == composed["image"]
+    mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+    assert mounts == {"models": "/models", "config": "/config"}
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert ports == {"grpc": 8500, "rest": 8501}
+    assert container["readinessProbe"]["httpGet"]["path"] == f"/v1/models/{models[0].name}"
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"] == labels
+    assert {port["targetPort"] for port in service["spec"]["ports"]} == set(ports)
+    (config,) = (
+        volume["configMap"]["name"]
+        for volume in deployment["spec"]["template"]["spec"]["volumes"]
+        if "configMap" in volume
+    )
+    made = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())
+    (generated,) = made["configMapGenerator"]
+    assert generated["name"] == config and made["resources"] == ["kubernetes.yaml"]
+    files = {
+        Path(value).name for key, value in flags(container["args"]).items() if key.endswith("_file")
+    }
+    assert set(generated["files"]) == files
+
+
+def test_the_documentation_names_the_same_image(compose):
+    text = (ROOT / "docs" / "tutorials" / "serving.md").read_text(encoding="utf-8")
+    (service,) = compose["services"].values()
+    assert service["image"] in text
