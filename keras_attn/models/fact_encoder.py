@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
+from keras import ops
 
 from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.field_positions import FieldPositions
@@ -45,8 +46,9 @@ class FactTokens(NamedTuple):
 class FactEncoder(AttentionLayer):
     """Encoder blocks over the pieces of facts, whose attention is biased by their relations.
 
-    Pieces know their role and their position in their name, but no order of facts: where the facts
-    are permuted, the outputs are permuted likewise.
+    Pieces know their role, their position in their name and the piece before them in it, by which
+    a decoder that has copied that one finds them. They know no order of facts: where the facts are
+    permuted, the outputs are permuted likewise.
 
     Args:
         config: `TransformerConfig`, or its fields as keywords; its `positions` are not used.
@@ -74,6 +76,9 @@ class FactEncoder(AttentionLayer):
         self.config, self.num_positions = config, num_positions
         policy = self.dtype_policy
         self.positions = FieldPositions(ROLES + 1, num_positions, name="positions", dtype=policy)
+        self.before = keras.layers.Dense(
+            config.hidden_dim, use_bias=False, name="before", dtype=policy
+        )
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
         self.blocks, self.biases = (
             [make(name=f"{name}_{n}", dtype=policy) for n in range(config.num_layers)]
@@ -93,7 +98,7 @@ class FactEncoder(AttentionLayer):
 
     def build(self, inputs_shape=None, source_shape=None):
         shape = (None, None, self.config.hidden_dim)
-        for layer in (self.positions, *self.blocks, *filter(None, [self.last_norm])):
+        for layer in (self.positions, self.before, *self.blocks, *filter(None, [self.last_norm])):
             layer.build(shape)
         for bias in self.biases:
             bias.build()
@@ -108,7 +113,10 @@ class FactEncoder(AttentionLayer):
     ):
         mask, weights, tokens = sequence_mask(inputs, mask=mask), [], FactTokens.of(source)
         relations = fact_relations(tokens.facts, tokens.roles, tokens.nodes)
-        hidden = self.positions(inputs, tokens.roles, tokens.starts, tokens.ends)
+        continues = ops.cast(tokens.starts > 0, inputs.dtype)[..., None]
+        before = ops.pad(inputs[:, :-1], [[0, 0], [1, 0], [0, 0]]) * continues
+        hidden = inputs + self.before(before)
+        hidden = self.positions(hidden, tokens.roles, tokens.starts, tokens.ends)
         hidden = self.dropout(hidden, training=training)
         for block, bias in zip(self.blocks, self.biases):
             hidden, attended = block(

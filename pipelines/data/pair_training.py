@@ -33,6 +33,7 @@ class PairFormat:
         draws: function from pairs to a dict of a `Draw` for each table that is drawn anew for every
             batch in training, or None.
         room: see `SequenceExamples.of`, in training.
+        arrange_training: what takes the place of `arrange` in training, or None.
     """
 
     encode: Callable[[Sequence[Any]], Mapping[str, RaggedTable]]
@@ -46,6 +47,7 @@ class PairFormat:
     record: str = "pair"
     draws: Callable[[Sequence[Any]], Mapping[str, Draw]] | None = None
     room: Mapping[str, float] | None = None
+    arrange_training: Callable | None = None
 
     def length_text(self, source: int, target: int, joined: str = "and") -> str:
         """How long a pair is, such as "7 words and 16 symbols, ends included"."""
@@ -100,7 +102,8 @@ class PairSplit:
         usable, source = [pairs[place] for place in kept], examples
         if trains and form.draws is not None:
             source = RedrawnSequences(examples, form.draws(usable), form.seed)
-        batches = Batches(source, sizes, form.arrange, form.seed)
+        arrange = (trains and form.arrange_training) or form.arrange
+        batches = Batches(source, sizes, arrange, form.seed)
         return cls(usable, examples, sizes, batches, long)
 
 

@@ -7,12 +7,13 @@ Command, English texts for DBpedia triples:
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, TransformerSizes
 from keras_attn_pipelines.tasks.data_to_text import DataToText, GraphTransformer, SetsOfFacts
 
+SIZES = TransformerSizes(
+    num_layers=3, hidden_dim=192, intermediate_dim=512, num_heads=4, dropout=0.2
+)
 RECIPE = Experiment(
     source=SetsOfFacts(),
-    task=DataToText(),
-    model=GraphTransformer(
-        sizes=TransformerSizes(num_layers=3, hidden_dim=192, num_heads=4, intermediate_dim=512)
-    ),
-    optimizer=Adam(learning_rate=2.5e-3, warmup_steps=1600, beta_2=0.98, epsilon=1e-9, average=5),
-    fit=Fit(epochs=30, batch_tokens=2048, monitor="val_bleu", patience=8),
+    task=DataToText(vocabulary_size=2000, made_up_names=0.3),
+    model=GraphTransformer(sizes=SIZES),
+    optimizer=Adam(learning_rate=2e-3, warmup_steps=800, beta_2=0.98, epsilon=1e-9, average=3),
+    fit=Fit(epochs=16, batch_tokens=2048, monitor="val_bleu", patience=8),
 )

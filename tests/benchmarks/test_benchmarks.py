@@ -11,6 +11,7 @@ import tensorflow as tf
 from benchmarks import (
     babi_tasks,
     distorted_digits,
+    facts_to_sentences,
     layer_complexity,
     picture_pipeline,
     progressive_memory,
@@ -38,7 +39,7 @@ from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.experiment import part
-from tests.pipelines import labeled_texts, toy_stories
+from tests.pipelines import labeled_texts, toy_facts, toy_stories
 from tests.pipelines.encoded import built
 
 
@@ -109,6 +110,20 @@ def test_babi_tasks(tmp_path):
     assert [row[3] for row in rows] == ["0.0", "9.3", "12.4", "11"] and "±" in rows[2][2]
     assert (out / "table.md").read_text() == f"{table}\n"
     assert babi_tasks.compare(data, out, 2, values) == table
+
+
+def test_facts_to_sentences(tmp_path):
+    data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
+    values = {**toy_facts.TINY, "epochs": 1, "batch_tokens": 400, "monitor": "val_loss"}
+    table = facts_to_sentences.compare(data, out, values)
+    rows = cells(table)
+    assert [row[0] for row in rows] == [*facts_to_sentences.SYSTEMS, facts_to_sentences.LINEAR]
+    assert all(row[3].endswith("%") for row in rows)
+    assert (out / "table.md").read_text() == f"{table}\n"
+    assert facts_to_sentences.compare(data, out, values) == table
+    facts = [("Ada_Low", "birthPlace", "Arden"), ("Ada_Low", "field", '"sums"')]
+    expected = "Ada Low | birth place | Arden ; Ada Low | field | sums"
+    assert facts_to_sentences.linearized(facts) == expected
 
 
 def test_progressive_memory(tmp_path):

@@ -43,7 +43,7 @@ def batch(seed=1):
     source[..., 1:3] = np.stack([facts, roles], axis=-1)
     source[..., 3] = random.integers(1, 5, (3, 11))
     source[..., 4] = random.integers(0, FIELDS, (3, 3))[:, facts - 1]
-    source[..., 5:] = random.integers(0, 4, (3, 11, 2))
+    source[..., 5], source[..., 6] = [0, 0, 0, 1] + 6 * [0] + [1], [0, 0, 1, 0] + 5 * [0] + [1, 0]
     source[1, 7:] = 0
     tokens = random.integers(1, VOCABULARY, (3, LENGTH)).astype("int32")
     return {SOURCE: source, TOKENS: tokens}

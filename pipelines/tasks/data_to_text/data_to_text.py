@@ -48,6 +48,13 @@ class DataToText:
     label_smoothing: float = option(
         "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
     )
+    made_up_names: float = option(
+        "probability that a name is replaced by a made-up one in training batches, in the facts "
+        "and in the text",
+        default=0.0,
+        least=0,
+        below=1,
+    )
     search: BeamSearch = BeamSearch(length_alpha=0.6)
 
     def check(self):

@@ -21,6 +21,11 @@ from keras_attn_pipelines.data.pair_training import (
 from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import smaller_than_asked
+from keras_attn_pipelines.tasks.data_to_text.made_up_names import (
+    NAMED,
+    MadeUpNames,
+    named_pieces,
+)
 from keras_attn_pipelines.tasks.data_to_text.names import FIELDS, TOKENIZER
 
 ROWS = 4096
@@ -102,22 +107,37 @@ def encode(task, records, vocabularies, setting):
 def _format(task, vocabularies, setting) -> PairFormat:
     """How facts with a text become batches."""
 
+    made_up = MadeUpNames(vocabularies[TOKENIZER], task.made_up_names, setting.fit.seed)
+
     def tables(pairs):
         targets = in_parts(vocabularies[TOKENIZER].encode, [pair.target for pair in pairs])
-        targets = tf.concat([targets, ends(len(pairs))], axis=1)
-        return {SOURCE: _sources(task, pairs, vocabularies), TARGET: RaggedTable.of_ragged(targets)}
+        targets = RaggedTable.of_ragged(tf.concat([targets, ends(len(pairs))], axis=1))
+        sources = _sources(task, pairs, vocabularies)
+        named = [
+            named_pieces(source, target) for source, target in zip(_rows(sources), _rows(targets))
+        ]
+        return {SOURCE: sources, TARGET: targets, NAMED: RaggedTable.of(named)}
+
+    def arrange_training(features, step):
+        return _arrange(made_up(features, step), step)
 
     return PairFormat(
         encode=tables,
-        lengths={SOURCE: task.source_lengths, TARGET: task.lengths},
+        lengths={SOURCE: task.source_lengths, TARGET: task.lengths, NAMED: task.lengths},
         units=("pieces", "pieces"),
         arrange=_arrange,
+        arrange_training=arrange_training if task.made_up_names else None,
         batch_size=setting.fit.batch_size,
         batch_tokens=setting.fit.batch_tokens,
         replicas=setting.replicas,
         seed=setting.fit.seed,
         record="text",
     )
+
+
+def _rows(table: RaggedTable) -> list[np.ndarray]:
+    """The sequences of a table."""
+    return np.split(table.values, table.starts[1:-1])
 
 
 def _sources(task, pairs, vocabularies) -> RaggedTable:

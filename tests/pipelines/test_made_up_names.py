@@ -1,0 +1,70 @@
+"""Made-up names replace real ones in the facts and in the text alike."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_attn.contracts import SOURCE, TARGET
+from keras_attn_pipelines.experiment.parts import Setting
+from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
+from keras_attn_pipelines.tasks.data_to_text import SetsOfFacts
+from keras_attn_pipelines.tasks.data_to_text.features import encode, learn
+from keras_attn_pipelines.tasks.data_to_text.made_up_names import NAMED, MadeUpNames
+from tests.pipelines.toy_facts import TINY, write_facts
+
+
+@pytest.fixture(scope="module")
+def setting():
+    return Setting(RECIPE.model, RECIPE.replaced({"batch_tokens": 400}).fit)
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    return SetsOfFacts().read(write_facts(tmp_path_factory.mktemp("data") / "facts"))
+
+
+def batches(records, setting, share):
+    task = RECIPE.replaced({**TINY, "made_up_names": share}).task
+    data = encode(task, records, learn(task, records.splits["train"]), setting)
+    return data, list(data.training(0).take(data.steps))
+
+
+def test_names_are_replaced_in_training_only(records, setting):
+    data, plain = batches(records, setting, 0.0)
+    other, made_up = batches(records, setting, 0.9)
+    again = next(iter(other.training(1)))
+    tf.nest.map_structure(np.testing.assert_array_equal, again, made_up[1])
+    tf.nest.map_structure(np.testing.assert_array_equal, list(data.dev), list(other.dev))
+    tokenizer, changed = other.extra.vocabularies["tokenizer"], 0
+    for (inputs, targets, weights), (known, real, expected) in zip(made_up, plain):
+        np.testing.assert_array_equal(weights, expected)
+        assert not (inputs[SOURCE][..., 1:] != known[SOURCE][..., 1:]).numpy().any()
+        moved = (targets != real).numpy()
+        changed += moved.any(axis=1).sum()
+        source, origin = (batch[SOURCE].numpy()[..., 0] for batch in (inputs, known))
+        mapped = dict(zip(origin[source != origin], source[source != origin]))
+        for before, after in zip(real.numpy()[moved], targets.numpy()[moved]):
+            assert mapped[before] == after
+        pieces = [tokenizer.pieces(tokens).numpy() for tokens in (list(mapped), [*mapped.values()])]
+        for before, after in zip(*pieces):
+            assert before.startswith("▁".encode()) == after.startswith("▁".encode())
+            assert before.decode().removeprefix("▁").isalpha()
+        read, said = inputs["tokens"][:, 1:].numpy(), targets[:, :-1].numpy()
+        np.testing.assert_array_equal(read[moved[:, :-1]], said[moved[:, :-1]])
+    assert changed > 30
+
+
+def test_only_names_that_the_text_says_are_replaced(records, setting):
+    task = RECIPE.replaced(TINY).task
+    tokenizer = learn(task, records.splits["train"])["tokenizer"]
+    pieces = tokenizer.encode(["Ada Low"])[0].numpy()
+    source = np.zeros((1, 2 * len(pieces), 7), "int32")
+    source[0, :, 0] = np.tile(pieces, 2)
+    source[0, :, 3] = np.repeat([1, 2], len(pieces))
+    named = np.repeat([0, 1], (2, len(pieces)))[None].astype("int32")
+    target = np.concatenate([[7, 9], pieces])[None].astype("int32")
+    features = {SOURCE: tf.constant(source), TARGET: tf.constant(target), NAMED: tf.constant(named)}
+    renamed = MadeUpNames(tokenizer, 1.0, 3)(features, tf.constant(5, tf.int64))
+    first, second = np.split(renamed[SOURCE].numpy()[0, :, 0], 2)
+    assert (first != pieces).any() and (second == pieces).all()
+    assert renamed[TARGET].numpy()[0].tolist() == [7, 9, *first]
