@@ -13,6 +13,7 @@ from keras_attn.training.callbacks import (
 from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
 from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShare, LinearShare
 from keras_attn.training.linear_start import LinearStart
+from keras_attn.training.loss_scale import LossScaled, scaled_for
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
@@ -46,6 +47,7 @@ __all__ = [
     "InverseSquareRoot",
     "LinearShare",
     "LinearStart",
+    "LossScaled",
     "RegularizedDropout",
     "ScheduledSampling",
     "SelfCritical",
@@ -59,6 +61,7 @@ __all__ = [
     "paper_adam",
     "paper_schedule",
     "precision_policy",
+    "scaled_for",
     "staircase",
     "strategy_named",
     "trained_model",

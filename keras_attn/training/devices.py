@@ -5,7 +5,7 @@ from pathlib import Path
 import tensorflow as tf
 
 STRATEGIES = ("one", "mirrored", "tpu")
-PRECISIONS = ("auto", "float32", "bfloat16")
+PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
 def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResolver):
@@ -43,14 +43,15 @@ def precision_policy(precision="auto", strategy="one"):
     """The Keras dtype policy for a choice of precision.
 
     "auto" takes bfloat16 where it pays: on a TPU, on GPUs of compute capability 8 and up, on CPUs
-    with AMX; float32 elsewhere.
+    with AMX; float32 elsewhere. "float16" is for GPUs of compute capability 7, which have no
+    bfloat16; the optimizer has to scale the loss, see `LossScaled`.
 
     Args:
-        precision: "auto", "float32" or "bfloat16".
+        precision: "auto", "float32", "bfloat16" or "float16".
         strategy: name of the strategy.
 
     Returns:
-        "float32" or "mixed_bfloat16".
+        "float32", "mixed_bfloat16" or "mixed_float16".
 
     Raises:
         ValueError: unknown precision.
@@ -60,7 +61,7 @@ def precision_policy(precision="auto", strategy="one"):
     if precision == "auto":
         fast = strategy == "tpu" or _fast_bfloat16()
         precision = "bfloat16" if fast else "float32"
-    return "mixed_bfloat16" if precision == "bfloat16" else "float32"
+    return precision if precision == "float32" else f"mixed_{precision}"
 
 
 def _fast_bfloat16(cpu_info=Path("/proc/cpuinfo")):

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import keras
+
+from keras_attn.training.loss_scale import scaled_for
 from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
@@ -41,7 +44,10 @@ class Prepared:
             return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
 
     def compile(self, built: Built, jit_compile: bool | str = False) -> Objective:
-        """The task's objective for a built model, compiled with the experiment's optimizer."""
+        """The task's objective for a built model, compiled with the experiment's optimizer.
+
+        Where the global dtype policy is mixed_float16, the optimizer scales the loss.
+        """
         steps, experiment = self.data.steps * self.experiment.fit.epochs, self.experiment
         with naming_recipe_file(experiment.task):
             objective = experiment.task.objective(
@@ -51,7 +57,7 @@ class Prepared:
         with naming_recipe_file(experiment.optimizer):
             optimizer = experiment.optimizer.build(steps, built.slow_layers, unfreeze_step)
         objective.model.compile(
-            optimizer=optimizer,
+            optimizer=scaled_for(keras.config.dtype_policy().name, optimizer),
             loss=objective.loss,
             weighted_metrics=objective.metrics,
             jit_compile=jit_compile,

@@ -58,7 +58,7 @@ def train(
         name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
             in the run directory, since the model may need its layers.
         strategy: "one", "mirrored" or "tpu".
-        precision: "auto", "float32" or "bfloat16".
+        precision: "auto", "float32", "bfloat16" or "float16".
         cache: path of the feature cache; the user's cache folder if None.
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
         verbose: as in `keras.Model.fit`.
