@@ -119,7 +119,9 @@ def _parser():
         metavar="RUN|SAVED_MODEL",
         help="start from its weights and vocabularies",
     )
-    subparser.add_argument("--strategy", default="one", help="one, mirrored or tpu (default: one)")
+    subparser.add_argument(
+        "--strategy", default="one", help="auto, one, mirrored or tpu (default: one)"
+    )
     subparser.add_argument("--precision", default="auto", help="auto, float32, bfloat16 or float16")
     subparser.add_argument("--cache", help="folder for cached features (default: the user's cache)")
 

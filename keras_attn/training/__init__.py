@@ -10,7 +10,12 @@ from keras_attn.training.callbacks import (
     GenerationMetrics,
     TimeLeft,
 )
-from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.training.devices import (
+    jit_compile_for,
+    precision_policy,
+    strategy_for,
+    strategy_named,
+)
 from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShare, LinearShare
 from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.loss_scale import LossScaled, scaled_for
@@ -63,6 +68,7 @@ __all__ = [
     "precision_policy",
     "scaled_for",
     "staircase",
+    "strategy_for",
     "strategy_named",
     "trained_model",
     "warmup_cosine",

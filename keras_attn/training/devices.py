@@ -1,11 +1,44 @@
 """Where and in what precision to train: distribution strategies, precision, XLA."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import tensorflow as tf
 
 STRATEGIES = ("one", "mirrored", "tpu")
+AUTO = "auto"
+TPU_ADDRESSES = ("TPU_NAME", "COLAB_TPU_ADDR", "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS")
+"""Environment variables in which TPU machines, Colab and Kubernetes give a TPU's address."""
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
+
+
+def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The name of a strategy; for "auto", that of the strategy that this machine is for.
+
+    Args:
+        name: one of `STRATEGIES`, or "auto": "tpu" where the environment has the address of a TPU,
+            "mirrored" where there are several GPUs, and "one" otherwise.
+        environment: environment variables.
+
+    Returns:
+        one of `STRATEGIES`.
+
+    Raises:
+        ValueError: unknown name ("Expected a strategy of ('auto', 'one', 'mirrored', 'tpu').
+            Received: 'two'").
+
+    Example:
+        >>> strategy_for("auto", {"TPU_NAME": "local"})
+        'tpu'
+    """
+    if name not in (AUTO, *STRATEGIES):
+        raise ValueError(f"Expected a strategy of {(AUTO, *STRATEGIES)}. Received: {name!r}")
+    if name != AUTO:
+        return name
+    if any(environment.get(variable) for variable in TPU_ADDRESSES):
+        return "tpu"
+    return "mirrored" if len(tf.config.list_physical_devices("GPU")) > 1 else "one"
 
 
 def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResolver):
@@ -13,7 +46,7 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
 
     Args:
         name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
-            no GPU) or "tpu" (the TPU that the resolver finds).
+            no GPU) or "tpu" (the TPU that the resolver finds), or "auto", see `strategy_for`.
         resolver: class or function that makes a TPU cluster resolver.
 
     Returns:
@@ -22,21 +55,20 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
     Raises:
         ValueError: unknown name; no TPU found.
     """
+    name = strategy_for(name)
     if name == "one":
         return tf.distribute.get_strategy()
     if name == "mirrored":
         gpus = tf.config.list_logical_devices("GPU")
         devices = gpus or tf.config.list_logical_devices("CPU")
         return tf.distribute.MirroredStrategy([device.name for device in devices])
-    if name == "tpu":
-        try:
-            cluster = resolver()
-        except (ValueError, RuntimeError) as error:
-            raise ValueError(f"Expected a TPU for strategy 'tpu'. Received: {error}") from error
-        tf.config.experimental_connect_to_cluster(cluster)
-        tf.tpu.experimental.initialize_tpu_system(cluster)
-        return tf.distribute.TPUStrategy(cluster)
-    raise ValueError(f"Expected a strategy of {STRATEGIES}. Received: {name!r}")
+    try:
+        cluster = resolver()
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(f"Expected a TPU for strategy 'tpu'. Received: {error}") from error
+    tf.config.experimental_connect_to_cluster(cluster)
+    tf.tpu.experimental.initialize_tpu_system(cluster)
+    return tf.distribute.TPUStrategy(cluster)
 
 
 def precision_policy(precision="auto", strategy="one"):

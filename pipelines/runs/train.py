@@ -10,7 +10,13 @@ import keras
 
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
-from keras_attn.training.devices import jit_compile_for, precision_policy, strategy_named
+from keras_attn.training.devices import (
+    AUTO,
+    jit_compile_for,
+    precision_policy,
+    strategy_for,
+    strategy_named,
+)
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import PARTIAL, check_folder
@@ -57,7 +63,7 @@ def train(
         out: path of the run directory, new or of the same experiment.
         name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
             in the run directory, since the model may need its layers.
-        strategy: "one", "mirrored" or "tpu".
+        strategy: "one", "mirrored", "tpu" or "auto", see `strategy_for`.
         precision: "auto", "float32", "bfloat16" or "float16".
         cache: path of the feature cache; the user's cache folder if None.
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
@@ -68,12 +74,15 @@ def train(
         `Run`.
 
     Raises:
-        ValueError: bad data, a record that has become unreadable, `out` holds something else or
-            another process trains into it, `cache` is a file, the
+        ValueError: bad data, an unknown strategy or precision, a record that has become unreadable,
+            `out` holds something else or another process trains into it, `cache` is a file, the
             model differs from the one in `source`, or the loss is not finite.
     """
     if source is None:
         experiment.check_start(name)
+    if strategy == AUTO:
+        strategy = strategy_for(strategy)
+        print(f"strategy: {strategy}")
     run, policy = Run(out), precision_policy(precision, strategy)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())

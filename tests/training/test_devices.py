@@ -36,11 +36,30 @@ def test_tpu_with_a_fake_resolver(monkeypatch):
 
 
 def test_names():
-    assert devices.strategy_named("one").num_replicas_in_sync == 1
+    for name in ("one", "auto"):
+        assert devices.strategy_named(name).num_replicas_in_sync == 1
     with pytest.raises(ValueError, match="Received: 'two'"):
         devices.strategy_named("two")
     with pytest.raises(ValueError, match="Received: 'half'"):
         devices.precision_policy("half")
+
+
+@pytest.mark.parametrize(
+    ("environment", "gpus", "expected"),
+    [
+        ({}, 0, "one"),
+        ({}, 1, "one"),
+        ({}, 2, "mirrored"),
+        ({"TPU_NAME": "local"}, 0, "tpu"),
+        ({"COLAB_TPU_ADDR": "10.0.0.2:8470"}, 2, "tpu"),
+        ({"TPU_NAME": ""}, 3, "mirrored"),
+    ],
+)
+def test_auto_takes_the_strategy_of_the_machine(environment, gpus, expected, monkeypatch):
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind] * gpus)
+    assert devices.strategy_for("auto", environment) == expected
+    for name in devices.STRATEGIES:
+        assert devices.strategy_for(name, environment) == name
 
 
 def test_precision(monkeypatch, tmp_path):
