@@ -20,6 +20,7 @@ from keras_attn.training.gold_shares import ExponentialShare, InverseSigmoidShar
 from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.loss_scale import LossScaled, scaled_for
 from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.model_file import read_model_file
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
@@ -66,6 +67,7 @@ __all__ = [
     "paper_adam",
     "paper_schedule",
     "precision_policy",
+    "read_model_file",
     "scaled_for",
     "staircase",
     "strategy_for",
