@@ -97,7 +97,7 @@ class CopyMixture(AttentionLayer):
     ):
         query_mask = sequence_mask(query, query_mask=query_mask)
         value_mask = sequence_mask(value, value_mask=value_mask)
-        mixed, weights = self.mix(query, logits, self.start(value, tokens, value_mask))
+        mixed, weights, _ = self.mix(query, logits, self.start(value, tokens, value_mask))
         mixed = carry_mask(mixed, query_mask)
         return (mixed, weights) if return_attention_scores else mixed
 
@@ -106,12 +106,17 @@ class CopyMixture(AttentionLayer):
         return CopyMemory(self.attention.project_keys(value), ops.cast(tokens, "int32"), mask)
 
     def mix(self, query, logits, memory):
-        """Log-probabilities float32 (N, T, V) and weights float32 (N, T, S) of the next T steps.
+        """The next T steps.
 
         Args:
             query: float (N, T, D).
             logits: float (N, T, V).
             memory: `CopyMemory`.
+
+        Returns:
+            log_probabilities: float32 (N, T, V).
+            weights: float32 (N, T, S), α.
+            share: float32 (N, T, 1), g.
         """
         rows, steps, units = ops.shape(query)
         examples, size = ops.shape(memory.tokens)
@@ -121,7 +126,8 @@ class CopyMixture(AttentionLayer):
         weights = ops.reshape(attention_weights(scores, mask), (rows, steps, size))
         kernel, bias = (ops.cast(weight, query.dtype) for weight in (self.kernel, self.gate_bias))
         switch = ops.cast(ops.matmul(query, kernel) + bias, "float32")
-        return copy_mixture(logits, weights, switch, memory.tokens), weights
+        mixed = copy_mixture(logits, weights, switch, memory.tokens)
+        return mixed, weights, ops.sigmoid(switch)
 
     def compute_output_shape(self, query_shape, value_shape, logits_shape, tokens_shape):
         return logits_shape

@@ -32,7 +32,7 @@ class DataToText(EncoderDecoder):
 
     Returns:
         dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32
-        (B, T, S), those of the hybrid attention.
+        (B, T, S), those of planning and of copying, by the share of copying.
 
     Raises:
         ValueError: two vocabularies, or a source of another shape.

@@ -69,7 +69,8 @@ class PlanningDecoder(AttentionLayer):
     Returns:
         logits: float32 (N, T, V), with the mask of the real tokens; with copying they
             are log-probabilities.
-        weights: with return_attention_scores, float32 (N, T, S), α of the hybrid attention.
+        weights: with return_attention_scores, float32 (N, T, S), where each step looked: α of the
+            hybrid attention and that of copying, by the share of copying.
         decoder_weights: with return_attention_scores, tuple of float32 (N, H, T, T), by layer.
         cross_weights: with return_attention_scores, tuple of float32 (N, H, T, S), by layer.
 
@@ -133,7 +134,8 @@ class PlanningDecoder(AttentionLayer):
         hidden = hidden + self.dropout(self.merge(context), training=training)
         logits = self.decoder.logits_of(hidden, self.decoder.output_kernel())
         if self.copying is not None:
-            logits = self.copying(hidden, value, logits, facts.pieces, value_mask=value_mask)
+            memory = self.copying.start(value, facts.pieces, value_mask)
+            logits, weights = self._mixed(hidden, logits, weights, memory)
         logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
         return (logits, weights, *both) if return_attention_scores else logits
 
@@ -187,9 +189,14 @@ class PlanningDecoder(AttentionLayer):
         """`StepResult` after the last step: hidden (N, D), weights and expected scores (N, S)."""
         logits = self.decoder.logits_of(hidden, memory.decoder.output)
         if self.copying is not None:
-            mixed, _ = self.copying.mix(hidden[:, None], logits[:, None], memory.copying)
-            logits = mixed[:, 0]
+            steps = (array[:, None] for array in (hidden, logits, weights))
+            logits, weights = (array[:, 0] for array in self._mixed(*steps, memory.copying))
         return StepResult(logits, state._replace(expected=expected), weights)
+
+    def _mixed(self, hidden, logits, weights, memory):
+        """Logits of the mixture, and the weights of both attentions by the share of copying."""
+        logits, pointer, share = self.copying.mix(hidden, logits, memory)
+        return logits, weights + share * (pointer - weights)
 
     def widen(self, state, width):
         """From one hypothesis per example to `width` equal ones."""

@@ -4,7 +4,7 @@ Command, English texts for DBpedia triples:
     keras-attn train webnlg_graph --data webnlg --out runs/webnlg
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.experiment import Adam, BeamSearch, Experiment, Fit, TransformerSizes
 from keras_attn_pipelines.tasks.data_to_text import DataToText, GraphTransformer, SetsOfFacts
 
 SIZES = TransformerSizes(
@@ -12,7 +12,7 @@ SIZES = TransformerSizes(
 )
 RECIPE = Experiment(
     source=SetsOfFacts(),
-    task=DataToText(vocabulary_size=2000, made_up_names=0.3),
+    task=DataToText(vocabulary_size=2000, made_up_names=0.3, search=BeamSearch(length_alpha=1.5)),
     model=GraphTransformer(sizes=SIZES),
     optimizer=Adam(learning_rate=2e-3, warmup_steps=800, beta_2=0.98, epsilon=1e-9, average=3),
     fit=Fit(epochs=16, batch_tokens=2048, monitor="val_bleu", patience=8),

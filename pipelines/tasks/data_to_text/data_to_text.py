@@ -130,8 +130,9 @@ class DataToText:
             "Service": "Signature `serving_default`: facts (strings [B, n, 3], UTF-8: subject, "
             "property and object; three empty strings are padding; the subject is empty in tables) "
             "to text, score (nats), error. `explain`: also source_pieces, source_facts (the fact "
-            "of each piece, from 1), tokens, pieces, token_scores, weights (hybrid attention to "
-            "the pieces), links (which fact the link matrix expects first, and after each). "
+            "of each piece, from 1), tokens, pieces, token_scores, weights (attention to the "
+            "pieces, of planning and of copying), links (which fact the link matrix expects first, "
+            "and after each). "
             "`score`: facts and target to score (log-probability in nats), token_scores, error. "
             f"A set has at most {service.max_facts} facts and {service.max_source} pieces. The "
             "order of the facts does not matter.",
