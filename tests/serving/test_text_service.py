@@ -261,6 +261,6 @@ def test_a_saved_model_of_neither_kind(tmp_path):
     spec = [tf.TensorSpec((None,), tf.string, name="sound")]
     module.run = tf.function(lambda sound: {"text": sound}, input_signature=spec)
     tf.saved_model.save(module, str(tmp_path), {"serving_default": module.run})
-    with pytest.raises(ValueError, match="takes image, source or sequence"):
+    with pytest.raises(ValueError, match="takes image, source, sequence or facts"):
         load(tmp_path)
     assert isinstance(SavedTextModel(tmp_path), SavedTextModel)
