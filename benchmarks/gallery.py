@@ -17,7 +17,7 @@ from typing import Any
 
 from keras_attn.saved.loading import load
 from keras_attn.whole_file import made_folder, whole_file
-from keras_attn_pipelines.demo.photographs import CAPTIONER, photographs
+from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
@@ -87,9 +87,8 @@ def draw(
     Returns:
         dict from the names of the pictures to what the models answered.
     """
-    out, answers = made_folder(Path(out)), {}
-    for path in photographs() if CAPTIONER.is_dir() else []:
-        answers[f"{path.stem}.png"] = _explained(CAPTIONER, path, out, path.stem)
+    out = made_folder(Path(out))
+    answers = caption_photographs(out) if CAPTIONER.is_dir() else {}
     for name, piece in (GALLERY if gallery is None else gallery).items():
         if piece.data is not None and data.get(piece.data) is None:
             print(f"{name}: no --{piece.data}, no picture", flush=True)

@@ -47,8 +47,9 @@ class SavedQuestions(Saved):
 
     def explore(self, asked):
         """See `Saved`: the sentences that each hop or head read."""
-        answer, rows = self.answer_of("explain", asked), f"{self._reader()}s"
-        weights, sentences, names = hops_of(answer, self._reader())
+        answer, reader = self.answer_of("explain", asked), self._reader()
+        weights, sentences, names = hops_of(answer, reader)
+        rows = f"{reader}s"
         view = TokenView(
             rows.capitalize(), names, sentences, weights.T[None, None], (rows, "story")
         )

@@ -12,7 +12,7 @@ from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.pairs import PairFile
 from keras_attn_pipelines.data.readers.csv_reader import header_and_rows, header_of
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, SNIFFED
-from keras_attn_pipelines.data.readers.parallel_reader import stem_of
+from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_facts
 from keras_attn_pipelines.data.record import AUTO, bytes_of, lines_of, suffix_of, text_of
 
@@ -65,24 +65,8 @@ def fact_sources(data, text_column: str = AUTO) -> dict[str, FactSource]:
         ImportError: tensorflow-datasets is needed but not installed.
     """
     folder = materialized_facts(str(data)) if is_tfds(data) else Path(data)
-    if folder.is_file():
-        return {stem_of(folder): _source(folder, text_column)}
-    if not folder.is_dir():
-        raise ValueError(f"Expected facts with texts at {folder}. Received: no such file or folder")
-    sources: dict[str, FactSource] = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or suffix_of(path) not in SUFFIXES or not path.is_file():
-            continue
-        if stem_of(path) in sources:
-            both = f"{sources[stem_of(path)].path.name} and {path.name}"
-            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-        sources[stem_of(path)] = _source(path, text_column)
-    if not sources:
-        names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:10]) or "nothing"
-        raise ValueError(
-            f"Expected {', '.join(SUFFIXES)} files, plain or .gz, in {folder}. Received: {names}"
-        )
-    return sources
+    files = files_by_stem(folder, SUFFIXES, "facts with texts")
+    return {stem: _source(path, text_column) for stem, path in files.items()}
 
 
 def _source(path, text_column):

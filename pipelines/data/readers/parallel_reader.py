@@ -1,7 +1,7 @@
 """Parallel text files: line n of one belongs to line n of the other."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_attn_pipelines.data.record import (
@@ -58,6 +58,40 @@ def languages(folder: Path) -> list[str]:
         if path.is_file() and LANGUAGE.fullmatch(suffix_of(path)):
             stems.setdefault(stem_of(path), set()).add(suffix_of(path).removeprefix("."))
     return sorted({suffix for own in stems.values() if len(own) > 1 for suffix in own})
+
+
+def files_by_stem(folder: Path, suffixes: Sequence[str], what: str) -> dict[str, Path]:
+    """The files of a data folder with given suffixes, each plain or .gz; hidden ones do not count.
+
+    Args:
+        folder: path of the folder, or of one file of any name.
+        suffixes: such as (".csv", ".tsv").
+        what: what the files hold, for errors.
+
+    Returns:
+        dict from the stem of a file's name ("train") to its path.
+
+    Raises:
+        ValueError: nothing found, or two files with the same stem.
+    """
+    if folder.is_file():
+        return {stem_of(folder): folder}
+    if not folder.is_dir():
+        raise ValueError(f"Expected {what} at {folder}. Received: no such file or folder")
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or suffix_of(path) not in suffixes or not path.is_file():
+            continue
+        if stem_of(path) in found:
+            both = f"{found[stem_of(path)].name} and {path.name}"
+            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
+        found[stem_of(path)] = path
+    if not found:
+        names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:10]) or "nothing"
+        raise ValueError(
+            f"Expected {', '.join(suffixes)} files, plain or .gz, in {folder}. Received: {names}"
+        )
+    return found
 
 
 def stem_of(path: Path) -> str:

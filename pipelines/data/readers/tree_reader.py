@@ -9,8 +9,8 @@ from keras_attn.text.bracket_text import parse_trees
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
 from keras_attn_pipelines.data.pairs import PairFile
-from keras_attn_pipelines.data.readers.parallel_reader import stem_of
-from keras_attn_pipelines.data.record import bytes_of, suffix_of
+from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
+from keras_attn_pipelines.data.record import bytes_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees")
@@ -56,27 +56,8 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
     Raises:
         ValueError: nothing found, or two files with the same stem.
     """
-    folder = Path(data)
-    if folder.is_file():
-        return {stem_of(folder): TreeSource(folder, rules)}
-    if not folder.is_dir():
-        raise ValueError(f"Expected trees at {folder}. Received: no such file or folder")
-    sources: dict[str, TreeSource] = {}
-    for path in sorted(folder.iterdir()):
-        hidden = path.name.startswith(".")
-        if hidden or suffix_of(path) not in TREE_SUFFIXES or not path.is_file():
-            continue
-        if stem_of(path) in sources:
-            both = f"{sources[stem_of(path)].path.name} and {path.name}"
-            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-        sources[stem_of(path)] = TreeSource(path, rules)
-    if not sources:
-        names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:10]) or "nothing"
-        raise ValueError(
-            f"Expected {', '.join(TREE_SUFFIXES)} files, plain or .gz, in {folder}. "
-            f"Received: {names}"
-        )
-    return sources
+    files = files_by_stem(Path(data), TREE_SUFFIXES, "trees")
+    return {stem: TreeSource(path, rules) for stem, path in files.items()}
 
 
 def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
