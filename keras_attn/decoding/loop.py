@@ -1,9 +1,11 @@
 """The decoding loop: any strategy over any stepper."""
 
+import weakref
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Protocol
+from dataclasses import asdict, is_dataclass
+from typing import Any, NamedTuple, Protocol
 
+import keras
 from keras import ops, tree
 
 from keras_attn.contracts import START_ID, DecodeResult, Stepper, StepResult
@@ -11,6 +13,7 @@ from keras_attn.decoding.candidates import Candidates
 from keras_attn.decoding.constraints import AllOf, Constraint
 from keras_attn.decoding.history import History, Selection
 from keras_attn.decoding.prefix import checked_prefix, with_prefix
+from keras_attn.ops.compiled import compiled, is_traced
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.log_probabilities import log_probabilities
 
@@ -80,7 +83,8 @@ def decode(
     `max_length` all shapes but the batch are static, so the loop runs eagerly, in a graph, under
     XLA and in an exported signature alike. A tensor, for TensorFlow graphs without XLA, saves work
     for batches of short answers: a cache has a slot for each of the T tokens, and every step
-    attends over all of them.
+    attends over all of them. On JAX a search of a built Keras layer or model is compiled once for
+    each `max_length` and shape of the context; elsewhere `keras_attn.ops.compiled` does that.
 
     Args:
         stepper: `Stepper`.
@@ -100,10 +104,65 @@ def decode(
         ValueError: a stepper that lacks a method, a class in the place of a strategy, max_length
             < 1, a prefix without static P ≥ 1, or what strategy and constraints reject.
     """
-    known = isinstance(max_length, int)
     _check(stepper, strategy, prefix)
     _check_length(max_length)
-    limits = AllOf(tuple(constraints))
+    if keras.backend.backend() == "jax" and not isinstance(max_length, int):
+        max_length = int(max_length)
+    search = _Search(strategy, max_length, with_weights, tuple(constraints))
+    if not search.compiles(stepper, context, prefix):
+        return _decoded(stepper, context, prefix, search)
+    own = _COMPILED.setdefault(stepper, {})
+    if search not in own:
+        if len(own) == MOST_COMPILED:
+            own.pop(next(iter(own)))
+        reference = weakref.ref(stepper)
+        own[search] = compiled(lambda inputs: _decoded(reference(), *inputs, search), stepper)
+    return own[search]((context, prefix))
+
+
+class _Search(NamedTuple):
+    """How `decode` searches."""
+
+    strategy: Strategy
+    max_length: Any
+    with_weights: bool
+    constraints: tuple[Constraint, ...]
+
+    def compiles(self, stepper, context, prefix) -> bool:
+        """Whether JAX may keep this search compiled: it never changes, and the stepper is a layer.
+
+        What is being traced already is compiled as a part of the function around it.
+        """
+        return (
+            keras.backend.backend() == "jax"
+            and isinstance(stepper, keras.layers.Layer)
+            and stepper.built
+            and all(_is_constant(part) for part in (self.strategy, *self.constraints))
+            and not is_traced((context, prefix, stepper.variables))
+        )
+
+
+def _is_constant(part):
+    """Whether an object is a frozen dataclass whose fields can be hashed."""
+    if not (is_dataclass(part) and part.__dataclass_params__.frozen):
+        return False
+    try:
+        hash(part)
+    except TypeError:
+        return False
+    return True
+
+
+MOST_COMPILED = 64
+"""Searches of a stepper that JAX keeps compiled."""
+_COMPILED: weakref.WeakKeyDictionary[Any, dict[_Search, Any]] = weakref.WeakKeyDictionary()
+"""Functions by stepper and search."""
+
+
+def _decoded(stepper, context, prefix, search: _Search) -> DecodeResult:
+    strategy, max_length, with_weights, constraints = search
+    known = isinstance(max_length, int)
+    limits = AllOf(constraints)
     prefix = None if prefix is None else checked_prefix(prefix)
     memory, first, marks = _begin(stepper, context, limits, max_length, prefix)
     batch, vocabulary = ops.shape(first.logits)[0], first.logits.shape[-1]

@@ -11,6 +11,7 @@ from keras_attn.ops.cached_attention import (
     owning_from,
     write_slots,
 )
+from keras_attn.ops.compiled import compiled
 from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
 from keras_attn.ops.dynamic_memory import (
@@ -108,6 +109,7 @@ __all__ = [
     "causal_mask",
     "circular_shift",
     "combine_masks",
+    "compiled",
     "content_weights",
     "copy_mixture",
     "cosine_similarity",

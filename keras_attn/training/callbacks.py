@@ -7,9 +7,11 @@ from pathlib import Path
 import keras
 import numpy as np
 import tensorflow as tf
+from keras import ops
 
 from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
+from keras_attn.ops.compiled import compiled
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import digest_of, move_file, settle_file, whole_file
 
@@ -43,15 +45,17 @@ class GenerationMetrics(keras.callbacks.Callback):
 
         def generate(context):
             length = max_length(context) if callable(max_length) else max_length
-            result = decode(stepper, context, Greedy(), length, with_weights=False)
-            return tokenizer.decode(result.tokens[:, 0])
+            return decode(stepper, context, Greedy(), length, with_weights=False).tokens[:, 0]
 
-        if keras.backend.backend() == "tensorflow":
-            generate = tf.function(generate, autograph=False, reduce_retracing=True)
-        self.generate = generate
+        # On JAX, `decode` compiles.
+        tensorflow = keras.backend.backend() == "tensorflow"
+        self.generate = compiled(generate, stepper) if tensorflow else generate
 
     def on_epoch_end(self, epoch, logs=None):
-        texts = [text.decode() for rows in self.contexts for text in self.generate(rows).numpy()]
+        texts: list[str] = []
+        for rows in self.contexts:
+            tokens = ops.convert_to_numpy(self.generate(rows))
+            texts += [text.decode() for text in self.tokenizer.decode(tokens).numpy()]
         texts = texts[: len(self.references)]
         scores = self.metrics(texts, self.references)
         logs.update({f"val_{key}": value for key, value in scores.items()})

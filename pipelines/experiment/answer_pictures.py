@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import ERROR
+from keras_attn.serving.in_graph import in_graph
 from keras_attn.training.callbacks import AttentionImages
 from keras_attn.viz.attention import figure_pixels
 
@@ -37,11 +38,11 @@ def answer_pictures(
         folder: the run directory.
         size: height and width of a picture in pixels.
     """
-    called = tf.function(explain, autograph=False)
+    called = in_graph(explain)
     columns = [tf.constant(column) for column in inputs]
 
     def draw():
-        answer = {key: value.numpy() for key, value in called(*columns).items()}
+        answer = {key: np.asarray(value) for key, value in called(*columns).items()}
         rows = [{key: value[row] for key, value in answer.items()} for row in range(len(inputs[0]))]
         figures = [figure(row, place) for place, row in enumerate(rows) if not row.get(ERROR)]
         pixels = [figure_pixels(each, size=size) for each in figures]

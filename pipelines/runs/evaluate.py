@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
 from keras_attn.saved.saved_model import whole_saved_model
+from keras_attn.serving.in_graph import in_graph
 from keras_attn.serving.requests import Requests, joined
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -46,7 +48,7 @@ def evaluate(
     records = experiment.source.split(data, split)
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
-    graph = tf.function(function, input_signature=inputs, autograph=False)
+    graph = in_graph(function, inputs)
 
     def answer(**request):
         return graph(*(request[spec.name] for spec in inputs))
@@ -135,4 +137,4 @@ class _Model(Requests):
 
     def _answer(self, signature, chunk):
         batch = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
-        return {key: value.numpy() for key, value in self.answer(**batch).items()}
+        return {key: np.asarray(value) for key, value in self.answer(**batch).items()}

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.ops.compiled import compiled
 from keras_attn.whole_file import made_folder
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 
@@ -86,9 +87,7 @@ def _writing(path, shape):
 
 def _encoded(records, encoder, picture_format, batch):
     """Yields the features of each batch of pictures, float (pictures, S, D)."""
-    pictures = tf.TensorSpec((batch, picture_format.height, picture_format.width, 3), tf.uint8)
-    encode = tf.function(lambda images: encoder(images, training=False), autograph=False)
-    encode = encode.get_concrete_function(pictures)
+    encode = compiled(lambda images: encoder(images, training=False), encoder)
     with tqdm(total=len(records), desc="features", unit="picture") as progress:
         for start in range(0, len(records), batch):
             chunk = records[start : start + batch]

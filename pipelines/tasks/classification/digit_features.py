@@ -11,6 +11,7 @@ from keras_attn.contracts import IMAGE
 from keras_attn.text.label_table import LabelTable
 from keras_attn_pipelines.data.array_examples import WEIGHT, ArrayExamples
 from keras_attn_pipelines.data.batches import Batches
+from keras_attn_pipelines.data.by_backend import by_backend
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.tasks.classification.digit_distortions import (
     DIGIT,
@@ -77,6 +78,7 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
             f"taken from the end of the training digits. Received: {in_words(unknown_labels)}"
         )
     distort, size = Distorted(distortion), (DISTORTED_SIZES[distortion],) * 2
+    mapped = by_backend(distort, tf.uint8)
 
     def arrange(features, pictures):
         parts = (pictures, features[LABEL], features[WEIGHT])
@@ -87,7 +89,7 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
     def distorted(features, step):
         digits = tf.ensure_shape(features[IMAGE], (None, DIGIT, DIGIT))
         seed = tf.stack([tf.constant(fit.seed, tf.int64), step])
-        return arrange(features, tf.ensure_shape(distort(digits, seed), (None, *size, 3)))
+        return arrange(features, tf.ensure_shape(mapped(digits, seed), (None, *size, 3)))
 
     def classes(digits):
         return np.array([labels.id_of(label) for label in digits.labels], "int32")

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import TEXT
 from keras_attn.evaluation.brackets import compare_brackets
+from keras_attn.serving.in_graph import in_graph
 from keras_attn.serving.parser_service import ParserService
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.trees import leaves
@@ -39,7 +40,7 @@ class TreeScores(keras.callbacks.Callback):
         self.pairs = sorted(pairs, key=lambda pair: len(pair.source))
         self.keys, self.batch = keys, batch
         signature = [tf.TensorSpec((None,), tf.string)]
-        self.answer = tf.function(service.answer, signature, autograph=False)
+        self.answer = in_graph(service.answer, signature)
 
     def on_epoch_end(self, epoch, logs=None):
         parsed, true = [], [pair.target for pair in self.pairs]

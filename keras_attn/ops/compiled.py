@@ -1,0 +1,71 @@
+"""Functions of a Keras model, compiled by whatever compiles the backend's."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from keras import ops, tree
+
+
+def compiled(function: Callable[[Any], Any], model) -> Callable[[Any], Any]:
+    """A function that calls a model, compiled: once for each shape of its argument.
+
+    On TensorFlow this is a graph, for whatever shapes; on JAX it is jitted, with the model's
+    variables as inputs, so that training between two calls is seen, and with what the function
+    assigns to variables that are not trainable assigned afterwards. On any other backend it is the
+    function itself.
+
+    Args:
+        function: of a structure of tensors, to a structure of tensors.
+        model: built Keras layer or model, all whose variables the function uses.
+
+    Returns:
+        function of a structure of tensors or arrays.
+
+    Example:
+        >>> import numpy as np
+        >>> layer = keras.layers.Dense(3, kernel_initializer="ones")
+        >>> layer.build((None, 2))
+        >>> project = compiled(layer, layer)
+        >>> np.array(project(np.ones((1, 2), "float32")))
+        array([[2., 2., 2.]], dtype=float32)
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, autograph=False, reduce_retracing=True)
+    return _jitted(function, model) if backend == "jax" else function
+
+
+def is_traced(structure) -> bool:
+    """Whether JAX is tracing the function in which these tensors, arrays or variables are used."""
+    if keras.backend.backend() != "jax":
+        return False
+    import jax
+
+    leaves = [getattr(leaf, "value", leaf) for leaf in tree.flatten(structure)]
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in leaves)
+
+
+def _jitted(function, model):
+    import jax
+
+    model = weakref.ref(model)  # Who calls the function has the model.
+
+    @jax.jit
+    def run(values, inputs):
+        with keras.StatelessScope(zip(model().variables, values)) as scope:
+            outputs = function(inputs)
+        kept = model().non_trainable_variables
+        return outputs, [scope.get_current_value(variable) for variable in kept]
+
+    def call(inputs):
+        arrays = jax.tree.map(ops.convert_to_tensor, inputs)
+        outputs, assigned = run([variable.value for variable in model().variables], arrays)
+        for variable, value in zip(model().non_trainable_variables, assigned):
+            variable.assign(value)
+        return outputs
+
+    return call
