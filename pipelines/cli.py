@@ -120,7 +120,9 @@ def _parser():
         help="start from its weights and vocabularies",
     )
     subparser.add_argument(
-        "--strategy", default="one", help="auto, one, mirrored or tpu (default: one)"
+        "--strategy",
+        default="one",
+        help="auto, one, mirrored, multiworker (TF_CONFIG) or tpu (default: one)",
     )
     subparser.add_argument("--precision", default="auto", help="auto, float32, bfloat16 or float16")
     subparser.add_argument("--cache", help="folder for cached features (default: the user's cache)")

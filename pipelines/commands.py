@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from keras_attn.cluster import MULTIWORKER
 from keras_attn.saved.results import check_picture_file
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.early_checks import (
@@ -13,6 +14,7 @@ from keras_attn_pipelines.early_checks import (
     check_run_or_saved_model,
     check_saved_model,
     check_text_file,
+    check_workers,
     has_saved_model,
 )
 from keras_attn_pipelines.experiment.flags import given_values
@@ -39,6 +41,7 @@ def train(arguments) -> None:
     experiment, values = arguments.experiment, given_values(arguments)
     if arguments.source is None:  # Checks ranges before TensorFlow is imported.
         experiment, values = experiment.replaced(values), {}
+    check_workers(arguments.strategy)
     check_data(arguments.data)
     check_run_folder(arguments.out)
     if arguments.cache is not None:
@@ -49,9 +52,13 @@ def train(arguments) -> None:
             experiment.source.find(arguments.data)
     print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
 
+    from keras_attn.training.devices import strategy_for, strategy_named
     from keras_attn_pipelines.runs.train import train
     from keras_attn_pipelines.runs.warm_start import WarmStart
 
+    strategy = strategy_for(arguments.strategy)
+    if strategy == MULTIWORKER:  # Workers meet before TensorFlow runs anything, such as a model.
+        strategy_named(strategy)
     source = WarmStart.read(arguments.source, experiment) if arguments.source else None
     run = train(
         source.adapted(experiment, values) if source else experiment,

@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.saved.bundled import model_folder
 from keras_attn.whole_file import check_folder
 
@@ -46,6 +47,12 @@ def check_data(path) -> None:
     """Raises ValueError for a path of data where there is nothing."""
     if ":" not in str(path).split("/")[0] and not Path(path).exists():
         raise ValueError(f"Expected data at {path}. Received: no such file or folder")
+
+
+def check_workers(strategy) -> None:
+    """Raises ValueError for workers that TF_CONFIG does not name as the strategy needs them."""
+    if strategy == MULTIWORKER:
+        Cluster.read()
 
 
 def check_run_folder(path) -> None:

@@ -1,12 +1,16 @@
 """Where and in what precision to train: distribution strategies, precision, XLA."""
 
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import tensorflow as tf
 
-STRATEGIES = ("one", "mirrored", "tpu")
+from keras_attn.cluster import MULTIWORKER, TF_CONFIG, Cluster
+from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
+
+STRATEGIES = ("one", "mirrored", MULTIWORKER, "tpu")
 AUTO = "auto"
 TPU_ADDRESSES = ("TPU_NAME", "COLAB_TPU_ADDR", "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS")
 """Environment variables in which TPU machines, Colab and Kubernetes give a TPU's address."""
@@ -18,15 +22,16 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
 
     Args:
         name: one of `STRATEGIES`, or "auto": "tpu" where the environment has the address of a TPU,
-            "mirrored" where there are several GPUs, and "one" otherwise.
+            "multiworker" where its TF_CONFIG names several workers, "mirrored" where there are
+            several GPUs, and "one" otherwise.
         environment: environment variables.
 
     Returns:
         one of `STRATEGIES`.
 
     Raises:
-        ValueError: unknown name ("Expected a strategy of ('auto', 'one', 'mirrored', 'tpu').
-            Received: 'two'").
+        ValueError: unknown name ("Expected a strategy of ('auto', 'one', 'mirrored',
+            'multiworker', 'tpu'). Received: 'two'"); for "auto", a bad TF_CONFIG.
 
     Example:
         >>> strategy_for("auto", {"TPU_NAME": "local"})
@@ -38,6 +43,8 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
         return name
     if any(environment.get(variable) for variable in TPU_ADDRESSES):
         return "tpu"
+    if environment.get(TF_CONFIG) and len(Cluster.read(environment).addresses) > 1:
+        return MULTIWORKER
     return "mirrored" if len(tf.config.list_physical_devices("GPU")) > 1 else "one"
 
 
@@ -46,14 +53,17 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
 
     Args:
         name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
-            no GPU) or "tpu" (the TPU that the resolver finds), or "auto", see `strategy_for`.
+            no GPU), "multiworker" (the workers that TF_CONFIG names, and on each of them what
+            "mirrored" takes; in one process always the same, see `MultiWorkerStrategy`) or "tpu"
+            (the TPU that the resolver finds), or "auto", see `strategy_for`.
         resolver: class or function that makes a TPU cluster resolver.
 
     Returns:
         `tf.distribute.Strategy`.
 
     Raises:
-        ValueError: unknown name; no TPU found.
+        ValueError: unknown name; no TPU found; a bad TF_CONFIG, or TensorFlow has already run
+            something, before it knew of other workers.
     """
     name = strategy_for(name)
     if name == "one":
@@ -62,6 +72,8 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
         gpus = tf.config.list_logical_devices("GPU")
         devices = gpus or tf.config.list_logical_devices("CPU")
         return tf.distribute.MirroredStrategy([device.name for device in devices])
+    if name == MULTIWORKER:
+        return _multi_worker_strategy()
     try:
         cluster = resolver()
     except (ValueError, RuntimeError) as error:
@@ -69,6 +81,17 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
     tf.config.experimental_connect_to_cluster(cluster)
     tf.tpu.experimental.initialize_tpu_system(cluster)
     return tf.distribute.TPUStrategy(cluster)
+
+
+@functools.cache
+def _multi_worker_strategy():
+    try:
+        return MultiWorkerStrategy()
+    except RuntimeError as error:
+        raise ValueError(
+            f"Expected strategy {MULTIWORKER!r} before TensorFlow has run anything in this "
+            f"process. Received: {error}"
+        ) from error
 
 
 def precision_policy(precision="auto", strategy="one"):

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import keras
 import numpy as np
 
+from keras_attn.training.workers import Workers
 from keras_attn.whole_file import whole_file
 
 STATE, METRIC = "state", "metric "
@@ -70,6 +71,9 @@ class Checkpoint(keras.callbacks.Callback):
             `EpochLog`; see `Resumable`.
         steps_per_epoch: int, where a call of `fit` may begin or end within an epoch; None where
             calls have whole epochs only.
+        workers: `Workers` that train together, of which each has this callback; None for one
+            process. The chief reads and writes the file, and tells the others what it read and
+            whether training stops.
 
     Raises:
         ValueError: two callbacks of the same class, or one without a state.
@@ -82,8 +86,10 @@ class Checkpoint(keras.callbacks.Callback):
         seconds=60.0,
         keeps: Sequence[Resumable] = (),
         steps_per_epoch: int | None = None,
+        workers: Workers | None = None,
     ):
         super().__init__()
+        self.workers = Workers() if workers is None else workers
         self.path, self.seconds, self.steps_per_epoch = Path(path), seconds, steps_per_epoch
         self.keeps = {type(callback).__name__: callback for callback in keeps}
         if len(self.keeps) < len(keeps) or not all(hasattr(kept, "saved") for kept in keeps):
@@ -112,15 +118,16 @@ class Checkpoint(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         last = self.params.get("steps")
         within = last is not None and batch + 1 < last
-        if within and time.monotonic() - self.saved >= self.seconds:
+        if within and self.workers.told(time.monotonic() - self.saved >= self.seconds):
             self.save(self.model, within=True)
 
     def on_epoch_end(self, epoch, logs=None):
         within = self.steps_per_epoch is not None and _step(self.model) % self.steps_per_epoch > 0
         self.sums = self.save(self.model, within) or None
+        self.model.stop_training = self.workers.told(self.model.stop_training)
 
     def save(self, model, within=False):
-        """Writes the file.
+        """Writes the file; on workers other than the chief, only takes part in reading metrics.
 
         Args:
             model: compiled `keras.Model`.
@@ -129,9 +136,16 @@ class Checkpoint(keras.callbacks.Callback):
         Returns:
             dict of arrays: the metrics' variables if `within`, otherwise empty.
         """
-        arrays = {name: keras.ops.convert_to_numpy(value) for name, value in _variables(model)}
         variables = _metrics(model) if within else {}
         sums = {name: np.array(keras.ops.convert_to_numpy(v)) for name, v in variables.items()}
+        if self.workers.is_chief:
+            self._write(model, sums)
+        self.saved = time.monotonic()
+        return sums
+
+    def _write(self, model, sums):
+        """Writes the file and tells the callbacks."""
+        arrays = {name: keras.ops.convert_to_numpy(value) for name, value in _variables(model)}
         arrays |= {METRIC + name: value for name, value in sums.items()}
         decided = {name: callback.state() for name, callback in self.keeps.items()}
         state = np.frombuffer(json.dumps(decided).encode(), np.uint8)
@@ -146,8 +160,6 @@ class Checkpoint(keras.callbacks.Callback):
             ) from error
         for callback in self.keeps.values():
             callback.saved()
-        self.saved = time.monotonic()
-        return sums
 
     def restore(self, model) -> int:
         """Puts back what was saved, if anything.
@@ -163,10 +175,25 @@ class Checkpoint(keras.callbacks.Callback):
                 callback's file is missing or damaged.
         """
         model.optimizer.build(model.trainable_variables)
+        arrays = self.workers.told_arrays(self._read(model) if self.workers.is_chief else {})
+        if not arrays:
+            return 0
+        for name, variable in _variables(model):
+            variable.assign(arrays[name])
+        sums = {
+            name.removeprefix(METRIC): array
+            for name, array in arrays.items()
+            if name.startswith(METRIC)
+        }
+        self.sums = sums or None
+        return _step(model)
+
+    def _read(self, model):
+        """What the file holds, by name, once the callbacks have theirs; empty without a file."""
         if not self.path.is_file():
             for callback in self.keeps.values():
                 callback.restore(None)
-            return 0
+            return {}
         variables = _variables(model)
         try:
             with self.path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
@@ -178,10 +205,9 @@ class Checkpoint(keras.callbacks.Callback):
                 "earlier version; without it training starts anew"
             ) from error
         metrics = [name for name in arrays if name.startswith(METRIC)]
-        sums = {name.removeprefix(METRIC): arrays.pop(name) for name in metrics}
         wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
         kept = set(state) if isinstance(state, dict) else {"its state"}
-        if wrong or len(arrays) != len(variables) or kept != set(self.keeps):
+        if wrong or len(arrays) != len(variables) + len(metrics) or kept != set(self.keeps):
             wrong |= kept ^ set(self.keeps)
             raise ValueError(
                 f"Expected the checkpoint {self.path} of this model and its callbacks. "
@@ -195,10 +221,7 @@ class Checkpoint(keras.callbacks.Callback):
                     f"Expected the state of {name} in the checkpoint {self.path}. "
                     f"Received: {state[name]!r:.80}"
                 ) from error
-        for name, variable in variables:
-            variable.assign(arrays[name])
-        self.sums = sums or None
-        return _step(model)
+        return arrays
 
 
 def _step(model):

@@ -19,6 +19,7 @@ from keras_attn.training.devices import (
 )
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
+from keras_attn.training.workers import Workers
 from keras_attn.whole_file import PARTIAL, check_folder
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
@@ -39,6 +40,9 @@ from keras_attn_pipelines.runs.run import (
 from keras_attn_pipelines.runs.stretches import stretches
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
+EQUAL = ("parts", "precision", "records", "fingerprint", "vocabularies")
+"""Keys of the description that all workers must agree on."""
+
 
 def train(
     experiment: Experiment,
@@ -55,7 +59,8 @@ def train(
     """Trains a model into a run directory; called again, resumes where it stopped.
 
     The checkpoint holds the whole training state, so a resumed run ends with the weights of an
-    uninterrupted one (up to rounding).
+    uninterrupted one (up to rounding). With strategy "multiworker" each worker makes the same call;
+    the chief reads and writes the run directory, decides and tells the others.
 
     Args:
         experiment: `Experiment`.
@@ -63,7 +68,7 @@ def train(
         out: path of the run directory, new or of the same experiment.
         name: name of the recipe, for the record; if it is the path of a .py file, the file is kept
             in the run directory, since the model may need its layers.
-        strategy: "one", "mirrored", "tpu" or "auto", see `strategy_for`.
+        strategy: "one", "mirrored", "multiworker", "tpu" or "auto", see `strategy_for`.
         precision: "auto", "float32", "bfloat16" or "float16".
         cache: path of the feature cache; the user's cache folder if None.
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
@@ -76,7 +81,9 @@ def train(
     Raises:
         ValueError: bad data, an unknown strategy or precision, a record that has become unreadable,
             `out` holds something else or another process trains into it, `cache` is a file, the
-            model differs from the one in `source`, or the loss is not finite.
+            model differs from the one in `source`, or the loss is not finite; another worker was
+            started with other settings or data.
+        ConnectionError: another worker ended, or cannot be reached.
     """
     if source is None:
         experiment.check_start(name)
@@ -84,6 +91,8 @@ def train(
         strategy = strategy_for(strategy)
         print(f"strategy: {strategy}")
     run, policy = Run(out), precision_policy(precision, strategy)
+    device = strategy_named(strategy)  # Before anything else that TensorFlow runs.
+    workers = Workers(device)
     description: dict[str, Any] = {"recipe": name, "parts": stored(experiment)}
     description["data"] = str(Path(data).resolve())
     description["from"] = str(source.path.resolve()) if source else None
@@ -91,9 +100,9 @@ def train(
     description["precision"] = policy
     if cache is not None:
         check_folder(cache)
-    with run.locked():
-        _check_folder(run, description)
-        device = strategy_named(strategy)
+    with workers.watched(), run.locked() if workers.is_chief else contextlib.nullcontext():
+        if workers.is_chief:
+            _check_folder(run, description)
         prepared = prepare(
             experiment,
             data,
@@ -108,8 +117,11 @@ def train(
             "unit": unit,
             "records": {split: len(split_records) for split, split_records in splits.items()},
             "fingerprint": fingerprint(splits),
+            "vocabularies": prepared.vocabulary_sizes,
         }
-        _check_data(run, unit, description, prepared.vocabularies)
+        workers.check_equal({key: description[key] for key in EQUAL})
+        if workers.is_chief:
+            _check_data(run, unit, description, prepared.vocabularies)
         keras.config.set_dtype_policy(policy)
         try:
             with device.scope():
@@ -117,30 +129,35 @@ def train(
                 if source:
                     source.start(experiment, built.model)
                 objective = prepared.compile(built, jit_compile_for(strategy, built.small_steps))
-            description |= {"model": built.description, "vocabularies": prepared.vocabulary_sizes}
-            run.describe(description)
-            for key, vocabulary in prepared.vocabularies.items():
-                vocabulary.save(run.folder / key)
-            if name.endswith(".py"):
-                shutil.copyfile(name, run.folder / RECIPE_FILE)
-            _report(run, unit, prepared)
-            fitting = _Fitting(prepared, run, built.model, objective.model, checkpoint_seconds)
+            description["model"] = built.description
+            if workers.is_chief:
+                run.describe(description)
+                for key, vocabulary in prepared.vocabularies.items():
+                    vocabulary.save(run.folder / key)
+                if name.endswith(".py"):
+                    shutil.copyfile(name, run.folder / RECIPE_FILE)
+                _report(run, unit, prepared)
+            fitting = _Fitting(
+                prepared, run, built.model, objective.model, checkpoint_seconds, workers
+            )
             with device.scope():
                 fitting.restore()
             with prepared.records.naming_faults(), _error_on_its_own_line():
-                fitting.fit(verbose)
+                fitting.fit(verbose if workers.is_chief else 0)
                 fitting.try_mean()
-            fitting.end(description)
+            if workers.is_chief:
+                fitting.end(description)
         finally:
             keras.config.set_dtype_policy("float32")
     return run
 
 
 class _Fitting:
-    """The calls of `fit` of one training, and what they decide."""
+    """The calls of `fit` of one training, and what they decide: on the chief, where there are
+    several workers."""
 
-    def __init__(self, prepared: Prepared, run: Run, model, stage, seconds):
-        self.prepared, self.experiment = prepared, prepared.experiment
+    def __init__(self, prepared: Prepared, run: Run, model, stage, seconds, workers: Workers):
+        self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
         self.run, self.model, self.stage, self.start = run, model, stage, 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
         self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience)
@@ -152,6 +169,7 @@ class _Fitting:
             seconds,
             keeps=[self.best, self.log, *self.means],
             steps_per_epoch=prepared.data.steps,
+            workers=workers,
         )
 
     def restore(self):
@@ -160,6 +178,16 @@ class _Fitting:
         Raises:
             ValueError: what it saved is gone, or damaged.
         """
+        if self.workers.is_chief:
+            self._check_progress()
+        self.start = self.checkpoint.restore(self.stage)
+        self.best.stopped = self.workers.told(self.best.stopped)
+        if self.start and self.workers.is_chief:
+            epoch, step = divmod(self.start, self.prepared.data.steps)
+            print(f"resuming at epoch {epoch + 1}, step {step + 1} of {self.prepared.data.steps}")
+
+    def _check_progress(self):
+        """Raises ValueError for a training that has begun but left no checkpoint."""
         path, folder = self.checkpoint.path, self.run.folder
         progress = [name for name in (HISTORY_FILE, MODEL_FILE) if (folder / name).exists()]
         if not path.is_file() and (progress or os.path.lexists(path)):
@@ -168,23 +196,20 @@ class _Fitting:
                 f"Expected the checkpoint {path} of a training that has not ended. "
                 f"Received: {there}; to begin anew, train into a new directory"
             )
-        self.start = self.checkpoint.restore(self.stage)
-        if self.start:
-            epoch, step = divmod(self.start, self.prepared.data.steps)
-            print(f"resuming at epoch {epoch + 1}, step {step + 1} of {self.prepared.data.steps}")
 
     def fit(self, verbose):
         """Trains the remaining steps."""
         fit, loaded = self.experiment.fit, self.prepared.data
         plan = stretches(self.start, loaded.steps, fit.epochs, loaded.unfreeze_step)
-        ending = [*self.means, self.log, TimeLeft(fit.epochs)]
+        ending = [*self.means, self.log, TimeLeft(fit.epochs)] if self.workers.is_chief else []
         callbacks, current = None, loaded
         if self.checkpoint.sums is not None:  # Evaluating a batch builds the metrics.
             self.stage.evaluate(loaded.dev.take(1), verbose=0)
         for stretch in plan if not self.best.stopped else ():
             if loaded.unfrozen and not stretch.frozen and current is loaded:
                 current, callbacks = loaded.unfrozen(), None
-                print(f"training the encoder too, from step {stretch.start + 1} on")
+                if self.workers.is_chief:
+                    print(f"training the encoder too, from step {stretch.start + 1} on")
             callbacks = callbacks or self._callbacks(current)
             active = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
             self.stage.fit(
@@ -197,8 +222,15 @@ class _Fitting:
                 shuffle=False,
                 verbose=verbose,
             )
+            self.best.stopped = self.workers.told(self.best.stopped)
             if self.best.stopped:
                 break
+        if self.workers.is_chief:
+            self._check_best()
+
+    def _check_best(self):
+        """Says why training ended early; raises ValueError if no epoch had a number to judge by."""
+        fit = self.experiment.fit
         if self.best.digest is None:
             raise ValueError(
                 f"Expected a number for {fit.monitor} in at least one epoch. Received: none"
@@ -212,8 +244,12 @@ class _Fitting:
         for mean in self.means:
             loaded, monitor = self.prepared.data, self.experiment.fit.monitor
             data = loaded.unfrozen() if loaded.unfrozen else loaded
-            trained_model(self.stage).set_weights(mean.mean(self.stage))
+            weights = {f"{n}": array for n, array in enumerate(mean.mean(self.stage) or ())}
+            weights = self.workers.told_arrays(weights)
+            trained_model(self.stage).set_weights(list(weights.values()))
             scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
+            if not self.workers.is_chief:
+                continue
             logs = {f"val_{name}": value for name, value in scores.items()}
             for callback in self._task_callbacks(data).scoring:
                 callback.on_epoch_end(len(self.log.rows), logs)
@@ -236,6 +272,8 @@ class _Fitting:
         self.run.settle()
 
     def _callbacks(self, data):
+        if not self.workers.is_chief:
+            return [FiniteLoss()]
         callbacks = self._task_callbacks(data)
         return [
             *callbacks.scoring,

@@ -1,0 +1,143 @@
+"""Processes that train one model together: what they agree on, and the death of one of them."""
+
+import _thread
+import contextlib
+import io
+import json
+import socket
+import threading
+
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
+
+PIECE = 1 << 23
+"""Numbers of 8 bytes that one message has at most."""
+PATIENCE, PROBES = 5.0, 3
+"""A worker is lost if it did not answer for so many seconds, so many times in a row."""
+LOST = (
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.FailedPreconditionError,
+    tf.errors.InternalError,
+    tf.errors.UnavailableError,
+)
+"""What TensorFlow raises of a sum that one of the workers does not take part in any more."""
+
+
+class Workers:
+    """Tells all workers of a training what the first of them, the chief, has read or decided.
+
+    All workers call the same methods in the same order; a call returns once all are there. Where
+    there is one process, it is the chief, and each method returns its argument.
+
+    Args:
+        strategy: `MultiWorkerStrategy`; with any other, or None, there is one process.
+    """
+
+    def __init__(self, strategy: tf.distribute.Strategy | None = None):
+        self.strategy, self.cluster = strategy, None
+        if isinstance(strategy, MultiWorkerStrategy):
+            self.cluster = strategy.cluster
+        self.lost = False
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process decides, and writes the run directory."""
+        return self.cluster is None or self.cluster.is_chief
+
+    def told(self, value=None):
+        """The chief's value, of JSON types."""
+        return value if self.cluster is None else json.loads(self._told(json.dumps(value).encode()))
+
+    def told_arrays(self, arrays=None):
+        """The chief's arrays, by name."""
+        if self.cluster is None:
+            return arrays
+        file = io.BytesIO()
+        np.savez(file, **(arrays or {}))
+        with np.load(io.BytesIO(self._told(file.getvalue())), allow_pickle=False) as told:
+            return {name: told[name] for name in told.files}
+
+    def check_equal(self, values):
+        """Raises ValueError on all workers if one of them has other values.
+
+        Args:
+            values: dict of JSON types.
+        """
+        if self.cluster is None:
+            return
+        chief, own = self.told(values), json.loads(json.dumps(values))
+        differing = [name for name in chief if chief[name] != own[name]]
+        if self._sum(np.array([len(differing)]))[0]:
+            received = f"here, other {' and '.join(differing)}" if differing else "others on some"
+            raise ValueError(
+                "Expected the same command and data on all workers as on the chief. "
+                f"Received: {received}"
+            )
+
+    @contextlib.contextmanager
+    def watched(self):
+        """Ends with an error, in seconds, if another worker does.
+
+        Raises:
+            ConnectionError: another worker ended, or cannot be reached.
+        """
+        if self.cluster is None:
+            yield
+            return
+        done = threading.Event()
+        threading.Thread(target=self._watch, args=(done,), daemon=True).start()
+        try:
+            yield
+            self.told()  # Nobody leaves before all are done.
+        except (*LOST, KeyboardInterrupt) as error:
+            if isinstance(error, KeyboardInterrupt) and not self.lost:
+                raise
+            gone = [address for address in self.cluster.others if not _answers(address)]
+            received = f"no answer from {', '.join(gone)}" if gone else f"{error}".split("\n")[-1]
+            raise ConnectionError(
+                f"Expected {len(self.cluster.addresses)} workers until training ends. Received: "
+                f"{received}; start all again to resume from the last checkpoint, if any"
+            ) from error
+        finally:
+            done.set()
+
+    def _watch(self, done):
+        """Interrupts the main thread once another worker is lost, while it computes alone."""
+        silent = 0
+        while not done.wait(PATIENCE):
+            silent = 0 if all(map(_answers, self.cluster.others)) else silent + 1
+            if silent == PROBES and not done.is_set():
+                self.lost = True
+                _thread.interrupt_main()
+
+    def _told(self, data: bytes) -> bytes:
+        """The chief's bytes."""
+        size = int(self._sum(np.array([len(data) if self.is_chief else 0]))[0])
+        numbers = np.zeros(-(-size // 8), "int64")
+        if self.is_chief:
+            numbers = np.frombuffer(data.ljust(8 * len(numbers), b"\0"), "int64")
+        pieces = [numbers[start : start + PIECE] for start in range(0, len(numbers), PIECE)]
+        return b"".join(self._sum(piece).tobytes() for piece in pieces)[:size]
+
+    def _sum(self, numbers):
+        """int64 (N,): sum over workers."""
+
+        def of_replica(context):
+            local = context.num_replicas_in_sync // len(self.cluster.addresses)
+            is_first = context.replica_id_in_sync_group % local == 0
+            return tf.constant(numbers if is_first else np.zeros_like(numbers))
+
+        values = self.strategy.experimental_distribute_values_from_function(of_replica)
+        return self.strategy.reduce("SUM", values, axis=None).numpy()
+
+
+def _answers(address):
+    """Whether a process accepts connections there."""
+    host, _, port = address.rpartition(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), PATIENCE):
+        return True
+    return False
