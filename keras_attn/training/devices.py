@@ -53,9 +53,9 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
 
     Args:
         name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
-            no GPU), "multiworker" (the workers that TF_CONFIG names, and on each of them what
-            "mirrored" takes; in one process always the same, see `MultiWorkerStrategy`) or "tpu"
-            (the TPU that the resolver finds), or "auto", see `strategy_for`.
+            no GPU), "multiworker" (the workers that TF_CONFIG names, each with all its GPUs
+            or one CPU; in one process always the same, see `MultiWorkerStrategy`) or "tpu" (the TPU
+            that the resolver finds), or "auto", see `strategy_for`.
         resolver: class or function that makes a TPU cluster resolver.
 
     Returns:

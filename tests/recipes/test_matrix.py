@@ -19,6 +19,7 @@ from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.runs.warm_start import WarmStart
+from tests import workers
 from tests.processes import run_module
 from tests.recipes.registry import ROWS
 
@@ -171,6 +172,25 @@ def test_two_devices_train_as_one(row, prepared, tmp_path):
         weights.append(Run(tmp_path / strategy).model().get_weights())
     for expected, other in zip(*weights, strict=True):
         np.testing.assert_allclose(other, expected, atol=2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", STARTING)
+def test_two_workers_train_as_one_device(row, prepared, tmp_path):
+    arguments = (row.name, prepared(row), json.dumps({**row.values, **even(row)}))
+    run_module("tests.recipes.on_devices", *arguments, tmp_path / "one", "one")
+    given = (*arguments, tmp_path / "multiworker", "multiworker")
+    workers.run("tests.recipes.on_devices", given, given, folder=tmp_path / "printed")
+    weights, histories = [], []
+    for name in ("one", "multiworker"):
+        weights.append(Run(tmp_path / name).model().get_weights())
+        with (tmp_path / name / "history.csv").open() as file:
+            rows = csv.DictReader(file)
+            histories.append([{key: float(line[key]) for key in line} for line in rows])
+    for expected, other in zip(*weights, strict=True):
+        np.testing.assert_allclose(other, expected, atol=2e-4)
+    for expected, other in zip(*histories, strict=True):
+        assert other == pytest.approx(expected, abs=1e-3)
 
 
 def even(row):
