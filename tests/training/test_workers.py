@@ -29,7 +29,7 @@ def test_one_process_is_the_chief():
     arrays = {"a": np.ones(3)}
     assert alone.told_arrays(arrays) is arrays
     alone.check_equal({"a": 1})
-    with pytest.raises(ValueError, match="^mine$"), alone.watched():
+    with pytest.raises(ValueError, match=r"^mine$"), alone.watched():
         raise ValueError("mine")
 
 
