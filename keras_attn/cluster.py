@@ -15,6 +15,10 @@ _FORM = (
 )
 
 
+class LostWorkerError(ConnectionError):
+    """Another worker of a training ended, or cannot be reached."""
+
+
 @dataclass(frozen=True)
 class Cluster:
     """Processes that train one model together.

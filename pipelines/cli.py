@@ -14,6 +14,7 @@ import keras_attn
 
 del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts have their own.
 
+from keras_attn.cluster import LostWorkerError
 from keras_attn.former_names import CONSTRUCTOR
 from keras_attn_pipelines import commands, console
 from keras_attn_pipelines.experiment.flags import add_flags
@@ -48,6 +49,10 @@ def main(arguments=None) -> int:
     except BrokenPipeError:  # The reader of the pipe has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except LostWorkerError as error:
+        print(f"keras-attn: {error}", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        os._exit(2)  # TensorFlow's threads still wait for the other worker.
     except (ValueError, ImportError, OSError) as error:
         print(f"keras-attn: {_error_text(error)}", file=sys.stderr)
         return 2

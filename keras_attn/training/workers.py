@@ -10,6 +10,7 @@ import threading
 import numpy as np
 import tensorflow as tf
 
+from keras_attn.cluster import LostWorkerError
 from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 
 PIECE = 1 << 23
@@ -83,7 +84,7 @@ class Workers:
         """Ends with an error, in seconds, if another worker does.
 
         Raises:
-            ConnectionError: another worker ended, or cannot be reached.
+            LostWorkerError: another worker ended, or cannot be reached.
         """
         if self.cluster is None:
             yield
@@ -96,14 +97,20 @@ class Workers:
         except (*LOST, KeyboardInterrupt) as error:
             if isinstance(error, KeyboardInterrupt) and not self.lost:
                 raise
-            gone = [address for address in self.cluster.others if not _answers(address)]
-            received = f"no answer from {', '.join(gone)}" if gone else f"{error}".split("\n")[-1]
-            raise ConnectionError(
+            raise LostWorkerError(
                 f"Expected {len(self.cluster.addresses)} workers until training ends. Received: "
-                f"{received}; start all again to resume from the last checkpoint, if any"
+                f"{self._reason(error)}; start all again to resume from the last checkpoint, if any"
             ) from error
         finally:
             done.set()
+
+    def _reason(self, error):
+        """Who does not answer; if all do, as a worker that has just failed may, what TensorFlow
+        says."""
+        if gone := [address for address in self.cluster.others if not _answers(address)]:
+            return f"no answer from {', '.join(gone)}"
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        return next((line for line in lines if "abort" in line), lines[0])
 
     def _watch(self, done):
         """Interrupts the main thread once another worker is lost, while it computes alone."""

@@ -83,7 +83,7 @@ def train(
             `out` holds something else or another process trains into it, `cache` is a file, the
             model differs from the one in `source`, or the loss is not finite; another worker was
             started with other settings or data.
-        ConnectionError: another worker ended, or cannot be reached.
+        LostWorkerError: another worker ended, or cannot be reached.
     """
     if source is None:
         experiment.check_start(name)

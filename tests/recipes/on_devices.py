@@ -1,4 +1,4 @@
-"""Trains a tiny recipe in a process of its own, over one or two logical CPUs.
+"""Trains a tiny recipe in a process of its own: on one device, two logical CPUs or as a worker.
 
 Run as `python -m tests.recipes.on_devices RECIPE DATA VALUES RUN STRATEGY`; VALUES is JSON.
 """
@@ -21,7 +21,8 @@ def main(recipe, data, values, run, strategy):
         key: tuple(value) if isinstance(value, list) else value
         for key, value in json.loads(values).items()
     }
-    train(load_recipe(recipe).replaced(given), data, run, recipe, strategy, verbose=0)
+    experiment = load_recipe(recipe).replaced(given)
+    train(experiment, data, run, recipe, strategy, precision="float32", verbose=0)
 
 
 if __name__ == "__main__":

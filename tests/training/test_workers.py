@@ -7,14 +7,14 @@ import tensorflow as tf
 from keras_attn.training.devices import strategy_named
 from keras_attn.training.workers import Workers
 from tests import workers
-from tests.processes import run_module
+from tests.training import multi_worker
 
 
 def test_two_workers_equal_one_device(tmp_path):
     outs = [tmp_path / f"{index}.npz" for index in range(2)]
     given = [("multiworker", out) for out in outs]
     workers.run("tests.training.multi_worker", *given, folder=tmp_path)
-    run_module("tests.training.multi_worker", "one", tmp_path / "one.npz")
+    multi_worker.main("one", tmp_path / "one.npz")
     with np.load(tmp_path / "one.npz") as expected:
         for out in outs:
             with np.load(out) as arrays:
