@@ -45,6 +45,8 @@ def main(arguments=None) -> int:
             )
         if rest:
             parsed.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed_flags(rest)}")
+        if parsed.command != "train":  # Services are TensorFlow graphs.
+            os.environ["KERAS_BACKEND"] = "tensorflow"
         parsed.run_command(parsed)
     except BrokenPipeError:  # The reader of the pipe has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

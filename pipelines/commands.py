@@ -7,6 +7,7 @@ from keras_attn.cluster import MULTIWORKER
 from keras_attn.saved.results import check_picture_file
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.early_checks import (
+    check_backend,
     check_data,
     check_inputs_file,
     check_parent,
@@ -41,6 +42,7 @@ def train(arguments) -> None:
     experiment, values = arguments.experiment, given_values(arguments)
     if arguments.source is None:  # Checks ranges before TensorFlow is imported.
         experiment, values = experiment.replaced(values), {}
+    check_backend()
     check_workers(arguments.strategy)
     check_data(arguments.data)
     check_run_folder(arguments.out)

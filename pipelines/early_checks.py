@@ -1,11 +1,15 @@
 """Checks of a command's arguments before TensorFlow is imported, which takes seconds."""
 
+import os
 import tempfile
 from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.saved.bundled import model_folder
 from keras_attn.whole_file import check_folder
+
+BACKENDS = ("tensorflow", "jax")
+"""Keras backends that train."""
 
 
 def check_parent(path) -> None:
@@ -53,6 +57,13 @@ def check_workers(strategy) -> None:
     """Raises ValueError for workers that TF_CONFIG does not name as the strategy needs them."""
     if strategy == MULTIWORKER:
         Cluster.read()
+
+
+def check_backend() -> None:
+    """Raises ValueError for a KERAS_BACKEND that cannot train."""
+    backend = os.environ.get("KERAS_BACKEND") or BACKENDS[0]
+    if backend not in BACKENDS:
+        raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
 
 
 def check_run_folder(path) -> None:

@@ -10,13 +10,17 @@ import keras
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run_module(module, *arguments, backend="tensorflow"):
-    """Runs `python -m module arguments…` under a Keras backend and returns what it printed."""
+def run_module(module, *arguments, backend="tensorflow", devices=1):
+    """Runs `python -m module arguments…` under a Keras backend and returns what it printed.
+
+    JAX has so many devices.
+    """
     environment = {
         **os.environ,
         "KERAS_BACKEND": backend,
         "JAX_PLATFORMS": "cpu",
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
     }
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)

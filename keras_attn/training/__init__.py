@@ -34,6 +34,7 @@ from keras_attn.training.schedules import (
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.training_stage import TrainingStage, trained_model
+from keras_attn.training.transformer_layout import transformer_layout
 
 __all__ = [
     "AttentionImages",
@@ -73,5 +74,6 @@ __all__ = [
     "strategy_for",
     "strategy_named",
     "trained_model",
+    "transformer_layout",
     "warmup_cosine",
 ]

@@ -5,9 +5,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import keras
 import tensorflow as tf
 
 from keras_attn.cluster import MULTIWORKER, TF_CONFIG, Cluster
+from keras_attn.training.jax_devices import JaxDevices, bfloat16_pays, jax_strategy
 from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 
 STRATEGIES = ("one", "mirrored", MULTIWORKER, "tpu")
@@ -22,8 +24,8 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
 
     Args:
         name: one of `STRATEGIES`, or "auto": "tpu" where the environment has the address of a TPU,
-            "multiworker" where its TF_CONFIG names several workers, "mirrored" where there are
-            several GPUs, and "one" otherwise.
+            or JAX finds one, "multiworker" where its TF_CONFIG names several workers, "mirrored"
+            where there are several GPUs, and "one" otherwise.
         environment: environment variables.
 
     Returns:
@@ -41,6 +43,8 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
         raise ValueError(f"Expected a strategy of {(AUTO, *STRATEGIES)}. Received: {name!r}")
     if name != AUTO:
         return name
+    if keras.backend.backend() == "jax":
+        return jax_strategy()
     if any(environment.get(variable) for variable in TPU_ADDRESSES):
         return "tpu"
     if environment.get(TF_CONFIG) and len(Cluster.read(environment).addresses) > 1:
@@ -59,13 +63,15 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
         resolver: class or function that makes a TPU cluster resolver.
 
     Returns:
-        `tf.distribute.Strategy`.
+        `tf.distribute.Strategy`; `JaxDevices` on the JAX backend.
 
     Raises:
         ValueError: unknown name; no TPU found; a bad TF_CONFIG, or TensorFlow has already run
             something, before it knew of other workers.
     """
     name = strategy_for(name)
+    if keras.backend.backend() == "jax":
+        return JaxDevices(name)
     if name == "one":
         return tf.distribute.get_strategy()
     if name == "mirrored":
@@ -98,8 +104,8 @@ def precision_policy(precision="auto", strategy="one"):
     """The Keras dtype policy for a choice of precision.
 
     "auto" takes bfloat16 where it pays: on a TPU, on GPUs of compute capability 8 and up, on CPUs
-    with AMX; float32 elsewhere. "float16" is for GPUs of compute capability 7, which have no
-    bfloat16; the optimizer has to scale the loss, see `LossScaled`.
+    with AMX unless JAX computes; float32 elsewhere. "float16" is for GPUs of compute capability 7,
+    which have no bfloat16; the optimizer has to scale the loss, see `LossScaled`.
 
     Args:
         precision: "auto", "float32", "bfloat16" or "float16".
@@ -113,8 +119,14 @@ def precision_policy(precision="auto", strategy="one"):
     """
     if precision not in PRECISIONS:
         raise ValueError(f"Expected a precision of {PRECISIONS}. Received: {precision!r}")
+    on_jax = keras.backend.backend() == "jax"
+    if on_jax and precision == "float16":
+        raise ValueError(
+            "Expected precision 'auto', 'float32' or 'bfloat16' on the JAX backend. "
+            f"Received: {precision!r}"
+        )
     if precision == "auto":
-        fast = strategy == "tpu" or _fast_bfloat16()
+        fast = strategy == "tpu" or (bfloat16_pays() if on_jax else _fast_bfloat16())
         precision = "bfloat16" if fast else "float32"
     return precision if precision == "float32" else f"mixed_{precision}"
 
@@ -131,10 +143,12 @@ def jit_compile_for(strategy="one", small_steps=False):
     """Whether the training step should be compiled by XLA: on a TPU it is anyway.
 
     On one GPU it pays; on CPUs it costs bfloat16 its speed, and pays for small steps in float32
-    alone; with several replicas it fails.
+    alone; with several replicas it fails. On JAX every step is.
 
     Args:
         strategy: name of the strategy.
         small_steps: whether a step is many operations on few numbers, in float32.
     """
+    if keras.backend.backend() == "jax":
+        return True
     return strategy == "one" and (small_steps or bool(tf.config.list_physical_devices("GPU")))

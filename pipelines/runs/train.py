@@ -17,6 +17,7 @@ from keras_attn.training.devices import (
     strategy_for,
     strategy_named,
 )
+from keras_attn.training.jax_devices import JaxDevices
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.workers import Workers
@@ -100,7 +101,9 @@ def train(
     description["precision"] = policy
     if cache is not None:
         check_folder(cache)
-    with workers.watched(), run.locked() if workers.is_chief else contextlib.nullcontext():
+    whole = device.scope() if isinstance(device, JaxDevices) else contextlib.nullcontext()
+    locked = run.locked() if workers.is_chief else contextlib.nullcontext()
+    with workers.watched(), locked, whole:
         if workers.is_chief:
             _check_folder(run, description)
         prepared = prepare(

@@ -8,3 +8,7 @@ from tests.processes import run_module
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_training_on_a_backend(backend, tmp_path):
     run_module("tests.training.on_a_backend", tmp_path, backend=backend)
+
+
+def test_devices_of_jax():
+    run_module("tests.training.on_jax_devices", backend="jax", devices=8)
