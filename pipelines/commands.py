@@ -1,9 +1,10 @@
 """The commands of the command line."""
 
+import signal
 import sys
 from pathlib import Path
 
-from keras_attn.cluster import MULTIWORKER
+from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.saved.results import check_picture_file
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.early_checks import (
@@ -59,8 +60,11 @@ def train(arguments) -> None:
     from keras_attn_pipelines.runs.warm_start import WarmStart
 
     strategy = strategy_for(arguments.strategy)
-    if strategy == MULTIWORKER:  # Workers meet before TensorFlow runs anything, such as a model.
+    if strategy == MULTIWORKER:  # Before TensorFlow runs anything, such as a model to start from.
+        print(f"waiting for workers {', '.join(Cluster.read().others)}", flush=True)
+        handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's would wait for them too.
         strategy_named(strategy)
+        signal.signal(signal.SIGINT, handler)
     source = WarmStart.read(arguments.source, experiment) if arguments.source else None
     run = train(
         source.adapted(experiment, values) if source else experiment,

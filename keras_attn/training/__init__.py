@@ -21,6 +21,7 @@ from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.loss_scale import LossScaled, scaled_for
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.model_file import read_model_file
+from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
@@ -35,6 +36,7 @@ from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.training_stage import TrainingStage, trained_model
 from keras_attn.training.transformer_layout import transformer_layout
+from keras_attn.training.workers import Workers
 
 __all__ = [
     "AttentionImages",
@@ -55,6 +57,7 @@ __all__ = [
     "LinearShare",
     "LinearStart",
     "LossScaled",
+    "MultiWorkerStrategy",
     "RegularizedDropout",
     "ScheduledSampling",
     "SelfCritical",
@@ -62,6 +65,7 @@ __all__ = [
     "TokenAccuracy",
     "TokenCrossEntropy",
     "TrainingStage",
+    "Workers",
     "average_models",
     "average_weights",
     "jit_compile_for",

@@ -93,6 +93,10 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
 def _multi_worker_strategy():
     try:
         return MultiWorkerStrategy()
+    except tf.errors.OpError as error:
+        addresses = ", ".join(Cluster.read().addresses)
+        reason = str(error.message).splitlines()[0]
+        raise ValueError(f"Expected to meet workers {addresses}. Received: {reason}") from error
     except RuntimeError as error:
         raise ValueError(
             f"Expected strategy {MULTIWORKER!r} before TensorFlow has run anything in this "

@@ -13,8 +13,8 @@ import tensorflow as tf
 from keras_attn.cluster import LostWorkerError
 from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 
-PIECE = 1 << 23
-"""Numbers of 8 bytes that one message has at most."""
+HEAD, PIECE = 8, 1 << 23
+"""Numbers of 8 bytes that the first message has, and that another one has at most."""
 PATIENCE, PROBES = 5.0, 3
 """A worker is lost if it did not answer for so many seconds, so many times in a row."""
 LOST = (
@@ -122,13 +122,15 @@ class Workers:
                 _thread.interrupt_main()
 
     def _told(self, data: bytes) -> bytes:
-        """The chief's bytes."""
-        size = int(self._sum(np.array([len(data) if self.is_chief else 0]))[0])
-        numbers = np.zeros(-(-size // 8), "int64")
-        if self.is_chief:
-            numbers = np.frombuffer(data.ljust(8 * len(numbers), b"\0"), "int64")
-        pieces = [numbers[start : start + PIECE] for start in range(0, len(numbers), PIECE)]
-        return b"".join(self._sum(piece).tobytes() for piece in pieces)[:size]
+        """The chief's bytes: their number and the first ones in one message, then the others."""
+        numbers = np.frombuffer(data.ljust(-(-len(data) // 8) * 8, b"\0"), "int64")
+        numbers = np.append(len(data), numbers) if self.is_chief else np.zeros(0, "int64")
+        told = [self._sum(_piece(numbers, 0, HEAD))]
+        size = int(told[0][0])
+        for start in range(HEAD, 1 + -(-size // 8), PIECE):
+            length = min(PIECE, 1 + -(-size // 8) - start)
+            told.append(self._sum(_piece(numbers, start, length)))
+        return np.concatenate(told)[1:].tobytes()[:size]
 
     def _sum(self, numbers):
         """int64 (N,): sum over workers."""
@@ -140,6 +142,12 @@ class Workers:
 
         values = self.strategy.experimental_distribute_values_from_function(of_replica)
         return self.strategy.reduce("SUM", values, axis=None).numpy()
+
+
+def _piece(numbers, start, length):
+    """So many numbers, 0 past the end."""
+    piece = numbers[start : start + length]
+    return np.pad(piece, (0, length - len(piece)))
 
 
 def _answers(address):

@@ -75,6 +75,7 @@ CASES = [
     (train("progressive_memory"), 2, "Expected "),
     (train("webnlg_graph"), 2, "column for the text, one of texts, text, target"),
     (["train", "scenes", "--data", "{folder}/no", "--out", "x"], 2, "Expected data at {folder}/no"),
+    (train("scenes", "--strategy", "multiworker"), 2, "Expected TF_CONFIG such as "),
     (["evaluate", "{folder}/no", "--data", "{folder}"], 2, "Received: {folder}/no, no such folder"),
     (["predict", "{folder}/run", "x"], 2, "a run; export it: keras-attn export {folder}/run"),
     (["predict", "{folder}/model", "--file", "{folder}/no"], 2, "Expected a file of inputs."),
