@@ -1,12 +1,12 @@
 """The commands of the command line."""
 
-import signal
 import sys
 from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.saved.results import check_picture_file
 from keras_attn.whole_file import check_folder
+from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_backend,
     check_data,
@@ -62,9 +62,8 @@ def train(arguments) -> None:
     strategy = strategy_for(arguments.strategy)
     if strategy == MULTIWORKER:  # Before TensorFlow runs anything, such as a model to start from.
         print(f"waiting for workers {', '.join(Cluster.read().others)}", flush=True)
-        handler = signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python's would wait for them too.
-        strategy_named(strategy)
-        signal.signal(signal.SIGINT, handler)
+        with interruptible():
+            strategy_named(strategy)
     source = WarmStart.read(arguments.source, experiment) if arguments.source else None
     run = train(
         source.adapted(experiment, values) if source else experiment,

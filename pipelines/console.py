@@ -1,8 +1,10 @@
 """The process around the command line: a quiet standard error."""
 
+import contextlib
 import faulthandler
 import logging
 import os
+import signal
 import sys
 import tempfile
 
@@ -19,6 +21,18 @@ def run(main) -> None:
     if not os.environ.get(NATIVE_LOG):
         hide_native_log()
     sys.exit(main())
+
+
+@contextlib.contextmanager
+def interruptible():
+    """Lets Ctrl-C end the process within native code, for whose end Python's handler waits."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def hide_native_log() -> None:

@@ -4,6 +4,7 @@ import _thread
 import contextlib
 import io
 import json
+import signal
 import socket
 import threading
 
@@ -17,6 +18,8 @@ HEAD, PIECE = 8, 1 << 23
 """Numbers of 8 bytes that the first message has, and that another one has at most."""
 PATIENCE, PROBES = 5.0, 3
 """A worker is lost if it did not answer for so many seconds, so many times in a row."""
+INTERRUPT = signal.SIGUSR1
+"""Signal by which the main thread is interrupted; processes in the background ignore SIGINT."""
 LOST = (
     tf.errors.AbortedError,
     tf.errors.CancelledError,
@@ -81,7 +84,7 @@ class Workers:
 
     @contextlib.contextmanager
     def watched(self):
-        """Ends with an error, in seconds, if another worker does.
+        """Ends with an error, in seconds, if another worker does; in the main thread.
 
         Raises:
             LostWorkerError: another worker ended, or cannot be reached.
@@ -90,6 +93,7 @@ class Workers:
             yield
             return
         done = threading.Event()
+        handler = signal.signal(INTERRUPT, signal.default_int_handler)
         threading.Thread(target=self._watch, args=(done,), daemon=True).start()
         try:
             yield
@@ -103,6 +107,7 @@ class Workers:
             ) from error
         finally:
             done.set()
+            signal.signal(INTERRUPT, handler)
 
     def _reason(self, error):
         """Who does not answer; if all do, as a worker that has just failed may, what TensorFlow
@@ -110,7 +115,8 @@ class Workers:
         if gone := [address for address in self.cluster.others if not _answers(address)]:
             return f"no answer from {', '.join(gone)}"
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        return next((line for line in lines if "abort" in line), lines[0])
+        lines.append("no answer from one of them for a while")
+        return next((line for line in lines if "abort" in line), lines[0]).rstrip(":")
 
     def _watch(self, done):
         """Interrupts the main thread once another worker is lost, while it computes alone."""
@@ -119,7 +125,7 @@ class Workers:
             silent = 0 if all(map(_answers, self.cluster.others)) else silent + 1
             if silent == PROBES and not done.is_set():
                 self.lost = True
-                _thread.interrupt_main()
+                _thread.interrupt_main(INTERRUPT)
 
     def _told(self, data: bytes) -> bytes:
         """The chief's bytes: their number and the first ones in one message, then the others."""
