@@ -20,23 +20,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.serving.requests import Requests, joined
+from keras_attn.serving.tensor_protos import MALFORMED, arrays_of
 
 MAX_ANSWER_BYTES = 1 << 26
 MAX_REASON = 1000
 """Characters of what a server says went wrong that are repeated."""
 _MAX_ERROR_BYTES = 1 << 16
 _MAX_DOUBLINGS = 30
-_MALFORMED = (
-    ValueError,
-    KeyError,
-    TypeError,
-    IndexError,
-    AttributeError,
-    OverflowError,
-    RecursionError,
-    MemoryError,
-)
-"""What reading an answer raises if it is not one."""
 _MAX_SECONDS = 10 * 365 * 24 * 3600
 """Longest wait that gRPC can be told."""
 
@@ -198,21 +188,9 @@ class GrpcClient(_Client):
                 raise _Transient(code is grpc.StatusCode.DEADLINE_EXCEEDED, reason) from error
             raise self._refused(code is grpc.StatusCode.NOT_FOUND, reason) from error
         try:
-            self._check_sizes(response.outputs)
-            return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
-        except _MALFORMED as error:
+            return arrays_of(response.outputs, self.max_answer_bytes)
+        except MALFORMED as error:
             raise self._malformed(error) from error
-
-    def _check_sizes(self, outputs):
-        """TensorProtos may say that they are far larger than what they hold."""
-        import tensorflow as tf
-
-        total = 0
-        for key, proto in outputs.items():
-            sizes = [dim.size for dim in proto.tensor_shape.dim]
-            total += math.prod(sizes) * (tf.as_dtype(proto.dtype).size or 8)
-            if min(sizes, default=0) < 0 or total > self.max_answer_bytes:
-                raise ValueError(f"{key} of shape {sizes}")
 
 
 class RestClient(_Client):
@@ -277,7 +255,7 @@ class RestClient(_Client):
             outputs = json.loads(content)["outputs"]
             named = outputs if isinstance(outputs, dict) else {"outputs": outputs}
             return {key: _array(value) for key, value in named.items()}
-        except _MALFORMED as error:
+        except MALFORMED as error:
             raise self._malformed(error) from error
 
     async def _post(self, body, seconds):

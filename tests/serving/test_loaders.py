@@ -11,17 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import tensorflow as tf
-import tensorflow_text
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import CAPTION, ERROR, IMAGE, SCORE, SOURCE, TARGET, TEXT, TOKEN_SCORES
 from tests.serving.tiny_service import PICTURES
 
 C_API = Path(__file__).with_name("c_api.py")
-OPERATIONS = Path(tensorflow_text.__file__).parent / "python" / "ops"
-LIBRARIES = [
-    str(OPERATIONS / name) for name in ("_sentencepiece_tokenizer.so", "_normalize_ops.so")
-]
 CAPTIONS = ["a red dog", "dogs ☂", "dogs", "a " * 20, "dogs"]
 SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one"]
 TARGETS = ["eins zwei", "eins", "zwei " * 30, "eins"]
@@ -134,7 +129,7 @@ def by_c_interface(version, requests, folder):
     """Answers by name of each request, of one process."""
     proto = saved_model_pb2.SavedModel()
     proto.ParseFromString((version / "saved_model.pb").read_bytes())
-    asked = {"version": str(version), "libraries": LIBRARIES, "requests": {}}
+    asked = {"version": str(version), "requests": {}}
     for name, request in requests.items():
         named = proto.meta_graphs[0].signature_def[request.signature]
         feeds = {
