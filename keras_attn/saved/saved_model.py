@@ -55,16 +55,25 @@ class Saved(Requests):
         """Whether the model takes pictures, and not texts."""
         return IMAGE in self.inputs_of("serving_default")
 
+    @property
+    def version(self) -> str:
+        """The version, a number; 1 where the folder is not named for one."""
+        return self.folder.name if self.folder.name.isdecimal() else "1"
+
     def inputs_of(self, signature: str) -> list[str]:
-        """Names of a signature's inputs."""
-        return sorted(self._signatures[signature].structured_input_signature[1])
+        """Names of a signature's inputs.
+
+        Raises:
+            ValueError: no such signature.
+        """
+        return sorted(self._known(signature).structured_input_signature[1])
 
     def outputs(self, signature: str, columns: Mapping[str, Sequence[bytes]]) -> dict[str, Any]:
         """A signature's outputs as NumPy arrays, for all rows at once.
 
         Args:
             signature: its name.
-            columns: dict of its inputs, each a list of B strings.
+            columns: dict of its inputs, each a list of B strings or an array of them.
 
         Raises:
             ValueError: no such signature, or other inputs.
@@ -230,17 +239,21 @@ class Saved(Requests):
         return [_Row(self.folder, signature, row) for row in rows]
 
     def _answer(self, signature, chunk):
+        if (expected := self.inputs_of(signature)) != sorted(chunk):
+            raise ValueError(f"Expected inputs {expected}. Received: {sorted(chunk)}")
+        function = self._signatures[signature]
+        try:
+            tensors = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
+            return {key: tensor.numpy() for key, tensor in function(**tensors).items()}
+        except (TypeError, tf.errors.InvalidArgumentError) as error:
+            raise ValueError(str(error)) from error
+
+    def _known(self, signature):
         if signature not in self._signatures:
             raise ValueError(
                 f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
             )
-        expected = self._signatures[signature].structured_input_signature[1]
-        if set(chunk) != set(expected):
-            raise ValueError(f"Expected inputs {sorted(expected)}. Received: {sorted(chunk)}")
-        tensors = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
-        return {
-            key: tensor.numpy() for key, tensor in self._signatures[signature](**tensors).items()
-        }
+        return self._signatures[signature]
 
 
 def _tensor_info(spec):

@@ -22,6 +22,9 @@ import numpy as np
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.serving.tensor_protos import MALFORMED, arrays_of
 
+BATCH = 8
+"""Rows of a request. A server that batches refuses requests of more rows than its max_batch_size,
+which is 8 in deploy/batching_parameters.txt."""
 MAX_ANSWER_BYTES = 1 << 26
 MAX_REASON = 1000
 """Characters of what a server says went wrong that are repeated."""
@@ -97,9 +100,12 @@ class _Client(Requests):
         self.max_answer_bytes = max_answer_bytes
 
     def ask(
-        self, signature: str, /, *, batch: int = 32, **inputs: Sequence[str | bytes]
+        self, signature: str, /, *, batch: int = BATCH, **inputs: Sequence[str | bytes]
     ) -> list[dict]:
-        """See `Requests`; all batches and retries together take no longer than the deadline."""
+        """See `Requests`; all batches and retries together take no longer than the deadline.
+
+        A server that batches requests refuses those of more rows than its `max_batch_size`.
+        """
         call = _Call(self, time.monotonic() + self.deadline)
         return call.ask(signature, batch=batch, **inputs)
 

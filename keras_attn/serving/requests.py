@@ -82,13 +82,13 @@ def joined(values: Sequence[Any]) -> Any:
     """The rows of an input as one batch; arrays of strings are padded with '' to the largest.
 
     Args:
-        values: strings, or arrays of strings of equal rank.
+        values: strings, or arrays of strings of equal rank; or a batch, which stays as it is.
 
     Example:
         >>> joined([[b"a"], [b"b", b"c"]]).tolist()
         [[b'a', b''], [b'b', b'c']]
     """
-    if isinstance(values[0], str | bytes):
+    if isinstance(values, np.ndarray) or not values or isinstance(values[0], str | bytes):
         return values
     shape = np.max([np.shape(value) for value in values], axis=0)
     batch = np.full((len(values), *shape), b"", object)

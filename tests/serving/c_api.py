@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-from benchmarks.stand_in.c_session import CSession, text_libraries  # noqa: E402  (by its path)
+from benchmarks.stand_in.c_session import CSession, text_libraries
 
 
 def main():

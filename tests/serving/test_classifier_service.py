@@ -129,7 +129,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
 def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     saved = SavedClassifier(version)
-    with rest_server(Backend("classes", saved._answer)) as address:
+    with rest_server(Backend("classes", saved.outputs)) as address:
         asked = RestClient(address, "classes", deadline=120.0)
         for signature in ("serving_default", "explain", "attention"):
             answers = asked.ask(signature, image=PICTURES, batch=2)

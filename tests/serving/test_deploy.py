@@ -1,43 +1,24 @@
 """The files in deploy/ parse, agree with each other and with the model that they serve.
 
 No TF Serving binary reads them here. models.config is parsed by TF Serving's own protocol buffer;
-the messages of the other two are not in its Python package, and are described below.
+the messages of the other two are not in its Python package, but described by the stand-in.
 """
 
+import inspect
 from pathlib import Path
 
 import pytest
 import yaml
-from google.protobuf import (
-    descriptor_pb2,
-    descriptor_pool,
-    message_factory,
-    text_format,
-    wrappers_pb2,
-)
+from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.config import model_server_config_pb2
 
+from benchmarks.stand_in.serving_messages import parsed, read_batching_parameters
+from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-INT64, BOOL, STRING, MESSAGE = 3, 8, 9, 11
-NUMBER = "google.protobuf.Int64Value"
-MESSAGES = {
-    "PrometheusConfig": {"enable": (1, BOOL, ""), "path": (2, STRING, "")},
-    "MonitoringConfig": {"prometheus_config": (1, MESSAGE, "PrometheusConfig")},
-    "BatchingParameters": {
-        "max_batch_size": (1, MESSAGE, NUMBER),
-        "batch_timeout_micros": (2, MESSAGE, NUMBER),
-        "max_enqueued_batches": (3, MESSAGE, NUMBER),
-        "num_batch_threads": (4, MESSAGE, NUMBER),
-        "allowed_batch_sizes": (6, INT64, ""),
-        "pad_variable_length_inputs": (7, BOOL, ""),
-    },
-}
-"""Number, type and message of each field, as in TF Serving's monitoring_config.proto and
-session_bundle_config.proto."""
 FLAGS = {
     "model_config_file",
     "model_config_file_poll_wait_seconds",
@@ -49,32 +30,10 @@ FLAGS = {
 """Flags of tensorflow_model_server that are used; its main.cc has them all."""
 
 
-def message(name):
-    """An empty message of MESSAGES."""
-    file = descriptor_pb2.FileDescriptorProto(name="serving.proto", package="serving")
-    file.syntax = "proto3"
-    file.dependency.append("google/protobuf/wrappers.proto")
-    for title, fields in MESSAGES.items():
-        described = file.message_type.add(name=title)
-        for key, (number, kind, of) in fields.items():
-            field = described.field.add(name=key, number=number, type=kind)
-            field.label = 3 if key == "allowed_batch_sizes" else 1
-            if of:
-                field.type_name = of if "." in of else f"serving.{of}"
-                field.type_name = f".{field.type_name}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(wrappers_pb2.DESCRIPTOR.serialized_pb)
-    pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"serving.{name}"))()
-
-
-def parsed(file, empty):
-    return text_format.Parse((DEPLOY / file).read_text(encoding="utf-8"), empty)
-
-
 @pytest.fixture(scope="module")
 def models():
-    config = parsed("models.config", model_server_config_pb2.ModelServerConfig())
+    text = (DEPLOY / "models.config").read_text(encoding="utf-8")
+    config = text_format.Parse(text, model_server_config_pb2.ModelServerConfig())
     return config.model_config_list.config
 
 
@@ -102,11 +61,17 @@ def test_models_are_folders_with_versions(models):
 
 
 def test_batches_are_those_that_a_model_is_warm_for():
-    batching = parsed("batching_parameters.txt", message("BatchingParameters"))
-    sizes = list(batching.allowed_batch_sizes)
-    assert sizes == sorted(sizes) and sizes[-1] == batching.max_batch_size.value
+    batching = read_batching_parameters(DEPLOY / "batching_parameters.txt")
+    sizes = batching.allowed_batch_sizes
+    assert list(sizes) == sorted(sizes) and sizes[-1] == batching.max_batch_size
     assert max(WARM_UP_BATCHES) == sizes[-1] and min(WARM_UP_BATCHES) == sizes[0]
-    assert batching.num_batch_threads.value >= 1 and batching.max_enqueued_batches.value >= 1
+    assert batching.num_batch_threads >= 1 and batching.max_enqueued_batches >= 1
+
+
+def test_clients_send_no_more_rows_than_the_server_takes():
+    most = read_batching_parameters(DEPLOY / "batching_parameters.txt").max_batch_size
+    for client in (GrpcClient, RestClient):
+        assert inspect.signature(client.ask).parameters["batch"].default <= most
 
 
 def test_every_input_of_the_served_signatures_is_a_batch_of_rows(models):
@@ -125,15 +90,20 @@ def test_every_input_of_the_served_signatures_is_a_batch_of_rows(models):
 
 
 def test_metrics(kubernetes):
-    monitoring = parsed("monitoring.config", message("MonitoringConfig")).prometheus_config
+    monitoring = parsed(DEPLOY / "monitoring.config", "MonitoringConfig").prometheus_config
     assert monitoring.enable
     annotations = kubernetes[0]["spec"]["template"]["metadata"]["annotations"]
     assert annotations["prometheus.io/path"] == monitoring.path
 
 
-def test_a_field_that_there_is_not_is_an_error():
+def test_a_field_that_there_is_not_is_an_error(tmp_path):
+    file = tmp_path / "batching_parameters.txt"
+    file.write_text("max_batch { value: 8 }")
     with pytest.raises(text_format.ParseError, match="max_batch"):
-        text_format.Parse("max_batch { value: 8 }", message("BatchingParameters"))
+        read_batching_parameters(file)
+    file.write_text("pad_variable_length_inputs: true")
+    with pytest.raises(ValueError, match="pad_variable_length_inputs: false"):
+        read_batching_parameters(file)
 
 
 def test_compose_starts_the_server_with_these_files(compose, models):

@@ -1,15 +1,14 @@
 """The development server: the page, TF Serving's REST interface, and every kind of no."""
 
-import contextlib
 import json
 import socket
-import threading
 import time
 
 import numpy as np
 import pytest
 
 import keras_attn
+from benchmarks.stand_in.servers import running
 from keras_attn.serving.client import RestClient
 from tests.serving.tiny_service import picture
 from tests.viz.test_explorer import facts_in
@@ -35,22 +34,6 @@ def translator(tiny_text_export):
 def asking(saved, **options):
     app = serve.application(saved, "tiny", **options)
     return testclient.TestClient(app, base_url="http://localhost:8501")
-
-
-@contextlib.contextmanager
-def running(app):
-    """The address of a server in another thread."""
-    import uvicorn
-
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(60)
 
 
 def test_the_projects_client_gets_the_models_answers(captioner, translator, monkeypatch):

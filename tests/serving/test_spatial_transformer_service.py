@@ -117,7 +117,7 @@ def test_export_equals_the_service(service, version):
 
 def test_over_rest(version):
     saved = load(version)
-    with rest_server(Backend("seen", saved._answer)) as address:
+    with rest_server(Backend("seen", saved.outputs)) as address:
         asked = RestClient(address, "seen", deadline=120.0)
         answers = asked.ask("explain", image=PICTURES)
     for answer, expected in zip(answers, saved.ask("explain", image=PICTURES)):

@@ -241,7 +241,7 @@ def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
         pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason=reason)
         server, client = grpc_server, GrpcClient
 
-    with server(Backend("tiny", saved._answer)) as address:
+    with server(Backend("tiny", saved.outputs)) as address:
         asked = client(address, "tiny", deadline=120.0)
         answers = asked.ask("explain", source=["five ☂", "seven", b"\xff"])
         scores = asked.ask("score", source=["seven"], target=["zwei"])

@@ -1,0 +1,163 @@
+"""Requests a second and their latency under the load of many clients.
+
+Run as `python -m benchmarks.serving_load --clients 32 --seconds 60`. Each client asks over gRPC for
+one row after the other, of a server in another process: the stand-in for TF Serving, whose session
+is in C, with every request a batch of its own, and with dynamic batching as in deploy/. Beside it
+the same server with the signature that Python's TensorFlow loads, and that signature in this
+process, called by as many threads without a server.
+
+A request is one drawn JPEG of 500×375 pixels, or one short text. Percentiles are of the answered
+requests; the first seconds, `--warm-up`, do not count.
+"""
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.stand_in.__main__ import GRPC
+from benchmarks.timing import cores, table
+from benchmarks.valid_requests import valid_rows
+from keras_attn.saved.loading import load
+from keras_attn.serving.client import GrpcClient
+
+HEAD = ("answered by", "requests/s", "p50, ms", "p95, ms", "p99, ms", "answered", "refused")
+PICTURE = (500, 375)
+ROWS = 64
+MODEL = "model"
+DEADLINE = 120.0
+
+
+class Load(NamedTuple):
+    """What clients saw.
+
+    Attributes:
+        latencies: float (answered,), seconds.
+        refused: int. Requests without an answer.
+        seconds: float, of the measurement.
+    """
+
+    latencies: np.ndarray
+    refused: int
+    seconds: float
+
+    def row(self, name: str) -> list[str]:
+        """A row of the table."""
+        answered = len(self.latencies)
+        if not answered:
+            return [name, "0", "", "", "", "0", str(self.refused)]
+        shown = [f"{1000 * value:.0f}" for value in np.percentile(self.latencies, (50, 95, 99))]
+        rate = f"{answered / self.seconds:.1f}"
+        return [name, rate, *shown, str(answered), str(self.refused)]
+
+
+def measured(clients: list[Callable[[int], object]], seconds: float, warm_up: float = 0.0) -> Load:
+    """The load of clients that ask at the same time, each in a thread of its own.
+
+    Args:
+        clients: functions of a number that ask for one row; errors of `ask` are refusals.
+        seconds: float > 0. How long is measured.
+        warm_up: float ≥ 0. Seconds before that.
+    """
+    begin = time.monotonic() + warm_up
+    latencies: list[list[float]] = [[] for _ in clients]
+    refused = [0] * len(clients)
+
+    def work(place):
+        number = place
+        while (asked := time.monotonic()) < begin + seconds:
+            try:
+                clients[place](number)
+                if asked >= begin:
+                    latencies[place].append(time.monotonic() - asked)
+            except (ConnectionError, TimeoutError, ValueError):
+                refused[place] += asked >= begin
+            number += len(clients)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(clients))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    flat = np.array([value for own in latencies for value in own])
+    return Load(flat, sum(refused), time.monotonic() - begin)
+
+
+@contextlib.contextmanager
+def server(saved_model, *options: str):
+    """Context manager of the stand-in in a process of its own; its gRPC address.
+
+    Raises:
+        RuntimeError: it did not start.
+    """
+    command = [sys.executable, "-m", "benchmarks.stand_in", str(saved_model), "--name", MODEL]
+    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline().strip()
+        if not line.startswith(GRPC):
+            raise RuntimeError(f"Expected a server of {saved_model}. Received: {line!r}")
+        yield line.removeprefix(GRPC)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def over_grpc(address, signature, rows, count):
+    """Clients of a server; they end with the process."""
+
+    def client():
+        asked = GrpcClient(address, MODEL, deadline=DEADLINE)
+        return lambda number: asked.ask(signature, **columns(rows[number % len(rows)]))
+
+    return [client() for _ in range(count)]
+
+
+def columns(row):
+    """A row as a batch of one."""
+    return {key: [value] for key, value in row.items()}
+
+
+def compare(known) -> str:
+    """The table of the load tests."""
+    saved = load(known.saved_model)
+    rows = valid_rows(saved.folder, ROWS, PICTURE)[known.signature]
+    servers = {
+        "C API, batch 1": (),
+        "C API, dynamic batching": ("--batching", known.batching),
+        "Python signature, batch 1": ("--python",),
+    }
+    lines = []
+    for name, options in servers.items():
+        with server(known.saved_model, *options) as address:
+            clients = over_grpc(address, known.signature, rows, known.clients)
+            lines.append(measured(clients, known.seconds, known.warm_up).row(name))
+
+    def direct(number):
+        saved.outputs(known.signature, columns(rows[number % len(rows)]))
+
+    alone = measured([direct] * known.clients, known.seconds, known.warm_up)
+    lines.append(alone.row("Python signature, no server"))
+    head = f"{cores()} cores, {known.clients} clients, {known.seconds:g} s, {known.signature}"
+    return f"{head}\n\n{table(HEAD, lines)}"
+
+
+def main(arguments=None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--saved-model", default="saved_models/flickr8k_captioner")
+    parser.add_argument("--signature", default="serving_default")
+    parser.add_argument("--batching", default="deploy/batching_parameters.txt")
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=60.0, help="measured (default: 60)")
+    parser.add_argument("--warm-up", type=float, default=5.0, help="seconds before (default: 5)")
+    print(compare(parser.parse_args(arguments)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Answers for a SavedModel over gRPC and REST as TF Serving does, on this machine only.
+
+Run as `python -m benchmarks.stand_in SAVED_MODEL --batching deploy/batching_parameters.txt`. It
+prints both addresses and answers until it is stopped. The SavedModel runs in a session of
+TensorFlow's C interface, or with `--python` as Python's TensorFlow loads it.
+"""
+
+import argparse
+import signal
+import threading
+
+from benchmarks.stand_in.batching import batched
+from benchmarks.stand_in.c_model import CModel
+from benchmarks.stand_in.servers import grpc_server, rest_server
+from benchmarks.stand_in.serving_messages import read_batching_parameters
+from keras_attn.saved.loading import load
+
+GRPC, REST = "gRPC: ", "REST: "
+
+
+def main(arguments=None) -> None:
+    """Serves until SIGINT or SIGTERM."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("saved_model", help="folder of a SavedModel or of its versions")
+    parser.add_argument("--name", default="model", help="of the model (default: model)")
+    parser.add_argument("--batching", help="file of TF Serving's batching parameters")
+    parser.add_argument("--python", action="store_true", help="ask Python's TensorFlow")
+    parser.add_argument("--grpc-port", type=int, default=0, help="0 (default): a free one")
+    parser.add_argument("--rest-port", type=int, default=0, help="0 (default): a free one")
+    known = parser.parse_args(arguments)
+    parameters = read_batching_parameters(known.batching) if known.batching else None
+    servable = load(known.saved_model) if known.python else CModel(known.saved_model)
+    stopped = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())
+    with (
+        batched(servable, parameters) as answering,
+        grpc_server(answering, known.name, known.grpc_port) as address,
+        rest_server(answering, known.name, known.rest_port) as url,
+    ):
+        print(f"{GRPC}{address}", flush=True)
+        print(f"{REST}{url}", flush=True)
+        stopped.wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""A SavedModel that a server asks through TensorFlow's C interface."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from google.protobuf import json_format
+from tensorflow.core.protobuf import saved_model_pb2
+
+from benchmarks.stand_in.c_session import CError, CSession, text_libraries
+from keras_attn.saved.saved_model import version_folder
+from keras_attn.serving.requests import joined
+
+INVALID_ARGUMENT = 3
+"""TF_Code of a request that is at fault itself."""
+
+
+class CModel:
+    """A `Servable` whose answers are those of a session in C, as TF Serving's are.
+
+    Args:
+        folder: path of the model's folder (its highest version is taken) or of one version.
+
+    Raises:
+        ValueError: no SavedModel there.
+        CError: one that cannot be loaded.
+    """
+
+    def __init__(self, folder):
+        self.folder = version_folder(folder)
+        content = (self.folder / "saved_model.pb").read_bytes()
+        graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0]
+        self._signatures = {
+            name: signature
+            for name, signature in graph.signature_def.items()
+            if not name.startswith("__")
+        }
+        self._session = CSession(self.folder, text_libraries())
+
+    def close(self) -> None:
+        """Frees the model."""
+        self._session.close()
+
+    @property
+    def version(self) -> str:
+        """The version, a number; 1 where the folder is not named for one."""
+        return self.folder.name if self.folder.name.isdecimal() else "1"
+
+    def inputs_of(self, signature: str) -> list[str]:
+        """See `Servable`."""
+        return sorted(self._known(signature).inputs)
+
+    def outputs(self, signature: str, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """See `Servable`; TensorFlow itself judges types and shapes."""
+        known = self._known(signature)
+        if (expected := sorted(known.inputs)) != sorted(columns):
+            raise ValueError(f"Expected inputs {expected}. Received: {sorted(columns)}")
+        fetches = {key: info.name for key, info in known.outputs.items()}
+        try:
+            feeds = {known.inputs[key].name: array_of(rows) for key, rows in columns.items()}
+            arrays = self._session.run(feeds, list(fetches.values()))
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+        except CError as error:
+            if error.code == INVALID_ARGUMENT:
+                raise ValueError(str(error)) from error
+            raise
+        return dict(zip(fetches, arrays))
+
+    def signature_shapes(self) -> dict[str, Any]:
+        """See `Servable`."""
+        described = {
+            name: json_format.MessageToDict(
+                signature,
+                preserving_proto_field_name=True,
+                always_print_fields_with_no_presence=True,
+            )
+            for name, signature in self._signatures.items()
+        }
+        return {"signature_def": described}
+
+    def _known(self, signature):
+        if signature not in self._signatures:
+            raise ValueError(f"Expected one of {sorted(self._signatures)}. Received: {signature!r}")
+        return self._signatures[signature]
+
+
+def array_of(rows: Any) -> np.ndarray:
+    """The rows of an input as one array, strings as objects; see `joined`."""
+    batch = joined(rows)
+    return batch if isinstance(batch, np.ndarray) else np.array(batch, object)
