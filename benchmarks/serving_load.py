@@ -97,15 +97,14 @@ def server(saved_model, *options: str):
         RuntimeError: it did not start.
     """
     command = [sys.executable, "-m", "benchmarks.stand_in", str(saved_model), "--name", MODEL]
-    process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
-    try:
-        line = process.stdout.readline().strip()
-        if not line.startswith(GRPC):
-            raise RuntimeError(f"Expected a server of {saved_model}. Received: {line!r}")
-        yield line.removeprefix(GRPC)
-    finally:
-        process.terminate()
-        process.wait(60)
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline().strip()
+            if not line.startswith(GRPC):
+                raise RuntimeError(f"Expected a server of {saved_model}. Received: {line!r}")
+            yield line.removeprefix(GRPC)
+        finally:
+            process.terminate()
 
 
 def over_grpc(address, signature, rows, count):

@@ -20,8 +20,9 @@ VOCABULARY = Path("assets.extra", "words")
 def valid_rows(version, count: int, size=(48, 32)) -> dict[str, list[dict[str, Any]]]:
     """Rows for each signature of a SavedModel with warm-up requests.
 
-    Pictures are drawn, texts and facts made of random words, stories of the model's own; other
-    inputs are those of the warm-up requests.
+    Pictures are drawn, texts of one to five words and facts made of random words, stories of the
+    model's own; other inputs are those of the warm-up requests. Rows may still be too long for a
+    model of toy sizes.
 
     Args:
         version: path of a version's folder.
@@ -54,7 +55,7 @@ def _drawn(name, first, version, count, size):
         with tempfile.TemporaryDirectory() as folder:
             return [path.read_bytes() for path in write_pictures(folder, count, size)]
     if name in (SOURCE, TARGET, CAPTION):
-        return [b" ".join(text.split()[:5]) for text in texts[:count]]
+        return [b" ".join(text.split()[: 1 + row % 5]) for row, text in enumerate(texts[:count])]
     if name == FACTS:
         words = [text.split()[0] for text in texts]
         return [np.array([words[3 * row : 3 * row + 3]], object) for row in range(count)]

@@ -106,6 +106,11 @@ class Batched:
         """See `Servable`."""
         return self._servable.signature_shapes()
 
+    @property
+    def waiting(self) -> int:
+        """Batches that wait for a thread or for more rows."""
+        return len(self._waiting)
+
     def outputs(self, signature: str, columns: Mapping[str, Any]) -> dict[str, Any]:
         """See `Servable`."""
         arrays = {key: array_of(rows) for key, rows in sorted(columns.items())}

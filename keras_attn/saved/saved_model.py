@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 from google.protobuf.message import DecodeError
+from tensorflow.core.framework import types_pb2
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR, IMAGE, SCORE, TERMS, TEXT
@@ -261,7 +262,8 @@ def _tensor_info(spec):
     rank = spec.shape.rank
     sizes = [] if rank is None else [str(-1 if size is None else size) for size in spec.shape]
     shape = {"dim": [{"size": size, "name": ""} for size in sizes], "unknown_rank": rank is None}
-    return {"dtype": f"DT_{spec.dtype.name.upper()}", "tensor_shape": shape, "name": ""}
+    dtype = types_pb2.DataType.Name(spec.dtype.as_datatype_enum)
+    return {"dtype": dtype, "tensor_shape": shape, "name": ""}
 
 
 class _Row(dict):

@@ -1,0 +1,376 @@
+"""The stand-in for TF Serving: its answers, batches, deadlines and every kind of error."""
+
+import threading
+import time
+from concurrent import futures
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_attn
+from keras_attn.contracts import ERROR, SOURCE, TARGET, TEXT
+from keras_attn.serving.client import GrpcClient, RestClient
+from keras_attn_pipelines.saved.servable import Unavailable
+from tests.serving.servers import Backend
+from tests.serving.tiny_service import picture
+
+grpc = pytest.importorskip("grpc", reason="needs the extra client")
+predict_pb2 = pytest.importorskip("tensorflow_serving.apis.predict_pb2")
+httpx = pytest.importorskip("httpx")
+pytest.importorskip("fastapi", reason="needs the extra serve")
+
+from tensorflow_serving.apis import prediction_service_pb2_grpc  # noqa: E402  (needs grpc)
+
+from benchmarks.malformed_requests import Attack, resident  # noqa: E402  (needs tensorflow_serving)
+from benchmarks.serving_load import MODEL, measured, server  # noqa: E402
+from benchmarks.stand_in.batching import Batched, BatchingParameters  # noqa: E402
+from benchmarks.stand_in.c_model import CModel  # noqa: E402
+from benchmarks.stand_in.c_session import CError, CSession  # noqa: E402
+from benchmarks.stand_in.servers import grpc_server, rest_server, running  # noqa: E402
+from benchmarks.valid_requests import valid_rows  # noqa: E402
+from keras_attn_pipelines.saved.rest import rest_application  # noqa: E402  (needs fastapi)
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one", b"seven"]
+DEPLOYED = ROOT / "deploy" / "batching_parameters.txt"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_text_export):
+    model = CModel(tiny_text_export)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="module")
+def in_python(tiny_text_export):
+    return keras_attn.load(tiny_text_export)
+
+
+def same(outputs, expected):
+    assert sorted(outputs) == sorted(expected)
+    for key, value in expected.items():
+        assert outputs[key].shape == value.shape and outputs[key].dtype == value.dtype, key
+        if value.dtype == np.float32:
+            np.testing.assert_allclose(outputs[key], value, atol=1e-4, err_msg=key)
+        else:
+            np.testing.assert_array_equal(outputs[key], value, err_msg=key)
+
+
+def test_the_bundled_captioner_answers_as_in_python():
+    pictures = [picture(1, (64, 48), "JPEG"), b"no picture", picture(2, (48, 64))]
+    folder = ROOT / "saved_models" / "flickr8k_captioner"
+    expected = keras_attn.load(folder).outputs("serving_default", {"image": pictures})
+    model = CModel(folder)
+    same(model.outputs("serving_default", {"image": pictures}), expected)
+    model.close()
+    assert [bool(reason) for reason in expected[ERROR]] == [False, True, False]
+
+
+@pytest.mark.parametrize("signature", ["serving_default", "explain", "score", "attention"])
+def test_a_text_model_answers_as_in_python(translator, in_python, signature):
+    columns = {SOURCE: SOURCES}
+    if signature == "score":
+        columns[TARGET] = [b"eins", b"eins", b"zwei", b"eins", b"zwei " * 30]
+    same(translator.outputs(signature, columns), in_python.outputs(signature, columns))
+    assert translator.inputs_of(signature) == in_python.inputs_of(signature)
+
+
+def test_both_models_describe_themselves_alike(translator, in_python):
+    assert translator.version == in_python.version == "1"
+    shapes, others = (
+        model.signature_shapes()["signature_def"] for model in (translator, in_python)
+    )
+    assert sorted(shapes) == sorted(others)
+    for name, signature in others.items():
+        for side in ("inputs", "outputs"):
+            assert sorted(signature[side]) == sorted(shapes[name][side])
+            for key, info in signature[side].items():
+                other = shapes[name][side][key]
+                assert info["dtype"] == other["dtype"]
+                assert info["tensor_shape"] == other["tensor_shape"]
+
+
+STRINGS = np.array([b"one"], object)
+
+
+@pytest.mark.parametrize(
+    ("signature", "columns"),
+    [
+        ("none", {SOURCE: STRINGS}),
+        ("serving_default", {}),
+        ("serving_default", {"image": STRINGS}),
+        ("serving_default", {SOURCE: STRINGS, "image": STRINGS}),
+        ("serving_default", {SOURCE: np.zeros(1, "float32")}),
+        ("serving_default", {SOURCE: np.zeros(1, "datetime64[s]")}),
+        ("serving_default", {SOURCE: np.array([None])}),
+        ("serving_default", {SOURCE: STRINGS[None]}),
+        ("serving_default", {SOURCE: STRINGS[0:1].reshape(())}),
+        ("score", {SOURCE: STRINGS, TARGET: np.array([b"a", b"b"], object)}),
+    ],
+)
+def test_requests_that_are_refused(translator, in_python, signature, columns):
+    for model in (translator, in_python):
+        with pytest.raises(ValueError, match=r"."):
+            model.outputs(signature, columns)
+
+
+def test_an_empty_batch(translator, in_python):
+    for rows in ([], np.zeros(0, object)):
+        for model in (translator, in_python):
+            assert model.outputs("serving_default", {SOURCE: rows})[TEXT].shape[0] == 0
+
+
+def test_no_saved_model_and_no_library(tmp_path):
+    with pytest.raises(CError, match="SavedModel"):
+        CSession(tmp_path)
+    with pytest.raises(CError, match=r"none\.so"):
+        CSession(tmp_path, [tmp_path / "none.so"])
+
+
+class Echo(Backend):
+    """Answers with its input, and remembers the rows of each batch."""
+
+    def __init__(self):
+        super().__init__("echo", self.echo, inputs=["x"])
+        self.sizes = []
+
+    def echo(self, signature, columns):
+        self.sizes.append(len(columns["x"]))
+        return {"x": columns["x"], "first": np.repeat(columns["x"][:1], len(columns["x"]), axis=0)}
+
+
+def at_once(model, requests):
+    """Answers, or errors, of requests of threads of their own."""
+
+    def ask(rows):
+        try:
+            return model.outputs("any", {"x": rows})["x"].tolist()
+        except Exception as error:
+            return error
+
+    with futures.ThreadPoolExecutor(len(requests)) as threads:
+        return list(threads.map(ask, requests))
+
+
+def test_requests_share_a_batch_and_get_their_own_rows():
+    echo, texts = Echo(), [[b"a"], [b"b", b"c"], [b"d"]]
+    with Batched(echo, BatchingParameters(4, 60_000_000)) as model:
+        assert at_once(model, texts) == texts
+    assert echo.sizes == [4]
+
+
+def test_a_batch_waits_no_longer_than_it_may_and_is_filled_up():
+    echo = Echo()
+    parameters = BatchingParameters(8, 50_000, allowed_batch_sizes=(1, 4, 8))
+    with Batched(echo, parameters) as model:
+        answer = model.outputs("any", {"x": [b"a", b"b"]})
+    assert answer["x"].tolist() == [b"a", b"b"] and echo.sizes == [4]
+
+
+def test_a_batch_that_has_no_room_goes_at_once():
+    echo = Echo()
+    with Batched(echo, BatchingParameters(3, 60_000_000)) as model:
+        texts = [[b"a", b"b"], [b"c", b"d"], [b"e"]]
+        assert at_once(model, texts) == texts
+    assert sorted(echo.sizes) in ([2, 3], [1, 2, 2])
+
+
+def test_requests_that_no_batch_takes():
+    with Batched(Echo(), BatchingParameters(2)) as model:
+        for rows, message in (
+            ([b"a"] * 3, "Task size 3 is larger than maximum input batch size 2"),
+            (np.array(b"a", object), "at least one dimension"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                model.outputs("any", {"x": rows})
+        assert model.outputs("any", {"x": []})["x"].tolist() == []
+        with pytest.raises(ValueError, match="equal 0th-dimension"):
+            both = Backend("both", lambda *_: {}, inputs=["x", "y"])
+            with Batched(both, BatchingParameters(2)) as other:
+                other.outputs("any", {"x": [b"a"], "y": [b"b", b"c"]})
+
+
+def test_shapes_that_differ_spoil_a_batch():
+    with Batched(Echo(), BatchingParameters(2, 60_000_000)) as model:
+        answers = at_once(model, [[b"a"], np.array([[b"b"]], object)])
+    assert all("have different shapes" in str(error) for error in answers)
+
+
+def test_a_full_queue_is_unavailable():
+    backend = Backend("slow", lambda _, columns: columns, ["slow"], inputs=["x"])
+    asked = ("any", {"x": [b"a"]})
+    with (
+        Batched(backend, BatchingParameters(1, 0, max_enqueued_batches=1)) as model,
+        futures.ThreadPoolExecutor(2) as threads,
+    ):
+        first = threads.submit(model.outputs, *asked)
+        while not backend.asked:
+            time.sleep(0.001)
+        second = threads.submit(model.outputs, *asked)
+        while not model.waiting:
+            time.sleep(0.001)
+        with pytest.raises(Unavailable, match="queue"):
+            model.outputs(*asked)
+        backend.release()
+        assert first.result()["x"] == second.result()["x"] == [b"a"]
+
+
+@pytest.fixture(scope="module")
+def served(translator):
+    """Addresses of the C model, batched, over gRPC and REST."""
+    with (
+        Batched(translator, BatchingParameters(8, 20_000, 64, 2, (1, 2, 4, 8))) as model,
+        grpc_server(model, "tiny") as address,
+        rest_server(model, "tiny") as url,
+    ):
+        yield address, url
+
+
+def test_clients_get_the_models_answers_in_shared_batches(served, in_python):
+    expected = [in_python.ask("explain", source=[source])[0] for source in SOURCES]
+    grpc_client = GrpcClient(served[0], "tiny", deadline=60.0)
+    rest_client = RestClient(served[1], "tiny", deadline=60.0)
+    jobs = [(client, place) for client in (grpc_client, rest_client) for place in range(5)]
+    with futures.ThreadPoolExecutor(10) as threads:
+        answers = threads.map(lambda job: job[0].ask("explain", source=[SOURCES[job[1]]])[0], jobs)
+    for (client, place), answer in zip(jobs, answers):
+        assert answer[TEXT].tolist() == expected[place][TEXT].tolist(), (client, place)
+        assert answer[ERROR] == expected[place][ERROR]
+        np.testing.assert_allclose(answer["score"], expected[place]["score"], atol=1e-4)
+    with pytest.raises(ValueError, match="Task size 9 is larger than maximum input batch size 8"):
+        grpc_client.ask("serving_default", source=[b"one"] * 9, batch=9)
+    grpc_client.close()
+
+
+def predicted(address, inputs, model="tiny", signature="", version=None, outputs=(), seconds=60):
+    """Status code of a request over gRPC; or its response."""
+    request = predict_pb2.PredictRequest(output_filter=outputs)
+    request.model_spec.name, request.model_spec.signature_name = model, signature
+    if version is not None:
+        request.model_spec.version.value = version
+    for key, value in inputs.items():
+        request.inputs[key].CopyFrom(value)
+    with grpc.insecure_channel(address) as channel:
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        try:
+            return stub.Predict(request, timeout=seconds)
+        except grpc.RpcError as error:
+            return error.code()
+
+
+def test_status_codes_over_grpc(served):
+    address, text = served[0], {SOURCE: tf.make_tensor_proto([b"one"])}
+    huge = tf.make_tensor_proto([b"one"])
+    huge.tensor_shape.dim[0].size = 1 << 40
+    not_found, invalid = grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT
+    assert predicted(address, text, model="other") is not_found
+    assert predicted(address, text, version=2) is not_found
+    assert predicted(address, text, signature="none") is invalid
+    assert predicted(address, text, outputs=["none"]) is invalid
+    assert predicted(address, {}) is invalid
+    assert predicted(address, {SOURCE: huge}) is invalid
+    assert predicted(address, {SOURCE: tf.make_tensor_proto([1.0])}) is invalid
+    response = predicted(address, text, version=1, outputs=["text"])
+    assert list(response.outputs) == ["text"] and response.model_spec.version.value == 1
+    assert response.model_spec.signature_name == "serving_default"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code", "status"),
+    [
+        ("refused", grpc.StatusCode.INVALID_ARGUMENT, 400),
+        ("unavailable", grpc.StatusCode.UNAVAILABLE, 503),
+        ("slow", grpc.StatusCode.DEADLINE_EXCEEDED, 504),
+    ],
+)
+def test_the_same_trouble_over_grpc_and_rest(trouble, code, status):
+    backend = Backend("tiny", lambda _, columns: columns, [trouble] * 2)
+    try:
+        app = rest_application(backend, "tiny", seconds=0.1)
+        with grpc_server(backend, "tiny") as address, running(app) as url:
+            assert predicted(address, {}, seconds=0.3) is code
+            body = {"inputs": {"image": ["a"]}}
+            answer = httpx.post(f"{url}/v1/models/tiny:predict", json=body, trust_env=False)
+            assert answer.status_code == status and answer.json()["error"]
+            backend.release()
+    finally:
+        backend.release()
+
+
+def test_an_error_of_the_model_is_internal():
+    def broken(signature, columns):
+        raise CError(13, "no memory")
+
+    with grpc_server(Backend("tiny", broken), "tiny") as address:
+        assert predicted(address, {}) is grpc.StatusCode.INTERNAL
+
+
+def test_memory_is_flat(translator):
+    """Of 60 kB a request in, and more out, none stays."""
+    columns = {SOURCE: [b"one two " * 3, b"long " * 12_000]}
+    for _ in range(40):
+        translator.outputs("explain", columns)
+    before = resident()
+    for _ in range(400):
+        translator.outputs("explain", columns)
+    assert resident() - before < 12
+
+
+def test_malformed_requests_harm_nobody(tiny_text_export, tiny_export, translator):
+    captioner = CModel(tiny_export)
+    for model in (translator, captioner):
+        attack = Attack(model, valid_rows(model.folder, 3), seed=7)
+        for _ in range(60):
+            attack.request()
+        counts = attack.counts
+        assert counts["requests"] == 60 and counts["wrong"] == 0 and counts["valid"] > 40
+        assert counts["refused"] and counts["reasoned"] and len(attack.reasons) > 5
+    captioner.close()
+
+
+def test_a_wrong_neighbor_is_noticed():
+    """Rows whose answers depend on those before them."""
+
+    class Mixing(Backend):
+        def __init__(self):
+            super().__init__("mixing", None, inputs=[SOURCE])
+
+        def outputs(self, signature, columns):
+            rows = columns[SOURCE]
+            return {TEXT: np.roll(rows, 1), ERROR: np.array([b""] * len(rows), object)}
+
+    attack = Attack(Mixing(), {"any": [{SOURCE: b"one"}, {SOURCE: b"two"}]})
+    for _ in range(30):
+        attack.request()
+    assert attack.counts["wrong"] > 10
+
+
+def test_a_load_is_measured():
+    served, lock = [], threading.Lock()
+
+    def client(number):
+        with lock:
+            served.append(number)
+        if number % 3 == 2:
+            raise ValueError("refused")
+
+    load = measured([client] * 3, seconds=0.05)
+    assert load.refused and len(load.latencies) and set(served) >= {0, 1, 2}
+    assert load.row("name")[0] == "name" and float(load.row("name")[1]) > 0
+
+
+def test_a_server_in_a_process_of_its_own(tiny_text_export, in_python):
+    with server(tiny_text_export, "--batching", str(DEPLOYED)) as address:
+        client = GrpcClient(address, MODEL, deadline=60.0)
+        answers = client.ask("serving_default", source=SOURCES)
+        client.close()
+    expected = in_python.ask("serving_default", source=SOURCES)
+    assert [row[TEXT].tolist() for row in answers] == [row[TEXT].tolist() for row in expected]
