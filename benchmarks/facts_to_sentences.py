@@ -55,7 +55,9 @@ def write_pairs(data, folder: Path) -> Path:
 def translator():
     """The recipe of the linearized translator: everything but the task as in `webnlg_graph`."""
     task, sizes = RECIPE.task, RECIPE.model.sizes
-    pairs = Seq2Seq(vocabulary_size=task.vocabulary_size, lengths=task.source_lengths)
+    pairs = Seq2Seq(
+        vocabulary_size=task.vocabulary_size, lengths=task.source_lengths, search=task.search
+    )
     return replace(RECIPE, source=TextPairs(), task=pairs, model=Transformer(sizes=sizes))
 
 
