@@ -3,14 +3,14 @@
 import keras
 
 SPLIT = {
-    r"attention/(query|key|value)_kernel$": (None, "model", None),
-    r"attention/output_kernel$": ("model", None, None),
-    r"feed_forward/hidden_kernel$": (None, "model"),
-    r"feed_forward/hidden_bias$": ("model",),
-    r"feed_forward/output_kernel$": ("model", None),
-    r"embedding/table$": (None, "model"),
+    r".*attention/(query|key|value)_kernel": (None, "model", None),
+    r".*attention/output_kernel": ("model", None, None),
+    r".*feed_forward/hidden_kernel": (None, "model"),
+    r".*feed_forward/hidden_bias": ("model",),
+    r".*feed_forward/output_kernel": ("model", None),
+    r".*embedding/table": (None, "model"),
 }
-"""Which axis of a variable is split over the devices of "model", by the end of its path."""
+"""Which axis of a variable is split over the devices of "model", by its path."""
 
 
 def transformer_layout(mesh) -> keras.distribution.LayoutMap:
