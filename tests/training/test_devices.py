@@ -1,5 +1,7 @@
 """Strategies and precision; two logical CPUs equal one device."""
 
+import json
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -44,6 +46,12 @@ def test_names():
         devices.precision_policy("half")
 
 
+def tf_config(*addresses):
+    """The environment variable of the last worker."""
+    task = {"type": "worker", "index": len(addresses) - 1}
+    return json.dumps({"cluster": {"worker": addresses}, "task": task})
+
+
 @pytest.mark.parametrize(
     ("environment", "gpus", "expected"),
     [
@@ -53,6 +61,8 @@ def test_names():
         ({"TPU_NAME": "local"}, 0, "tpu"),
         ({"COLAB_TPU_ADDR": "10.0.0.2:8470"}, 2, "tpu"),
         ({"TPU_NAME": ""}, 3, "mirrored"),
+        ({"TF_CONFIG": tf_config("a:2", "b:3")}, 2, "multiworker"),
+        ({"TF_CONFIG": tf_config("a:2")}, 2, "mirrored"),
     ],
 )
 def test_auto_takes_the_strategy_of_the_machine(environment, gpus, expected, monkeypatch):
