@@ -7,7 +7,8 @@ the same server with the signature that Python's TensorFlow loads, and that sign
 process, called by as many threads without a server.
 
 A request is one drawn JPEG of 500×375 pixels, or one short text. Percentiles are of the answered
-requests; the first seconds, `--warm-up`, do not count.
+requests. Models have answered their warm-up requests before, and the first seconds, `--warm-up`, do
+not count.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import numpy as np
 
 from benchmarks.stand_in.__main__ import GRPC
 from benchmarks.timing import cores, table
-from benchmarks.valid_requests import valid_rows
+from benchmarks.valid_requests import valid_rows, warm_up
 from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient
 
@@ -136,6 +137,8 @@ def compare(known) -> str:
         with server(known.saved_model, *options) as address:
             clients = over_grpc(address, known.signature, rows, known.clients)
             lines.append(measured(clients, known.seconds, known.warm_up).row(name))
+
+    warm_up(saved)
 
     def direct(number):
         saved.outputs(known.signature, columns(rows[number % len(rows)]))

@@ -35,17 +35,43 @@ def valid_rows(version, count: int, size=(48, 32)) -> dict[str, list[dict[str, A
     Raises:
         ValueError: no warm-up requests.
     """
-    version = Path(version)
-    if not (version / WARM_UP_FILE).is_file():
-        raise ValueError(f"Expected warm-up requests in {version}. Received: none")
     rows = {}
-    for record in tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator():
-        request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
-        inputs = {key: tf.make_ndarray(value)[0] for key, value in request.inputs.items()}
-        drawn = {key: _drawn(key, first, version, count, size) for key, first in inputs.items()}
-        name = request.model_spec.signature_name
+    for name, inputs in warm_up_requests(version):
+        drawn = {
+            key: _drawn(key, batch[0], Path(version), count, size) for key, batch in inputs.items()
+        }
         rows[name] = [dict(zip(drawn, values)) for values in zip(*drawn.values())]
     return rows
+
+
+def warm_up_requests(version) -> list[tuple[str, dict[str, np.ndarray]]]:
+    """Signature and inputs of each warm-up request of a version.
+
+    Raises:
+        ValueError: there are none.
+    """
+    path = Path(version) / WARM_UP_FILE
+    if not path.is_file():
+        raise ValueError(f"Expected warm-up requests in {version}. Received: none")
+    requests = []
+    for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+        request = prediction_log_pb2.PredictionLog.FromString(record).predict_log.request
+        inputs = {key: tf.make_ndarray(value) for key, value in request.inputs.items()}
+        requests.append((request.model_spec.signature_name, inputs))
+    return requests
+
+
+def warm_up(servable) -> None:
+    """Answers a model's warm-up requests one after the other, as TF Serving does while it loads.
+
+    Python's TensorFlow prepares a function for each thread that calls it before it is ready: 32
+    first calls at once took minutes, and gigabytes.
+
+    Args:
+        servable: `Servable` with its `folder`.
+    """
+    for signature, inputs in warm_up_requests(servable.folder):
+        servable.outputs(signature, inputs)
 
 
 def _drawn(name, first, version, count, size):

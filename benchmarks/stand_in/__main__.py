@@ -1,8 +1,9 @@
 """Answers for a SavedModel over gRPC and REST as TF Serving does, on this machine only.
 
 Run as `python -m benchmarks.stand_in SAVED_MODEL --batching deploy/batching_parameters.txt`. It
-prints both addresses and answers until it is stopped. The SavedModel runs in a session of
-TensorFlow's C interface, or with `--python` as Python's TensorFlow loads it.
+answers the model's warm-up requests, prints both addresses and answers until it is stopped. The
+SavedModel runs in a session of TensorFlow's C interface, or with `--python` as Python's TensorFlow
+loads it.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from benchmarks.stand_in.batching import batched
 from benchmarks.stand_in.c_model import CModel
 from benchmarks.stand_in.servers import grpc_server, rest_server
 from benchmarks.stand_in.serving_messages import read_batching_parameters
+from benchmarks.valid_requests import warm_up
 from keras_attn.saved.loading import load
 
 GRPC, REST = "gRPC: ", "REST: "
@@ -30,6 +32,7 @@ def main(arguments=None) -> None:
     known = parser.parse_args(arguments)
     parameters = read_batching_parameters(known.batching) if known.batching else None
     servable = load(known.saved_model) if known.python else CModel(known.saved_model)
+    warm_up(servable)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())

@@ -70,6 +70,8 @@ def test_rows_columns_status_and_metadata(translator):
     columns = {"inputs": {"source": ["one"]}}
     by_column = client.post(f"{MODEL}/versions/1:predict", json=columns).json()["outputs"]
     assert by_column["text"][0] == by_row["predictions"][0]["text"]
+    empty = client.post(f"{MODEL}:predict", json={"inputs": {"source": []}}).json()["outputs"]
+    assert empty["text"] == [] and signature["outputs"]["score"]["dtype"] == "DT_FLOAT"
 
 
 def test_the_page_shows_the_explorer(captioner, translator):

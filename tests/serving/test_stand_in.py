@@ -220,11 +220,11 @@ def test_an_error_of_the_model_is_internal():
 
 
 def test_memory_is_flat(translator):
-    """Requests of 0.6 MB leave nothing behind; all of them would leave 180 MB."""
+    """Requests of 0.6 MB leave nothing behind; all of them would leave 90 MB."""
     columns = {SOURCE: [b"one two", b"\xff" * 600_000]}
-    for _ in range(20):
+    for _ in range(10):
         translator.outputs("explain", columns)
     before = resident()
-    for _ in range(300):
+    for _ in range(150):
         translator.outputs("explain", columns)
     assert resident() - before < 40
