@@ -28,6 +28,11 @@ TRAINED = [
     pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
 ]
 EVERY = [pytest.param(row, id=row.name) for row in ROWS]
+WITHOUT_DROPOUT = [
+    pytest.param(row, id=row.name)
+    for row in ROWS
+    if not row.start and row.name != "flickr8k_vit"  # Its patch encoder always has dropout.
+]
 STARTING = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
 
 
@@ -175,7 +180,7 @@ def test_two_devices_train_as_one(row, prepared, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", STARTING)
+@pytest.mark.parametrize("row", WITHOUT_DROPOUT)
 def test_two_workers_train_as_one_device(row, prepared, tmp_path):
     arguments = (row.name, prepared(row), json.dumps({**row.values, **even(row)}))
     run_module("tests.recipes.on_devices", *arguments, tmp_path / "one", "one")
