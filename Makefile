@@ -5,8 +5,10 @@ READY = $(VENV)/.ready
 
 CAPTIONER = flickr8k_captioner
 EMPTY = build/empty
+TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
+	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test slow lint docs browser audit bounds release clean
+.PHONY: setup demo test slow lint docs browser tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -39,6 +41,12 @@ $(VENV)/.docs-ready: $(READY)
 browser: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	$(BIN)/python -m pytest -m browser tests/browser
+
+# Compiles the training step and the decoding loop of every recipe for a TPU, with Google's compiler
+# (480 MB); no TPU is needed.
+tpu-check: $(READY)
+	$(BIN)/python -m pip install --quiet --upgrade --no-deps --target build/libtpu libtpu
+	TPU_LIBRARY_PATH=build/libtpu/libtpu/libtpu.so $(TPU_CHECK) $(BIN)/python -m tests.recipes.tpu_check
 
 # Looks up known vulnerabilities of everything that is installed, with pip-audit in an environment of
 # its own. A package that cannot be looked up is a failure too.

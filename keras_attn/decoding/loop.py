@@ -116,7 +116,9 @@ def decode(
         if len(own) == MOST_COMPILED:
             own.pop(next(iter(own)))
         reference = weakref.ref(stepper)
-        own[search] = compiled(lambda inputs: _decoded(reference(), *inputs, search), stepper)
+        own[search] = compiled(
+            lambda given: _decoded(reference(), given[0], given[1], search), stepper
+        )
     return own[search]((context, prefix))
 
 
