@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from keras_attn.version import __version__
+from keras_attn_pipelines.cli import main
 from tests.processes import ROOT
 
 PROGRAM = """
@@ -114,3 +115,12 @@ def test_models_are_known_to_keras_after_a_lazy_import():
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout == "Transformer\n", done.stderr[-2000:]
+
+
+def test_backends(folder, monkeypatch, capsys):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    command = [part.format(folder=folder) for part in train("scenes")]
+    assert main(command) == 2
+    assert "Expected a KERAS_BACKEND of ('tensorflow', 'jax')" in capsys.readouterr().err
+    assert main(["recipes", "scenes"]) == 0
+    assert os.environ["KERAS_BACKEND"] == "tensorflow"
