@@ -5,12 +5,13 @@ from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.split_shares import SplitShares
+from keras_attn_pipelines.experiment.split_source import SplitSource
 
 AUTO = "auto"
 
 
 @part
-class SetsOfFacts:
+class SetsOfFacts(SplitSource):
     """JSON lines, CSV or TSV with a header, WebNLG XML, or a data set of tensorflow-datasets."""
 
     unit: ClassVar[str] = "sets of facts"
@@ -18,18 +19,6 @@ class SetsOfFacts:
 
     text_column: str = option("column or key of the text", default=AUTO)
     shares: SplitShares = SplitShares()
-
-    def find(self, data):
-        """See `Source`."""
-        self._splits(data)
-
-    def read(self, data):
-        """See `Source`."""
-        return self._splits(data).training()
-
-    def split(self, data, name):
-        """See `Source`."""
-        return self._splits(data).pairs(name)
 
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits

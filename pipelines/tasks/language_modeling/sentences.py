@@ -5,10 +5,11 @@ from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.split_shares import SplitShares
+from keras_attn_pipelines.experiment.split_source import SplitSource
 
 
 @part
-class Sentences:
+class Sentences(SplitSource):
     """Text files with a sentence on each line, named for their splits; or one such file."""
 
     unit: ClassVar[str] = "sentences"
@@ -16,18 +17,6 @@ class Sentences:
 
     suffix: str = option("suffix of the files, such as en", default="txt")
     shares: SplitShares = SplitShares()
-
-    def find(self, data):
-        """See `Source`."""
-        self._splits(data)
-
-    def read(self, data):
-        """See `Source`."""
-        return self._splits(data).training()
-
-    def split(self, data, name):
-        """See `Source`."""
-        return self._splits(data).pairs(name)
 
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits

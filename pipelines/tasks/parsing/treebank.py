@@ -5,28 +5,17 @@ from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import part
 from keras_attn_pipelines.experiment.split_shares import SplitShares
+from keras_attn_pipelines.experiment.split_source import SplitSource
 
 
 @part
-class Treebank:
+class Treebank(SplitSource):
     """Bracketed trees in the style of the Penn Treebank."""
 
     unit: ClassVar[str] = "pairs"
     records: ClassVar[str] = "trees"
 
     shares: SplitShares = SplitShares()
-
-    def find(self, data):
-        """See `Source`."""
-        self._splits(data)
-
-    def read(self, data):
-        """See `Source`."""
-        return self._splits(data).training()
-
-    def split(self, data, name):
-        """See `Source`."""
-        return self._splits(data).pairs(name)
 
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits

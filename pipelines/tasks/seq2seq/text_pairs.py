@@ -5,12 +5,13 @@ from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.split_shares import SplitShares
+from keras_attn_pipelines.experiment.split_source import SplitSource
 
 AUTO = "auto"
 
 
 @part
-class TextPairs:
+class TextPairs(SplitSource):
     """Parallel files, CSV, TSV or JSON lines, or a data set of tensorflow-datasets."""
 
     unit: ClassVar[str] = "pairs"
@@ -19,18 +20,6 @@ class TextPairs:
     source_column: str = option("source language suffix, column or key", default=AUTO)
     target_column: str = option("target language suffix, column or key", default=AUTO)
     shares: SplitShares = SplitShares()
-
-    def find(self, data):
-        """See `Source`."""
-        self._splits(data)
-
-    def read(self, data):
-        """See `Source`."""
-        return self._splits(data).training()
-
-    def split(self, data, name):
-        """See `Source`."""
-        return self._splits(data).pairs(name)
 
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
