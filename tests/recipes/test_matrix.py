@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -144,12 +145,13 @@ def test_a_step_has_few_static_shapes_and_compiles(row, prepared):
     assert "ENTRY" in lowered
 
 
-def interrupted(row, data, run, step, weights, strategy="one"):
+def interrupted(row, data, run, step, weights, strategy="one", backend="tensorflow"):
     """Return code and output of a training killed at a step of its own (0: not at all)."""
     values = {**row.values, "average": 2}
     command = [sys.executable, "-m", "tests.pipelines.interrupted", row.name, str(data), str(run)]
     command += [str(step), "0", str(weights), strategy, json.dumps(values)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    environment = {**os.environ, "KERAS_BACKEND": backend, "JAX_PLATFORMS": "cpu"}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     return ended.returncode, ended.stdout + ended.stderr
 
 
