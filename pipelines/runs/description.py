@@ -7,7 +7,7 @@ from typing import Any
 
 from keras_attn_pipelines.experiment.stored import described
 
-ENDED, KEPT, DIGEST = "ended", "kept", "sha256"
+ENDED, KEPT, DIGEST, BACKEND = "ended", "kept", "sha256", "backend"
 COUNTS = {"records", "vocabularies"}
 TEXTS = {"recipe", "data", "precision", "strategy", "unit", "fingerprint", "model"}
 
@@ -37,7 +37,7 @@ def read_description(path: Path) -> dict[str, Any]:
 
 def _wrong(key, value) -> str:
     """What a value should be; empty if it is valid."""
-    if key in TEXTS and not isinstance(value, str):
+    if key in TEXTS | {BACKEND} and not isinstance(value, str):
         return "a string"
     if key == "from" and not isinstance(value, str | None):
         return "a string or null"

@@ -26,7 +26,7 @@ from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
-from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
+from keras_attn_pipelines.runs.description import BACKEND, DIGEST, ENDED, KEPT
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
@@ -99,6 +99,7 @@ def train(
     description["from"] = str(source.path.resolve()) if source else None
     description["origin"] = dict(source.origin) if source else None
     description["precision"] = policy
+    description[BACKEND] = keras.backend.backend()
     if cache is not None:
         check_folder(cache)
     whole = device.scope() if isinstance(device, JaxDevices) else contextlib.nullcontext()
@@ -309,7 +310,8 @@ def _check_folder(run, description):
     recorded = run.description
     if not (_has_progress(run) or recorded.get(ENDED)):
         return
-    for key in ("recipe", "parts", "from", "precision"):
+    recorded = {BACKEND: "tensorflow", **recorded}  # Runs of earlier versions do not say.
+    for key in ("recipe", "parts", "from", "precision", BACKEND):
         before, after = recorded.get(key), description[key]
         if before != after:
             raise ValueError(

@@ -391,6 +391,12 @@ def test_stopped_and_resumed_is_uninterrupted(data, tmp_path, monkeypatch):
         ValueError, match=r"same precision\. .*'float32' instead of 'mixed_bfloat16'"
     ):
         train(recipe, data, tmp_path / "stopped", **{**options, "precision": "bfloat16"})
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            Run, "description", {**Run(tmp_path / "stopped").description, "backend": "jax"}
+        )
+        with pytest.raises(ValueError, match=r"same backend\. .*'jax' instead of 'tensorflow'"):
+            train(recipe, data, tmp_path / "stopped", **options)
     assert written(tmp_path / "stopped") == kept
     stopped = train(recipe, data, tmp_path / "stopped", **options)
     assert len((stopped.folder / "history.csv").read_text().splitlines()) == 3
