@@ -112,12 +112,15 @@ def test_babi_tasks(tmp_path):
     assert babi_tasks.compare(data, out, 2, values) == table
 
 
-def test_facts_to_sentences(tmp_path):
+def test_facts_to_sentences(tmp_path, monkeypatch):
     data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
     values = {**toy_facts.TINY, "epochs": 1, "batch_tokens": 400, "monitor": "val_loss"}
+    for system in facts_to_sentences.SYSTEMS.values():
+        assert set(system) <= set(facts_to_sentences.RECIPE.replaced(system).values())
+    monkeypatch.setattr(facts_to_sentences, "SYSTEMS", {"without copying": {"copies": False}})
     table = facts_to_sentences.compare(data, out, values)
     rows = cells(table)
-    assert [row[0] for row in rows] == [*facts_to_sentences.SYSTEMS, facts_to_sentences.LINEAR]
+    assert [row[0] for row in rows] == ["without copying", facts_to_sentences.LINEAR]
     assert all(row[3].endswith("%") for row in rows)
     assert (out / "table.md").read_text() == f"{table}\n"
     assert facts_to_sentences.compare(data, out, values) == table
