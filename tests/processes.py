@@ -1,5 +1,6 @@
 """Modules of the tests that run in processes of their own, such as under another backend."""
 
+import json
 import os
 import subprocess
 import sys
@@ -26,6 +27,14 @@ def run_module(module, *arguments, backend="tensorflow", devices=1):
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def read_values(text):
+    """Values of a recipe's fields, from JSON in a command."""
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in json.loads(text).items()
+    }
 
 
 def compiled(function):

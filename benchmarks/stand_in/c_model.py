@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from tensorflow.core.protobuf import saved_model_pb2
 
 from benchmarks.stand_in.c_session import CError, CSession, text_libraries
-from keras_attn.saved.saved_model import version_folder
+from keras_attn.saved.saved_model import version_folder, version_number
 from keras_attn.serving.requests import joined
 
 INVALID_ARGUMENT = 3
@@ -44,7 +44,7 @@ class CModel:
     @property
     def version(self) -> str:
         """The version, a number; 1 where the folder is not named for one."""
-        return self.folder.name if self.folder.name.isdecimal() else "1"
+        return version_number(self.folder)
 
     def inputs_of(self, signature: str) -> list[str]:
         """See `Servable`."""

@@ -59,7 +59,7 @@ class Saved(Requests):
     @property
     def version(self) -> str:
         """The version, a number; 1 where the folder is not named for one."""
-        return self.folder.name if self.folder.name.isdecimal() else "1"
+        return version_number(self.folder)
 
     def inputs_of(self, signature: str) -> list[str]:
         """Names of a signature's inputs.
@@ -319,6 +319,11 @@ def whole_saved_model(folder):
             f"Expected a SavedModel in {folder}. Received: damaged files "
             f"({str(error).partition(chr(10))[0]:.120})"
         ) from error
+
+
+def version_number(folder: Path) -> str:
+    """The version that a folder is named for; 1 where it is named for none."""
+    return folder.name if folder.name.isdecimal() else "1"
 
 
 def version_folder(folder) -> Path:

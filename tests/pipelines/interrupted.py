@@ -6,7 +6,6 @@ SECONDS lie between two checkpoints, STRATEGY "mirrored" is over two logical CPU
 fields, as JSON.
 """
 
-import json
 import os
 import signal
 import sys
@@ -17,6 +16,7 @@ import tensorflow as tf
 
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs import train as training
+from tests.processes import read_values
 
 
 class Kill(keras.callbacks.Callback):
@@ -41,11 +41,7 @@ def main(recipe, data, run, step, seconds, weights, strategy, values):
         cpu = tf.config.list_physical_devices("CPU")[0]
         devices = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, devices)
-    given = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in json.loads(values).items()
-    }
-    experiment = load_recipe(recipe).replaced(given)
+    experiment = load_recipe(recipe).replaced(read_values(values))
     kill, callbacks = Kill(int(step), weights), training._Fitting._callbacks
     training._Fitting._callbacks = lambda *arguments: [*callbacks(*arguments), kill]
     options = {"verbose": 0, "checkpoint_seconds": float(seconds)}

@@ -6,7 +6,6 @@ written where it is missing. Writes the losses of the first steps to FOLDER/NAME
 into FOLDER/NAME.
 """
 
-import json
 import sys
 from itertools import islice
 from pathlib import Path
@@ -19,6 +18,7 @@ from keras_attn.training.training_stage import trained_model
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.train import train
+from tests.processes import read_values
 
 STEPS = 20
 
@@ -44,11 +44,7 @@ def losses(experiment, data, initial: Path, shares):
 
 
 def main(recipe, data, values, folder, name, shares):
-    given = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in json.loads(values).items()
-    }
-    experiment, folder = load_recipe(recipe).replaced(given), Path(folder)
+    experiment, folder = load_recipe(recipe).replaced(read_values(values)), Path(folder)
     several = keras.backend.backend() == "jax" and len(keras.distribution.list_devices()) > 1
     strategy = "mirrored" if several else "one"
     devices = strategy_named(strategy)

@@ -3,13 +3,13 @@
 Run as `python -m tests.recipes.on_devices RECIPE DATA VALUES RUN STRATEGY`; VALUES is JSON.
 """
 
-import json
 import sys
 
 import tensorflow as tf
 
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.train import train
+from tests.processes import read_values
 
 
 def main(recipe, data, values, run, strategy):
@@ -17,11 +17,7 @@ def main(recipe, data, values, run, strategy):
         cpu = tf.config.list_physical_devices("CPU")[0]
         devices = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, devices)
-    given = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in json.loads(values).items()
-    }
-    experiment = load_recipe(recipe).replaced(given)
+    experiment = load_recipe(recipe).replaced(read_values(values))
     train(experiment, data, run, recipe, strategy, precision="float32", verbose=0)
 
 

@@ -56,9 +56,8 @@ class Chips:
         return time.monotonic() - begin, (size - memory.alias_size_in_bytes) / 1e6
 
 
-def _shape(value):
-    array = getattr(value, "value", value)
-    return jax.ShapeDtypeStruct(np.shape(array), np.dtype(str(getattr(array, "dtype", "float32"))))
+def _shape(array):
+    return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
 def programs(experiment, data):
