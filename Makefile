@@ -8,7 +8,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test slow lint docs browser tpu-check audit bounds release clean
+.PHONY: setup demo test slow lint docs browser tfds tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -41,6 +41,11 @@ $(VENV)/.docs-ready: $(READY)
 browser: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[browser]"
 	$(BIN)/python -m pytest -m browser tests/browser
+
+# Tests shards and named data sets with the real tensorflow-datasets, array_record and Apache Beam.
+tfds: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[beam]"
+	$(BIN)/python -m pytest -m tfds tests/tfds
 
 # Compiles the training step and the decoding loop of every recipe for a TPU, with Google's compiler
 # (480 MB); no TPU is needed.

@@ -17,10 +17,13 @@ del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts h
 from keras_attn.cluster import LostWorkerError
 from keras_attn.former_names import CONSTRUCTOR
 from keras_attn_pipelines import commands, console
+from keras_attn_pipelines.experiment.experiment import PARTS
 from keras_attn_pipelines.experiment.flags import add_flags
 from keras_attn_pipelines.experiment.former_flags import FORMER_FLAGS
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 
+FLAGGED = {"train": PARTS, "prepare": ("source",)}
+"""Commands with a recipe, and the parts whose fields are their flags."""
 _MAX_PIXELS = "width times height of the largest picture that is decoded (default: 25000000)"
 
 
@@ -30,9 +33,9 @@ def main(arguments=None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parsed, rest = parser.parse_known_args(arguments)
     try:
-        if parsed.command == "train":
+        if parsed.command in FLAGGED:
             recipe = load_recipe(parsed.recipe)
-            add_flags(parsed.parser, recipe)
+            add_flags(parsed.parser, recipe, FLAGGED[parsed.command])
             parsed, rest = parser.parse_known_args(arguments)
             parsed.experiment = recipe
         if parsed.command == "predict":  # Inputs may precede and follow flags.
@@ -101,7 +104,7 @@ def _parser():
 
     def command(name, run, text):
         parser = subcommands.add_parser(
-            name, help=text, description=text, add_help=name != "train", allow_abbrev=False
+            name, help=text, description=text, add_help=name not in FLAGGED, allow_abbrev=False
         )
         parser.set_defaults(run_command=run, parser=parser)
         return parser
@@ -109,15 +112,50 @@ def _parser():
     subparser = command("recipes", commands.recipes, "list the recipes, or describe one")
     subparser.add_argument("recipe", nargs="?", metavar="RECIPE", help="its fields and defaults")
 
+    def add_recipe(subparser):
+        subparser.add_argument(
+            "recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file"
+        )
+        subparser.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
+
     subparser = command(
-        "train", commands.train, "train a recipe on a data folder, a file or tfds:NAME"
+        "prepare", commands.prepare, "write a recipe's records into shards, to train from"
+    )
+    add_recipe(subparser)
+    subparser.add_argument("--data", required=True, help="data folder, file or tfds:NAME")
+    subparser.add_argument("--out", required=True, help="folder for the shards, new or empty")
+    subparser.add_argument(
+        "--splits",
+        nargs="*",
+        metavar="NAME",
+        help="splits besides train and dev (default: test, if there is one)",
     )
     subparser.add_argument(
-        "recipe", metavar="RECIPE", help=f"{', '.join(recipe_names())}, or a .py file"
+        "--format", default="array_record", help="array_record (default) or tfrecord"
     )
-    subparser.add_argument("-h", "--help", action=_LateHelp, nargs=0, help="show all flags")
     subparser.add_argument(
-        "--data", required=True, help="data folder, file or tfds:NAME; keras:mnist for digits"
+        "--shards", type=int, help="files of each split (default: by size, 64 MB and more)"
+    )
+    subparser.add_argument(
+        "--beam-runner", help="Apache Beam runner, such as DirectRunner (default: without Beam)"
+    )
+    subparser.add_argument(
+        "--beam-option",
+        action="append",
+        default=[],
+        dest="beam_options",
+        metavar="FLAG",
+        help="flag of the runner, such as --beam-option=--direct_num_workers=2; repeatable",
+    )
+
+    subparser = command(
+        "train", commands.train, "train a recipe on a data folder, a file, shards or tfds:NAME"
+    )
+    add_recipe(subparser)
+    subparser.add_argument(
+        "--data",
+        required=True,
+        help="data folder, file, shards or tfds:NAME; keras:mnist for digits",
     )
     subparser.add_argument("--out", required=True, help="run directory, new or to resume")
     subparser.add_argument(
@@ -282,7 +320,7 @@ def _add_align_arguments(subparser):
 
 
 class _LateHelp(argparse.Action):
-    """Help of `train RECIPE`, with the recipe's flags."""
+    """Help of a command with a recipe, with the recipe's flags."""
 
     def __call__(self, parser, namespace, values, option_string=None):
         if getattr(namespace, "recipe", None):
@@ -290,6 +328,6 @@ class _LateHelp(argparse.Action):
                 recipe = load_recipe(namespace.recipe)
             except ValueError as error:
                 parser.exit(2, f"keras-attn: {error}\n")
-            add_flags(parser, recipe)
+            add_flags(parser, recipe, FLAGGED[namespace.command])
         parser.print_help()
         parser.exit()

@@ -20,6 +20,7 @@ from keras_attn_pipelines.early_checks import (
     has_saved_model,
 )
 from keras_attn_pipelines.experiment.flags import given_values
+from keras_attn_pipelines.experiment.sharded import find_records
 from keras_attn_pipelines.recipes import (
     load_recipe,
     recipe_name,
@@ -38,6 +39,23 @@ def recipes(arguments) -> None:
         print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
 
 
+def prepare(arguments) -> None:
+    """Writes the records of a recipe's source into shards."""
+    experiment = arguments.experiment.replaced(given_values(arguments))
+    check_data(arguments.data)
+    check_run_folder(arguments.out)
+    from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
+    from keras_attn_pipelines.runs.shards import check_empty, prepare_shards
+
+    check_empty(arguments.out)
+    options = ShardOptions(
+        arguments.format, arguments.shards, arguments.beam_runner, tuple(arguments.beam_options)
+    )
+    print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
+    written = prepare_shards(experiment, arguments.data, arguments.out, arguments.splits, options)
+    print(f"written: {written}")
+
+
 def train(arguments) -> None:
     """Trains a recipe."""
     experiment, values = arguments.experiment, given_values(arguments)
@@ -51,8 +69,8 @@ def train(arguments) -> None:
         check_folder(arguments.cache)
     if arguments.source is None:
         experiment.check_start(recipe_name(arguments.recipe))
-        if hasattr(experiment.source, "find") and Path(arguments.data).exists():
-            experiment.source.find(arguments.data)
+        if Path(arguments.data).exists():
+            find_records(experiment.source, arguments.data)
     print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
 
     from keras_attn.training.devices import strategy_for, strategy_named

@@ -20,6 +20,8 @@ except ImportError as error:  # pragma: no cover - both come with the extra
         "Expected tensorflow-text and sentencepiece. Install them: pip install 'keras-attn[text]'"
     ) from error
 
+LEARNED = 2**18
+"""Texts from which pieces are learned, at most."""
 BYTE_PIECES = 256
 SPECIAL_PIECES = 4
 _MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
@@ -78,7 +80,8 @@ class Tokenizer(tf.Module):
         """Learns the pieces (byte-pair encoding) from texts.
 
         Args:
-            texts: strings; empty ones are passed over.
+            texts: strings; empty ones are passed over. Of more than LEARNED, some are left out
+                evenly, at least half of LEARNED are taken.
             vocabulary_size: int > 260. Upper bound; fewer pieces come out of few texts.
             lowercase: bool.
 
@@ -95,7 +98,7 @@ class Tokenizer(tf.Module):
                 f"Expected vocabulary_size > {smallest} (256 bytes and 4 special pieces). "
                 f"Received: vocabulary_size={vocabulary_size}"
             )
-        normalized = [text for text in _normalize_all(texts, lowercase) if text]
+        normalized = [text for text in _normalize_all(_spread(texts), lowercase) if text]
         if not normalized:
             raise ValueError("Expected at least one text that is not empty. Received: none")
         room = vocabulary_size - smallest
@@ -226,8 +229,19 @@ def _normalize(texts, lowercase):
     return tf.strings.strip(texts)
 
 
+def _spread(texts: Iterable[str]) -> list[str]:
+    """All texts, or every second, every fourth and so on, if there are more than LEARNED."""
+    taken: list[str] = []
+    stride = 1
+    for place, text in enumerate(texts):
+        if place % stride == 0:
+            taken.append(text)
+            if len(taken) > LEARNED:
+                taken, stride = taken[::2], 2 * stride
+    return taken
+
+
 def _normalize_all(texts, lowercase):
-    texts = list(texts)
     if not texts:
         return []
     return [text.decode() for text in _normalize(tf.constant(texts), lowercase).numpy()]

@@ -27,7 +27,10 @@ def fingerprint(splits: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name, records in splits.items():
         _add(digest, name)
-        _add(digest, records)
+        if hasattr(records, DIGEST):  # Of records in shards, made when they were written.
+            _write(digest, "records", getattr(records, DIGEST).encode())
+        else:
+            _add(digest, records)
     return digest.hexdigest()
 
 
@@ -65,7 +68,7 @@ def _add_dataclass(digest, value):
     _write(digest, type(value).__name__)
     for field in dataclasses.fields(value):
         inner = getattr(value, field.name)
-        if field.compare and not (known and isinstance(inner, Path)):
+        if field.compare and not (known and hasattr(inner, "read_bytes")):
             _add(digest, inner)
     _write(digest, "end")
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from keras_attn.contracts import SOURCE, TARGET
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.redrawn_sequences import Draw, RedrawnSequences
-from keras_attn_pipelines.data.sequence_examples import SequenceExamples
+from keras_attn_pipelines.data.selected import selected
+from keras_attn_pipelines.data.sequence_examples import SequenceExamples, encoded_tables
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import Records, TrainingData
@@ -62,14 +65,14 @@ class PairSplit:
     """The pairs of a split that fit into a bucket.
 
     Attributes:
-        pairs: list of pairs.
+        pairs: sequence of pairs.
         examples: `SequenceExamples` of them.
         sizes: dict of the rows in a batch of each bucket.
         batches: `Batches` of the examples.
         long: (pair, S, T) of each pair that fits into no bucket.
     """
 
-    pairs: list[Any]
+    pairs: Sequence[Any]
     examples: SequenceExamples
     sizes: Mapping[int, int]
     batches: Batches
@@ -87,7 +90,7 @@ class PairSplit:
         Raises:
             ValueError: none of them fits.
         """
-        tables = form.encode(pairs)
+        tables = encoded_tables(form.encode, pairs)
         examples, kept = SequenceExamples.of(tables, form.lengths, form.room if trains else None)
         sources, targets = tables[SOURCE].lengths, tables[TARGET].lengths
         if not len(kept):
@@ -96,10 +99,10 @@ class PairSplit:
                 f"Expected a {form.record} of at most {form.length_text(*longest)}, the last of "
                 f"lengths. Received: none of {len(pairs)}, such as {pairs[0].source!r:.80}"
             )
-        dropped = sorted(set(range(len(pairs))) - set(kept.tolist()))
+        dropped = np.setdiff1d(np.arange(len(pairs)), kept).tolist()
         long = [(pairs[place], int(sources[place]), int(targets[place])) for place in dropped]
         sizes = examples.sizes(form.batch_size, form.batch_tokens, form.replicas)
-        usable, source = [pairs[place] for place in kept], examples
+        usable, source = selected(pairs, kept), examples
         if trains and form.draws is not None:
             source = RedrawnSequences(examples, form.draws(usable), form.seed)
         arrange = (trains and form.arrange_training) or form.arrange
@@ -162,8 +165,8 @@ def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Reco
     kept, refused = {}, []
     for name, pairs in records.splits.items():
         reasons = [unusable(pair) for pair in pairs]
-        kept[name] = [pair for pair, reason in zip(pairs, reasons) if not reason]
-        unusable_pairs = ((pair, reason) for pair, reason in zip(pairs, reasons) if reason)
+        kept[name] = selected(pairs, np.flatnonzero([not reason for reason in reasons]))
+        unusable_pairs = ((pairs[place], why) for place, why in enumerate(reasons) if why)
         refused += skipped_pairs(records.files.get(name), unusable_pairs)
     for name in ("train", "dev"):
         if not kept[name]:

@@ -2,16 +2,22 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
 from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.data.stored_table import StoredTable, TableWriter
 from keras_attn_pipelines.data.tables import RaggedTable
+
+Table = RaggedTable | StoredTable
 
 ENCODED = 2**16
 """Texts encoded at a time."""
+STORED = 2**14
+"""Records encoded at a time where there are more than ENCODED of them."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +28,19 @@ class SequenceExamples:
     ids.
 
     Attributes:
-        tables: dict of `RaggedTable`s, one row per example.
+        tables: dict of `RaggedTable`s or `StoredTable`s, one row per example.
         lengths: dict of increasing lengths, one per bucket, for each table.
         buckets: int32 (R,), the bucket of each example.
     """
 
-    tables: Mapping[str, RaggedTable]
+    tables: Mapping[str, Table]
     lengths: Mapping[str, Sequence[int]]
     buckets: np.ndarray
 
     @classmethod
     def of(
         cls,
-        tables: Mapping[str, RaggedTable],
+        tables: Mapping[str, Table],
         lengths: Mapping[str, Sequence[int]],
         room: Mapping[str, float] | None = None,
     ):
@@ -64,9 +70,7 @@ class SequenceExamples:
     @property
     def features(self) -> dict[str, Feature]:
         """See `Examples`."""
-        return {
-            name: Feature((None, *table.values.shape[1:])) for name, table in self.tables.items()
-        }
+        return {name: Feature((None, *table.inner)) for name, table in self.tables.items()}
 
     def take(self, rows: np.ndarray, step: int) -> dict[str, np.ndarray]:
         """See `Examples`."""
@@ -98,6 +102,22 @@ class SequenceExamples:
             for name in names
         )
         return 1 - real / cells
+
+
+def encoded_tables(encode: Callable, records: Sequence[Any]) -> dict[str, Table]:
+    """The tables of some records; in temporary files where there are more than ENCODED.
+
+    Args:
+        encode: function from records to a dict of `RaggedTable`s, each record on its own.
+        records: sequence whose slices are lists.
+    """
+    if len(records) <= ENCODED:
+        return dict(encode(records))
+    writers: dict[str, TableWriter] = {}
+    for start in range(0, len(records), STORED):
+        for name, table in encode(records[start : start + STORED]).items():
+            writers.setdefault(name, TableWriter()).append(table)
+    return {name: writer.table() for name, writer in writers.items()}
 
 
 def teacher_forced(targets):

@@ -39,6 +39,11 @@ class RaggedTable:
         return len(self.starts) - 1
 
     @property
+    def inner(self) -> tuple[int, ...]:
+        """Shape of a value."""
+        return self.values.shape[1:]
+
+    @property
     def lengths(self) -> np.ndarray:
         """int64 (R,), the length of each sequence."""
         return np.diff(self.starts)

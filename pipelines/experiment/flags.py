@@ -3,19 +3,24 @@
 import argparse
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any
 
-from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
 from keras_attn_pipelines.experiment.fields import Range
 
 PREFIX = "option_"
 """Prefix of field names in the parsed arguments."""
 
 
-def add_flags(parser: argparse.ArgumentParser, experiment: Experiment) -> None:
-    """Adds a flag for every field of an experiment, one group per part."""
+def add_flags(
+    parser: argparse.ArgumentParser, experiment: Experiment, parts: Sequence[str] = PARTS
+) -> None:
+    """Adds a flag for every field of some parts of an experiment, one group per part."""
     groups: dict[str, Any] = {}
     for name, field, kind, value in experiment.flags():
+        if name not in parts:
+            continue
         if name not in groups:
             title = f"{name}: {type(getattr(experiment, name)).__name__}"
             groups[name] = parser.add_argument_group(title)

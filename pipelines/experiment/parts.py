@@ -21,6 +21,8 @@ class Source(Protocol):
 
     A part may also have `find(data)`, which raises `read`'s ValueError for files that are not there
     or lack a column. It reads no more than their beginnings, and runs before TensorFlow is loaded.
+    With `record_type()`, which returns the dataclass of its records, they can be prepared in
+    shards; see `RecordFeatures` for what their fields may be.
 
     Attributes:
         unit: plural noun for the records, such as "pictures".

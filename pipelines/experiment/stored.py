@@ -21,7 +21,7 @@ def stored(experiment: Experiment) -> dict[str, Any]:
     Raises:
         ValueError: a part whose class cannot be looked up by name.
     """
-    return {name: _stored(getattr(experiment, name)) for name in PARTS}
+    return {name: stored_part(getattr(experiment, name)) for name in PARTS}
 
 
 def restored(parts: Any, recipe: Experiment | None = None, place: Any = "") -> Experiment:
@@ -63,10 +63,15 @@ def type_of(part) -> str:
     )
 
 
-def _stored(value):
+def stored_part(value):
+    """A part as a dict that JSON can hold, or the value of one of its fields.
+
+    Raises:
+        ValueError: a part whose class cannot be looked up by name.
+    """
     if dataclasses.is_dataclass(value):
         values = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return {TYPE: type_of(value), **{key: _stored(value) for key, value in values.items()}}
+        return {TYPE: type_of(value), **{key: stored_part(value) for key, value in values.items()}}
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -14,6 +14,7 @@ from keras_attn.serving.in_graph import in_graph
 from keras_attn.serving.requests import Requests, joined
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.sharded import read_split
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 
@@ -45,7 +46,7 @@ def evaluate(
         ValueError: bad data, an unknown or empty split.
     """
     experiment = run.experiment()
-    records = experiment.source.split(data, split)
+    records = read_split(experiment.source, data, split)
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
     graph = in_graph(function, inputs)
@@ -87,7 +88,7 @@ def evaluate_saved(
         )
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
-    records = experiment.source.split(data, split)
+    records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.task, records, signature, split, batch)
     return answered.evaluation(experiment.task, vocabularies, saved.metadata, data, split)

@@ -12,6 +12,7 @@ from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
 from keras_attn_pipelines.experiment.recipe_file import naming_recipe_file
+from keras_attn_pipelines.experiment.sharded import read_records
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def prepare(
         ValueError: bad data.
     """
     with naming_recipe_file(experiment.source):
-        records = experiment.source.read(data)
+        records = read_records(experiment.source, data)
     with naming_recipe_file(experiment.task):
         known = _vocabularies(experiment.task, vocabularies, records.splits["train"])
     setting = Setting(

@@ -84,19 +84,24 @@ def _materialized(name, write, cache):
     return folder
 
 
-def _import(dataset_name) -> Any:
+def imported_tfds(dataset_name) -> Any:
+    """The module tensorflow_datasets.
+
+    Raises:
+        ImportError: it is not installed.
+    """
     try:
         import tensorflow_datasets
     except ImportError as error:
         raise ImportError(
-            f"Expected tensorflow-datasets for {PREFIX}{dataset_name}. Received: {error}. "
+            f"Expected tensorflow-datasets for {dataset_name}. Received: {error}. "
             "Install it: pip install 'keras-attn[tfds]'"
         ) from error
     return tensorflow_datasets
 
 
 def _write(dataset_name, folder):
-    tfds = _import(dataset_name)
+    tfds = imported_tfds(dataset_name)
     builder = tfds.builder(dataset_name)
     image, caption = _features(builder.info.features, dataset_name)
     builder.download_and_prepare()
@@ -121,7 +126,7 @@ def _write(dataset_name, folder):
 
 
 def _write_texts(dataset_name, folder):
-    builder = _import(dataset_name).builder(dataset_name)
+    builder = imported_tfds(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     names = _class_names(builder.info)
     for split in builder.info.splits:
@@ -140,7 +145,7 @@ def _write_texts(dataset_name, folder):
 
 
 def _write_facts(dataset_name, folder):
-    builder = _import(dataset_name).builder(dataset_name)
+    builder = imported_tfds(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     keys = list(builder.info.features)
     if not {"input_text", "target_text"} <= set(keys):

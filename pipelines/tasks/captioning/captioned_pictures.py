@@ -42,6 +42,12 @@ class CaptionedPictures:
 
         return named_split(data, self._read(data), self._split, name)
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.picture_folder import CaptionedPicture
+
+        return CaptionedPicture
+
     def _read(self, data):
         from keras_attn_pipelines.data.readers.folder_reader import read_captions
 

@@ -44,6 +44,12 @@ class LabeledPictures:
 
         return named_split(data, self._read(data), self._split, name)
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.picture_folder import LabeledPicture
+
+        return LabeledPicture
+
     def _read(self, data):
         from keras_attn_pipelines.data.readers.label_reader import read_labels
 

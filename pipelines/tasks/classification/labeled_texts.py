@@ -21,6 +21,12 @@ class LabeledTexts(SplitSource):
     label_column: str = option("column or key of the label", default=AUTO)
     shares: SplitShares = SplitShares()
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.pairs import TextPair
+
+        return TextPair
+
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
         from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts

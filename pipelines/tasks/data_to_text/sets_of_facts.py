@@ -20,6 +20,12 @@ class SetsOfFacts(SplitSource):
     text_column: str = option("column or key of the text", default=AUTO)
     shares: SplitShares = SplitShares()
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.facts import FactSet
+
+        return FactSet
+
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
         from keras_attn_pipelines.data.readers.fact_reader import fact_sources

@@ -18,6 +18,12 @@ class Sentences(SplitSource):
     suffix: str = option("suffix of the files, such as en", default="txt")
     shares: SplitShares = SplitShares()
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.readers.sentence_reader import Sentence
+
+        return Sentence
+
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
         from keras_attn_pipelines.data.readers.sentence_reader import sentence_files

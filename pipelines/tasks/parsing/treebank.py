@@ -17,6 +17,12 @@ class Treebank(SplitSource):
 
     shares: SplitShares = SplitShares()
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.readers.tree_reader import TreePair
+
+        return TreePair
+
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
         from keras_attn_pipelines.data.readers.tree_reader import tree_sources

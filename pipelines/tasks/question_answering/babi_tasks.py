@@ -60,6 +60,12 @@ class BabiTasks:
             raise ValueError(f"Expected questions in the split {name!r} of {data}. Received: none")
         return records
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.readers.babi_reader import StoryQuestion
+
+        return StoryQuestion
+
     def _files(self, data):
         """The files of the chosen tasks by split."""
         from keras_attn_pipelines.data.readers.babi_reader import task_files

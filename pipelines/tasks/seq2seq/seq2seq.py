@@ -100,15 +100,13 @@ class Seq2Seq:
         """See `Task`."""
         from keras_attn.text.tokenizer import Tokenizer
 
-        sources = [pair.source for pair in records]
-        targets = [pair.target for pair in records]
-
-        def learn(texts):
+        def learn(*sides):
+            texts = (getattr(pair, side) for side in sides for pair in records)
             return Tokenizer.learn(texts, self.vocabulary_size, self.lowercase)
 
         if self.vocabulary == SHARED:
-            return {TARGET_TOKENIZER: learn(sources + targets)}
-        return {TARGET_TOKENIZER: learn(targets), SOURCE_TOKENIZER: learn(sources)}
+            return {TARGET_TOKENIZER: learn("source", "target")}
+        return {TARGET_TOKENIZER: learn("target"), SOURCE_TOKENIZER: learn("source")}
 
     def encode(self, records, vocabularies, setting):
         """See `Task`."""

@@ -21,6 +21,12 @@ class TextPairs(SplitSource):
     target_column: str = option("target language suffix, column or key", default=AUTO)
     shares: SplitShares = SplitShares()
 
+    def record_type(self):
+        """See `Source`."""
+        from keras_attn_pipelines.data.pairs import TextPair
+
+        return TextPair
+
     def _splits(self, data):
         from keras_attn_pipelines.data.pair_splits import PairSplits
         from keras_attn_pipelines.data.readers.pair_reader import pair_sources

@@ -1,0 +1,1 @@
+"""Records in shards that are read by row number: written and read."""

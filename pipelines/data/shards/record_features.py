@@ -1,0 +1,122 @@
+"""The fields of a record as named features, and back."""
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+IMAGE = "image"
+"""Name of the feature with an encoded picture; the record's field is its path."""
+TEXT, INTEGER, TEXTS, PICTURE, JSON = KINDS = ("text", "integer", "texts", "picture", "json")
+"""Kinds of features. JSON is any other field, as text."""
+KIND_OF_TYPE = {str: TEXT, int: INTEGER, tuple[str, ...]: TEXTS, Path: PICTURE}
+
+
+@dataclass(frozen=True)
+class RecordFeatures:
+    """How the records of a dataclass are stored, one feature for each field.
+
+    Attributes:
+        record: the dataclass; its fields are texts, integers, one path of a picture, and tuples,
+            named tuples and dataclasses of them.
+    """
+
+    record: type
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The kind of each feature by name, in the order of the record's fields."""
+        return {
+            IMAGE if kind == PICTURE else name: kind
+            for name, kind in zip(self._types(), map(self._kind, self._types().values()))
+        }
+
+    def values(self, record, leaves_out: str = "") -> dict[str, Any]:
+        """The features of a record: bytes, integers and lists of bytes.
+
+        Args:
+            record: instance of the dataclass.
+            leaves_out: name of a feature that is not made.
+        """
+        values = {}
+        for name, kind in self._types().items():
+            value = getattr(record, name)
+            match self._kind(kind):
+                case "picture":
+                    if leaves_out != IMAGE:
+                        values[IMAGE] = value.read_bytes()
+                case "integer":
+                    values[name] = int(value)
+                case "texts":
+                    values[name] = [_encoded(text) for text in value]
+                case "text":
+                    values[name] = _encoded(value)
+                case _:
+                    values[name] = _encoded(json.dumps(_plain(value), ensure_ascii=False))
+        return values
+
+    def restored(self, values: Mapping[str, Any], picture=None):
+        """The record of some features; inverse of `values`.
+
+        Args:
+            values: features by name; of a picture none is needed.
+            picture: what the record has as the path of its picture.
+        """
+        found = {}
+        for name, kind in self._types().items():
+            match self._kind(kind):
+                case "picture":
+                    found[name] = picture
+                case "integer":
+                    found[name] = int(values[name])
+                case "texts":
+                    found[name] = tuple(_decoded(text) for text in values[name])
+                case "text":
+                    found[name] = _decoded(values[name])
+                case _:
+                    found[name] = _typed(json.loads(_decoded(values[name])), kind)
+        return self.record(**found)
+
+    def _types(self):
+        types_of_fields = typing.get_type_hints(self.record)
+        return {field.name: types_of_fields[field.name] for field in fields(self.record)}
+
+    @staticmethod
+    def _kind(kind):
+        return KIND_OF_TYPE.get(kind, JSON)
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _plain(value):
+    """A value as JSON; a named tuple or a dataclass is a list with the name of its class first."""
+    if isinstance(value, tuple):
+        items = [_plain(item) for item in value]
+        return [type(value).__name__, *items] if hasattr(value, "_fields") else items
+    return value
+
+
+def _typed(value, kind):
+    """A value of a type from JSON; inverse of `_plain`."""
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        named = {one.__name__: one for one in typing.get_args(kind)}
+        kind = named.get(value[0]) if isinstance(value, list) else None
+    if hasattr(kind, "_fields"):
+        types_of_fields = typing.get_type_hints(kind)
+        return kind(
+            *(_typed(item, types_of_fields[name]) for name, item in zip(kind._fields, value[1:]))
+        )
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
+        return tuple(_typed(item, of_item) for item, of_item in zip(value, kinds))
+    return value

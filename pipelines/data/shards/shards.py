@@ -1,0 +1,205 @@
+"""Records in shards: found, and read by row number."""
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
+from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS
+
+METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
+PICTURE_MARK = "#"
+"""Between the folder of a data set with pictures, the split and the row of one."""
+AT_ONCE = 1024
+"""Records read at a time when all are."""
+
+
+def shards_in(data) -> "Shards | None":
+    """The shards in a folder that `write_shards` wrote, or in that of its data set; else None.
+
+    Raises:
+        ValueError: several data sets.
+    """
+    root = Path(data)
+    if not root.is_dir():
+        return None
+    found = []
+    for path in sorted([*root.glob(METADATA_FILE), *root.glob(f"*/*/{METADATA_FILE}")]):
+        description = _description(path)
+        if description is not None and not path.parent.parent.name.endswith(INDEX):
+            found.append(Shards(path.parent, description))
+    if len(found) > 1:
+        names = ", ".join(str(shards.folder) for shards in found)
+        raise ValueError(f"Expected one data set of shards in {data}. Received: {names}")
+    return found[0] if found else None
+
+
+@dataclass(frozen=True)
+class Shards:
+    """A data set of records in shards, not read yet.
+
+    Attributes:
+        folder: path of the data set's version.
+        description: what was known of the records when they were written.
+    """
+
+    folder: Path
+    description: Mapping[str, Any]
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """Number of records by split."""
+        info = json.loads((self.folder / INFO_FILE).read_text(encoding="utf-8"))
+        return {
+            split["name"]: sum(map(int, split.get("shardLengths", ()))) for split in info["splits"]
+        }
+
+    def split(self, name: str, record: type) -> "ShardedRecords":
+        """The records of a split.
+
+        Args:
+            name: of the split.
+            record: dataclass of the records.
+
+        Raises:
+            ValueError: no such split, or shards of records with other fields.
+        """
+        lengths = self.lengths
+        if not lengths.get(name):
+            raise ValueError(
+                f"Expected a split of {', '.join(lengths)} in {self.folder}. Received: {name!r}"
+            )
+        kinds = RecordFeatures(record).kinds
+        if kinds != self.description["kinds"]:
+            raise ValueError(
+                f"Expected records with {kinds} in {self.folder}, written by this version. "
+                f"Received: {self.description['kinds']}; prepare them again"
+            )
+        return ShardedRecords(self.folder, name, record, self.description["digests"][name])
+
+
+@dataclass(frozen=True)
+class ShardedRecords(Sequence):
+    """The records of a split, each read when it is asked for.
+
+    Attributes:
+        folder: path of the data set's version.
+        name: of the split.
+        record: dataclass of the records.
+        digest: fingerprint of the records.
+    """
+
+    folder: Path
+    name: str
+    record: type
+    digest: str
+
+    def __len__(self):
+        return len(_rows(self._index, self.name))
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return self.rows(range(len(self))[place])
+        return self.rows([range(len(self))[place]])[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        for start in range(0, len(self), AT_ONCE):
+            yield from self[start : start + AT_ONCE]
+
+    def rows(self, rows: Sequence[int]) -> list[Any]:
+        """The records of some rows."""
+        features = RecordFeatures(self.record)
+        values = _rows(self._index, self.name).at(rows)
+        pictures = (StoredPicture(self.folder, self.name, int(row)) for row in rows)
+        return [features.restored(one, picture) for one, picture in zip(values, pictures)]
+
+    @property
+    def _index(self):
+        """Folder of the data set without pictures, or of the only one."""
+        if IMAGE not in RecordFeatures(self.record).kinds:
+            return self.folder
+        name = self.folder.parent.name + INDEX
+        return self.folder.parent.parent / name / self.folder.name
+
+
+@dataclass(frozen=True)
+class StoredPicture:
+    """An encoded picture in shards, where a record has the path of a file otherwise.
+
+    Attributes:
+        folder: path of the data set's version.
+        split: name.
+        row: number of the record.
+    """
+
+    folder: Path
+    split: str
+    row: int
+
+    def __str__(self):
+        return PICTURE_MARK.join((str(self.folder), self.split, str(self.row)))
+
+    def read_bytes(self) -> bytes:
+        """The encoded picture."""
+        return _rows(self.folder, self.split).at([self.row])[0][IMAGE]
+
+
+def stored_bytes(path: str) -> bytes:
+    """The encoded picture that `str` of a `StoredPicture` names."""
+    folder, split, row = path.rsplit(PICTURE_MARK, 2)
+    return StoredPicture(Path(folder), split, int(row)).read_bytes()
+
+
+class _Rows:
+    """Features of a split by row number."""
+
+    def __init__(self, folder, name):
+        import tensorflow_datasets as tfds
+
+        from keras_attn_pipelines.data.shards.record_files import record_files
+
+        builder = tfds.builder_from_directory(str(folder))
+        info = builder.info.splits[name]
+        paths = [Path(path) for path in info.filepaths]
+        self._features = builder.info.features
+        self._decoders = {IMAGE: tfds.decode.SkipDecoding()} if IMAGE in self._features else None
+        self._files = record_files(paths, builder.info.file_format.value)
+        if len(self._files) != info.num_examples:
+            raise ValueError(
+                f"Expected {info.num_examples} records in the split {name!r} of {folder}. "
+                f"Received: {len(self._files)}; prepare them again"
+            )
+
+    def __len__(self):
+        return len(self._files)
+
+    def at(self, rows) -> list[dict[str, Any]]:
+        """The features of some rows."""
+        read = self._features.deserialize_example_np
+        return [
+            read(data, decoders=self._decoders)
+            for data in self._files.__getitems__([int(row) for row in rows])
+        ]
+
+
+def _rows(folder, name) -> _Rows:
+    """The open files of a split."""
+    return _opened(folder, name, (folder / INFO_FILE).stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=16)
+def _opened(folder, name, written) -> _Rows:
+    return _Rows(folder, name)
+
+
+def _description(path):
+    """What `write_shards` knew of the records; None for a metadata file of something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        description = json.loads(content[RECORDS])
+    except (ValueError, KeyError, TypeError, OSError):
+        return None
+    return description if isinstance(description, dict) else None

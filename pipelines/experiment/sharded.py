@@ -1,0 +1,97 @@
+"""The records of a source, which may have been prepared in shards."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from keras_attn_pipelines.data.shards.shards import Shards, shards_in
+from keras_attn_pipelines.data.training_data import Records
+from keras_attn_pipelines.experiment.stored import stored_part
+
+REQUIRED = ("train", "dev")
+"""Splits that training needs."""
+
+
+def find_records(source, data) -> None:
+    """See `Source.find`; of shards, their description is checked."""
+    shards = shards_in(data)
+    if shards is not None:
+        _checked(source, shards)
+    elif hasattr(source, "find"):
+        source.find(data)
+
+
+def read_records(source, data) -> Records:
+    """See `Source.read`; records in shards stay there until they are asked for.
+
+    Raises:
+        ValueError: also shards of other records, or prepared with other settings of the source.
+    """
+    shards = shards_in(data)
+    if shards is None:
+        return source.read(data)
+    splits = {name: _split(source, shards, name) for name in REQUIRED}
+    counts = ", ".join(f"{len(records)} {name}" for name, records in splits.items())
+    prepared = shards.description["description"]
+    return Records(
+        splits,
+        lines=[f"shards: {shards.folder} ({counts}; prepared from {prepared})"],
+        files={name: shards.folder / name for name in splits},
+    )
+
+
+def read_split(source, data, name: str) -> Sequence[Any]:
+    """See `Source.split`."""
+    shards = shards_in(data)
+    return source.split(data, name) if shards is None else _split(source, shards, name)
+
+
+def record_type(source) -> type:
+    """The dataclass of a source's records.
+
+    Raises:
+        ValueError: the source does not name one.
+    """
+    if not hasattr(source, "record_type"):
+        raise ValueError(
+            "Expected a source whose records are read from files one by one, with a method "
+            f"record_type. Received: {type(source).__name__} ({source.records})"
+        )
+    return source.record_type()
+
+
+def _split(source, shards, name):
+    _checked(source, shards)
+    return shards.split(name, record_type(source))
+
+
+def _checked(source, shards: Shards) -> None:
+    """Raises ValueError unless shards have records of a source as it is set.
+
+    A setting that is the part's default counts as not given.
+    """
+    description = shards.description
+    if description["records"] != source.records:
+        raise ValueError(
+            f"Expected {source.records} in {shards.folder}. Received: {description['records']}"
+        )
+    given, usual = _settings(source), _settings(type(source)())
+    prepared = _flat(description["source"])
+    for key, value in given.items():
+        if value not in (usual[key], prepared.get(key, value)):
+            raise ValueError(
+                f"Expected {key}={prepared[key]!r}, with which {shards.folder} was prepared. "
+                f"Received: {key}={value!r}"
+            )
+
+
+def _settings(source) -> dict[str, Any]:
+    """The values of a source's fields, those of nested parts included, as JSON has them."""
+    return _flat(json.loads(json.dumps(stored_part(source))))
+
+
+def _flat(content) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in content.items():
+        flat |= _flat(value) if isinstance(value, dict) else {key: value}
+    return flat
