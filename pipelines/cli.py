@@ -172,6 +172,22 @@ def _parser():
     subparser.add_argument("--precision", default="auto", help="auto, float32, bfloat16 or float16")
     subparser.add_argument("--cache", help="folder for cached features (default: the user's cache)")
 
+    subparser.add_argument(
+        "--data-service",
+        metavar="HOST:PORT",
+        help="dispatcher of tf.data service whose workers make the batches",
+    )
+
+    subparser = command(
+        "data-service", commands.data_service, "run a dispatcher or a worker of tf.data service"
+    )
+    subparser.add_argument("role", choices=("dispatcher", "worker"))
+    subparser.add_argument("--port", type=int, default=0, help="to listen at (default: any)")
+    subparser.add_argument("--dispatcher", metavar="HOST:PORT", help="for a worker")
+    subparser.add_argument(
+        "--host", default="localhost", help="name of a worker's machine (default: localhost)"
+    )
+
     subparser = command("evaluate", commands.evaluate, "score a run or a SavedModel on a split")
     subparser.add_argument("run", metavar="RUN|SAVED_MODEL")
     subparser.add_argument("--data", required=True, help="data folder")

@@ -10,6 +10,7 @@ from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_backend,
     check_data,
+    check_data_service,
     check_inputs_file,
     check_parent,
     check_run_folder,
@@ -67,6 +68,8 @@ def train(arguments) -> None:
     check_run_folder(arguments.out)
     if arguments.cache is not None:
         check_folder(arguments.cache)
+    if arguments.data_service is not None:
+        check_data_service(arguments.data_service)
     if arguments.source is None:
         experiment.check_start(recipe_name(arguments.recipe))
         if Path(arguments.data).exists():
@@ -74,6 +77,7 @@ def train(arguments) -> None:
     print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
 
     from keras_attn.training.devices import strategy_for, strategy_named
+    from keras_attn_pipelines.data.data_service import DataService
     from keras_attn_pipelines.runs.train import train
     from keras_attn_pipelines.runs.warm_start import WarmStart
 
@@ -92,8 +96,30 @@ def train(arguments) -> None:
         precision=arguments.precision,
         cache=arguments.cache,
         source=source,
+        service=DataService(arguments.data_service) if arguments.data_service else None,
     )
     print(f"trained: {run.folder}")
+
+
+def data_service(arguments) -> None:
+    """Runs a dispatcher or a worker of tf.data service until it is stopped."""
+    if not 0 <= arguments.port <= 65535:
+        raise ValueError(f"Expected --port between 0 and 65535. Received: {arguments.port}")
+    is_worker = arguments.role == "worker"
+    if is_worker != (arguments.dispatcher is not None):
+        given = arguments.dispatcher or "none"
+        raise ValueError(
+            f"Expected --dispatcher for a worker, and for nothing else. Received: {arguments.role} "
+            f"and {given}"
+        )
+    if is_worker:
+        check_data_service(arguments.dispatcher)
+    from keras_attn_pipelines.data.data_service import run_dispatcher, run_worker
+
+    if is_worker:
+        run_worker(arguments.dispatcher, arguments.port, arguments.host)
+    else:
+        run_dispatcher(arguments.port)
 
 
 def evaluate(arguments) -> None:

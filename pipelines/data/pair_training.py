@@ -144,6 +144,7 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
         steps=train.steps,
         skipped=skipped,
         lines=lines,
+        batch=train.graph_batch,
         extra=splits,
     )
 

@@ -80,6 +80,14 @@ class SequenceExamples:
             for name, table in self.tables.items()
         }
 
+    def gather(self, rows):
+        """Like `take`, of int32 tensors in a graph."""
+        bucket = tf.gather(self.buckets, rows[0])
+        return {
+            name: table.gather(rows, tf.gather(tf.constant(self.lengths[name]), bucket))
+            for name, table in self.tables.items()
+        }
+
     def sizes(self, batch_size: int, batch_tokens: int, replicas: int = 1) -> dict[int, int]:
         """Rows per batch of each bucket, multiples of `replicas`, at least one per replica.
 

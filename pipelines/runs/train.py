@@ -22,6 +22,7 @@ from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.workers import Workers
 from keras_attn.whole_file import PARTIAL, check_folder
+from keras_attn_pipelines.data.data_service import DataService
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -56,6 +57,7 @@ def train(
     source: WarmStart | None = None,
     verbose: int | str = "auto",
     checkpoint_seconds: float = 60.0,
+    service: DataService | None = None,
 ) -> Run:
     """Trains a model into a run directory; called again, resumes where it stopped.
 
@@ -75,6 +77,7 @@ def train(
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
         verbose: as in `keras.Model.fit`.
         checkpoint_seconds: float. Minimum time between checkpoints within an epoch.
+        service: `DataService` whose workers make the batches of training; None: they are made here.
 
     Returns:
         `Run`.
@@ -115,6 +118,8 @@ def train(
             replicas=device.num_replicas_in_sync,
             start=source.model if source else None,
         )
+        if service is not None:
+            service.check(prepared.data)
         unit, splits = experiment.source.unit, prepared.data.splits
         description |= {
             "strategy": strategy,
@@ -142,7 +147,7 @@ def train(
                     shutil.copyfile(name, run.folder / RECIPE_FILE)
                 _report(run, unit, prepared)
             fitting = _Fitting(
-                prepared, run, built.model, objective.model, checkpoint_seconds, workers
+                prepared, run, built.model, objective.model, checkpoint_seconds, workers, service
             )
             with device.scope():
                 fitting.restore()
@@ -160,7 +165,10 @@ class _Fitting:
     """The calls of `fit` of one training, and what they decide: on the chief, where there are
     several workers."""
 
-    def __init__(self, prepared: Prepared, run: Run, model, stage, seconds, workers: Workers):
+    def __init__(
+        self, prepared: Prepared, run: Run, model, stage, seconds, workers: Workers, service
+    ):
+        self.service = service
         self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
         self.run, self.model, self.stage, self.start = run, model, stage, 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
@@ -217,7 +225,7 @@ class _Fitting:
             callbacks = callbacks or self._callbacks(current)
             active = [*callbacks, *ending] if stretch.ends_epoch else [FiniteLoss()]
             self.stage.fit(
-                current.training(stretch.start),
+                self._training(current, stretch.start),
                 validation_data=current.dev if stretch.ends_epoch else None,
                 initial_epoch=stretch.epoch,
                 epochs=stretch.last,
@@ -231,6 +239,12 @@ class _Fitting:
                 break
         if self.workers.is_chief:
             self._check_best()
+
+    def _training(self, data, start):
+        """The training data from a step on, which a data service may make."""
+        if self.service is None or data.batch is None:  # A frozen encoder's features are at hand.
+            return data.training(start)
+        return self.service.training(data, start)
 
     def _check_best(self):
         """Says why training ended early; raises ValueError if no epoch had a number to judge by."""

@@ -154,6 +154,18 @@ def test_pictures_keep_their_bytes_and_their_order(form, runner, tmp_path, tfds)
     assert examples[3]["captions"][0] == b"one"
 
 
+def test_pictures_in_tfrecords_are_read_in_the_graph(prepared, tmp_path):
+    experiment, data, shards = prepared("vit_classifier")
+    assert prepare(experiment, shards).data.batch is None
+    prepare_shards(experiment, data, tmp_path / "tfrecords", options=ShardOptions("tfrecord"))
+    stored = prepare(experiment, tmp_path / "tfrecords").data
+    expected = prepare(experiment, data).data.training(1).take(FOUR)
+    steps = tf.data.Dataset.range(1, 1 + FOUR)
+    for batches in (steps.map(stored.batch), stored.training(1).take(FOUR)):
+        for one, other in zip(batches, expected, strict=True):
+            tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+
+
 def test_shards_are_prepared_and_read_from_the_command_line(prepared, tmp_path, capsys):
     _, data, _ = prepared("translator_transformer")
     out = tmp_path / "shards"

@@ -54,6 +54,12 @@ class TFRecordFiles:
     def __len__(self):
         return len(self._starts)
 
+    def place(self, row: int) -> tuple[Path, int, int, int]:
+        """The file of a record, start and length of its data, and the bytes that follow."""
+        path = self._paths[self._files[row]]
+        start, length = int(self._starts[row]), int(self._lengths[row])
+        return path, start, length, path.stat().st_size - start - length
+
     def __getitems__(self, rows) -> list[bytes]:
         found = []
         for row in rows:

@@ -11,8 +11,9 @@ from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatur
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS
 
 METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
-PICTURE_MARK = "#"
-"""Between the folder of a data set with pictures, the split and the row of one."""
+BY_ROW, BY_PLACE = "#array_record=", "#tfrecord="
+"""Marks in the paths of pictures: between the folder of a data set and the split and row, or
+between a file and start, length and the bytes that follow."""
 AT_ONCE = 1024
 """Records read at a time when all are."""
 
@@ -140,7 +141,8 @@ class StoredPicture:
     row: int
 
     def __str__(self):
-        return PICTURE_MARK.join((str(self.folder), self.split, str(self.row)))
+        place = _rows(self.folder, self.split).place(self.row)
+        return place or f"{self.folder}{BY_ROW}{self.split},{self.row}"
 
     def read_bytes(self) -> bytes:
         """The encoded picture."""
@@ -148,8 +150,9 @@ class StoredPicture:
 
 
 def stored_bytes(path: str) -> bytes:
-    """The encoded picture that `str` of a `StoredPicture` names."""
-    folder, split, row = path.rsplit(PICTURE_MARK, 2)
+    """The encoded picture in ArrayRecord shards that `str` of a `StoredPicture` names."""
+    folder, named = path.rsplit(BY_ROW, 1)
+    split, row = named.rsplit(",", 1)
     return StoredPicture(Path(folder), split, int(row)).read_bytes()
 
 
@@ -175,6 +178,13 @@ class _Rows:
 
     def __len__(self):
         return len(self._files)
+
+    def place(self, row) -> str:
+        """The path of a record in a TFRecord file; '' for one in an ArrayRecord file."""
+        if not hasattr(self._files, "place"):
+            return ""
+        file, *numbers = self._files.place(row)
+        return f"{file}{BY_PLACE}{','.join(map(str, numbers))}"
 
     def at(self, rows) -> list[dict[str, Any]]:
         """The features of some rows."""

@@ -91,6 +91,14 @@ class CaptionExamples:
             arrays[FEATURES] = encoded
         return arrays
 
+    def gather(self, rows):
+        """Like `take`, of int32 tensors in a graph."""
+        length = tf.gather(tf.constant(self.lengths), tf.gather(self.buckets, rows[0]))
+        places = rows[:, None] * self.per_picture + tf.range(self.per_picture)
+        places = tf.where(rows[:, None] >= 0, places, -1)
+        captions = self.captions.gather(tf.reshape(places, (-1,)), length)
+        return {TARGET: tf.reshape(captions, (-1, self.per_picture, length))}
+
 
 @dataclass(frozen=True)
 class CaptionFeatures:
@@ -180,6 +188,7 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
         dev=batches["dev"].dataset(),
         steps=batches["train"].steps,
         lines=lines,
+        batch=batches["train"].graph_batch if examples["train"].encoded is None else None,
         extra=CaptionFeatures(tokenizer, examples["dev"].encoded),
     )
 

@@ -109,6 +109,7 @@ def encode(distortion: str, records, labels: LabelTable, setting) -> TrainingDat
         dev=validation.dataset(),
         steps=training.steps,
         lines=[f"labels: {in_words(labels.names)}"],
+        batch=training.graph_batch,
         extra=LabelFeatures(labels, lambda: pictures[:SHOWN]),
     )
 

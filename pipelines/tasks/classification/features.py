@@ -75,5 +75,6 @@ def encode(task, records, labels: LabelTable, setting) -> TrainingData:
         steps=train.steps,
         skipped=skipped,
         lines=[f"labels: {in_words(labels.names)}"],
+        batch=train.graph_batch,
         extra=LabelFeatures(labels, shown),
     )

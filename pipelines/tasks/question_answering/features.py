@@ -88,7 +88,16 @@ def encode(task, records, vocabularies, setting) -> TrainingData:
     lines.append(f"stories of up to {lengths} sentences: {padding:.1%} padding")
     train = batches["train"]
     dev = batches["dev"].dataset()
-    return TrainingData(splits, train.training, dev, train.steps, skipped, lines, extra=words)
+    return TrainingData(
+        splits,
+        train.training,
+        dev,
+        train.steps,
+        skipped,
+        lines,
+        batch=train.graph_batch,
+        extra=words,
+    )
 
 
 def _reason(record, stories, asked, words):
