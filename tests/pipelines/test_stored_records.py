@@ -1,7 +1,6 @@
 """Records and sequences that are not in memory: the same values as in lists and arrays."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from keras_attn_pipelines.data import sequence_examples
 from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
-from keras_attn_pipelines.data.picture_batches import picture_batches
+from keras_attn_pipelines.data.picture_batches import picture_batches, pictures_at
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.data.readers.babi_reader import StoryQuestion
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
@@ -150,16 +149,23 @@ def test_pictures_in_shards_are_read_beside_those_in_files(tmp_path, monkeypatch
         def decode(contents):
             return tf.fill((1, 1, 3), tf.cast(tf.strings.length(contents), tf.uint8))
 
-    stored = shards.StoredPicture(Path("shards é"), "train", 5)
+    by_row = f"shards é{shards.BY_ROW}train,5"
     monkeypatch.setattr(
-        "keras_attn_pipelines.data.picture_batches.stored_bytes",
-        {str(stored): b"12345"}.__getitem__,
+        "keras_attn_pipelines.data.picture_batches.stored_bytes", {by_row: b"12345"}.__getitem__
     )
-    odd = tmp_path / "a#b#3.png"
+    odd, records = tmp_path / "a#b,3.png", tmp_path / "é.tfrecord"
     odd.write_bytes(b"12")
-    paths = tf.data.Dataset.from_tensors([str(stored), str(odd), ""])
-    (batch,) = list(picture_batches(paths, Length(), 3))
-    assert batch.numpy()[:, 0, 0, 0].tolist() == [5, 2, 0]
+    feature = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"1234567"]))
+    example = tf.train.Example(features=tf.train.Features(feature={IMAGE: feature}))
+    with tf.io.TFRecordWriter(str(records)) as writer:
+        for _ in range(3):
+            writer.write(example.SerializeToString())
+    file, *place = TFRecordFiles([records]).place(1)
+    by_place = f"{file}{shards.BY_PLACE}{','.join(map(str, place))}"
+    paths = [by_place, str(odd), ""]
+    (batch,) = list(picture_batches(tf.data.Dataset.from_tensors([by_row, *paths]), Length(), 4))
+    assert batch.numpy()[:, 0, 0, 0].tolist() == [5, 7, 2, 0]
+    assert pictures_at(tf.constant(paths), Length()).numpy()[:, 0, 0, 0].tolist() == [7, 2, 0]
 
 
 def test_shards_of_something_else_are_none(tmp_path):

@@ -1,5 +1,6 @@
 """Data sets of tensorflow-datasets, written once as an ordinary data folder."""
 
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -84,20 +85,24 @@ def _materialized(name, write, cache):
     return folder
 
 
-def imported_tfds(dataset_name) -> Any:
-    """The module tensorflow_datasets.
+def imported_tfds(purpose, module: str = "tensorflow_datasets", extra: str = "tfds") -> Any:
+    """The module tensorflow_datasets, or another one that comes with it.
+
+    Args:
+        purpose: what it is needed for, in messages.
+        module: name.
+        extra: of this package, which installs it.
 
     Raises:
         ImportError: it is not installed.
     """
     try:
-        import tensorflow_datasets
+        return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"Expected tensorflow-datasets for {dataset_name}. Received: {error}. "
-            "Install it: pip install 'keras-attn[tfds]'"
+            f"Expected {module.split('.')[0]} for {purpose}. Received: {error}. "
+            f"Install it: pip install 'keras-attn[{extra}]'"
         ) from error
-    return tensorflow_datasets
 
 
 def _write(dataset_name, folder):

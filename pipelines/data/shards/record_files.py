@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.shards.shard_writer import ARRAY_RECORD
 
 HEADER, FOOTER = 12, 4
@@ -24,9 +25,8 @@ def record_files(paths: Sequence[Path], form: str):
         an object with a length and `__getitems__(rows)`, which returns a list of bytes.
     """
     if form == ARRAY_RECORD:
-        from array_record.python.array_record_data_source import ArrayRecordDataSource
-
-        return ArrayRecordDataSource([str(path) for path in paths])
+        module = imported_tfds(paths[0], "array_record.python.array_record_data_source")
+        return module.ArrayRecordDataSource([str(path) for path in paths])
     return TFRecordFiles(paths)
 
 

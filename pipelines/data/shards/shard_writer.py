@@ -85,7 +85,9 @@ def write_shards(
 
 def _build(splits, features, folder, name, description, options, leaves_out=""):
     """Writes one data set."""
-    tfds = imported_tfds(name)
+    tfds = imported_tfds(folder)
+    if options.form == ARRAY_RECORD:
+        imported_tfds(folder, "array_record")
     kinds = {key: kind for key, kind in features.kinds.items() if key != leaves_out}
     content = json.dumps({**description, "kinds": kinds}, ensure_ascii=False)
     data_set_name = name
@@ -109,7 +111,7 @@ def _build(splits, features, folder, name, description, options, leaves_out=""):
 
             def _split_generators(self, dl_manager):
                 return {
-                    key: _examples(records, features, leaves_out, options, tfds)
+                    key: _examples(records, features, leaves_out, options)
                     for key, records in splits.items()
                 }
 
@@ -138,12 +140,12 @@ def _features(tfds, kinds):
     return tfds.features.FeaturesDict({name: made[kind]() for name, kind in kinds.items()})
 
 
-def _examples(records, features, leaves_out, options, tfds):
+def _examples(records, features, leaves_out, options):
     """Pairs of a row number and an example; with a runner, a step of a Beam pipeline."""
     example = _Example(features, leaves_out)
     if options.beam_runner is None:
         return _numbered(records, example)
-    beam = tfds.core.lazy_imports.apache_beam
+    beam = imported_tfds(options.beam_runner, "apache_beam", "beam")
     rows = beam.Create(list(enumerate(records)), reshuffle=True)
     return rows | beam.MapTuple(example)
 
@@ -171,8 +173,7 @@ def _config(tfds, options):
     """The configuration of the builder, with the runner."""
     beam = {}
     if options.beam_runner is not None:
-        from apache_beam.options.pipeline_options import PipelineOptions
-
+        module = imported_tfds(options.beam_runner, "apache_beam.options.pipeline_options", "beam")
         beam["beam_runner"] = options.beam_runner
-        beam["beam_options"] = PipelineOptions(list(options.beam_options))
+        beam["beam_options"] = module.PipelineOptions(list(options.beam_options))
     return tfds.download.DownloadConfig(num_shards=options.shards, **beam)

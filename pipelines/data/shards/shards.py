@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS
 
@@ -160,10 +161,9 @@ class _Rows:
     """Features of a split by row number."""
 
     def __init__(self, folder, name):
-        import tensorflow_datasets as tfds
-
         from keras_attn_pipelines.data.shards.record_files import record_files
 
+        tfds = imported_tfds(folder)
         builder = tfds.builder_from_directory(str(folder))
         info = builder.info.splits[name]
         paths = [Path(path) for path in info.filepaths]
