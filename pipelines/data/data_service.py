@@ -34,8 +34,8 @@ class DataService:
     address: str
     patience: float = PATIENCE
 
-    def check(self, data: TrainingData) -> None:
-        """Raises ValueError if workers cannot make the batches."""
+    def check(self, data: TrainingData) -> Callable[[Any], Any]:
+        """The function that makes the batches; raises ValueError if workers cannot run it."""
         if data.batch is None:
             raise ValueError(
                 "Expected batches that TensorFlow's graph makes alone, as --data-service needs "
@@ -43,10 +43,11 @@ class DataService:
                 "cached features, or from ArrayRecord shards with pictures (prepare them with "
                 "--format tfrecord)"
             )
+        return data.batch
 
     def training(self, data: TrainingData, start: int) -> tf.data.Dataset:
         """See `TrainingData.training`."""
-        batch = data.batch
+        batch = self.check(data)
         steps = tf.data.Dataset.range(start, tf.int64.max)
         made = steps.map(lambda step: (step, batch(step)))
         served = made.apply(

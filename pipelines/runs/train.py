@@ -119,7 +119,8 @@ def train(
             start=source.model if source else None,
         )
         if service is not None:
-            service.check(prepared.data)
+            later = prepared.data.unfrozen
+            service.check(later() if later else prepared.data)
         unit, splits = experiment.source.unit, prepared.data.splits
         description |= {
             "strategy": strategy,
@@ -242,7 +243,7 @@ class _Fitting:
 
     def _training(self, data, start):
         """The training data from a step on, which a data service may make."""
-        if self.service is None or data.batch is None:  # A frozen encoder's features are at hand.
+        if self.service is None or data.batch is None:  # Cached features of a frozen encoder.
             return data.training(start)
         return self.service.training(data, start)
 
