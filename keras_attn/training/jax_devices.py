@@ -47,6 +47,23 @@ class JaxDevices:
         return contextlib.nullcontext() if one else self._distribution.scope()
 
 
+def check_even(spec, devices: int) -> None:
+    """Raises ValueError unless devices can share batches evenly.
+
+    Args:
+        spec: `element_spec` of a data set of batches; rows that differ from batch to batch are not
+            checked.
+        devices: number of them.
+    """
+    for part in keras.tree.flatten(spec):
+        rows = part.shape[0] if part.shape.rank else None
+        if rows is not None and rows % devices:
+            raise ValueError(
+                f"Expected batches of a multiple of {devices} rows, which {devices} devices of JAX "
+                f"share evenly. Received: {rows} rows; set --batch-size"
+            )
+
+
 def jax_platform() -> str:
     """What JAX computes on: "cpu", "gpu" or "tpu"."""
     return keras.distribution.list_devices()[0].partition(":")[0]

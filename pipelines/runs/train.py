@@ -17,7 +17,7 @@ from keras_attn.training.devices import (
     strategy_for,
     strategy_named,
 )
-from keras_attn.training.jax_devices import JaxDevices
+from keras_attn.training.jax_devices import JaxDevices, check_even
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.workers import Workers
@@ -118,6 +118,8 @@ def train(
             replicas=device.num_replicas_in_sync,
             start=source.model if source else None,
         )
+        if isinstance(device, JaxDevices):
+            check_even(prepared.data.dev.element_spec, device.num_replicas_in_sync)
         if service is not None:
             later = prepared.data.unfrozen
             service.check(later() if later else prepared.data)

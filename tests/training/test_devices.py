@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training import devices
+from keras_attn.training.jax_devices import check_even
 from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.processes import run_module
 
@@ -81,3 +82,11 @@ def test_precision(monkeypatch, tmp_path):
         (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
         assert devices._fast_bfloat16(tmp_path / "cpuinfo") is fast
     assert devices._fast_bfloat16(tmp_path / "none") is False
+
+
+def test_batches_that_devices_of_jax_cannot_share_are_refused():
+    rows = {"a": tf.TensorSpec((6, 5)), "b": tf.TensorSpec(()), "c": tf.TensorSpec((None, 7))}
+    for count in (1, 2, 3):
+        check_even((rows, rows["c"]), count)
+    with pytest.raises(ValueError, match=r"multiple of 4 rows.*Received: 6 rows"):
+        check_even((rows, rows["c"]), 4)
