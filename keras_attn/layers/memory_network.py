@@ -45,6 +45,8 @@ class MemoryNetwork(keras.layers.Layer):
         tying: "adjacent" or "layer_wise".
         memory_noise: probability of an empty memory before each sentence, in training only.
         word_dropout: probability of a nil word in the place of each word, in training only.
+        empty_memories: bool. Whether the softmax also counts the places of the memory that the
+            story leaves empty, whose scores are 0. A hop can then read nothing.
         linear_start: bool. Whether the hops begin without their softmax; `end_linear_start` puts
             it back.
         initializer: Keras initializer of the tables; None: normal, standard deviation 0.1.
@@ -58,8 +60,8 @@ class MemoryNetwork(keras.layers.Layer):
 
     Returns:
         state: (B, D), compute dtype. u_{K+1}.
-        weights: with return_attention_scores, float32 (B, K, M). p of each hop; rows sum to 1, or
-            are all 0 for an empty story, unless the start is linear.
+        weights: with return_attention_scores, float32 (B, K, M). p of each hop; rows sum to 1, with
+            empty memories to less, or are all 0 for an empty story, unless the start is linear.
 
     Raises:
         ValueError: a size < 1, a probability out of its range, another encoding or tying.
@@ -71,7 +73,8 @@ class MemoryNetwork(keras.layers.Layer):
         (2, 5)
 
     Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 2 and 4.1. Differs: the empty memories of its
-    random noise are drawn before each sentence independently; masked memories have no weight; words
+    random noise are drawn before each sentence independently; without `empty_memories`, the
+    softmax is over the sentences alone, while the authors' program has that of all memories; words
     may be dropped, after Iyyer et al. 2015, P15-1162, 4.
     """
 
@@ -85,6 +88,7 @@ class MemoryNetwork(keras.layers.Layer):
         tying=ADJACENT,
         memory_noise=0.1,
         word_dropout=0.0,
+        empty_memories=False,
         linear_start=False,
         initializer=None,
         seed=None,
@@ -101,6 +105,7 @@ class MemoryNetwork(keras.layers.Layer):
         self.input_dim, self.output_dim, self.num_hops = input_dim, output_dim, num_hops
         self.memory_size, self.encoding, self.tying = memory_size, encoding, tying
         self.memory_noise, self.word_dropout = memory_noise, word_dropout
+        self.empty_memories = check_flag("empty_memories", empty_memories)
         self.linear_start = check_flag("linear_start", linear_start)
         self.initializer, self.seed = small_normal(initializer), seed
         drawn = memory_noise or word_dropout
@@ -170,10 +175,12 @@ class MemoryNetwork(keras.layers.Layer):
         memories = ops.split(memories, len(self.tables), axis=-1)
         first = self.tables[0] if self.tying == ADJACENT else self.question_table
         state, weights = self._encoded(query, [first], training), []
+        filled = ops.sum(ops.cast(mask, "int32"), axis=1)
+        empty = self.memory_size - filled if self.empty_memories else None
         for hop in range(self.num_hops):
             place = hop if self.tying == ADJACENT else 0
             keys, values = memories[place], memories[place + 1]
-            read, shares = memory_hop(state, keys, values, mask, self.is_linear())
+            read, shares = memory_hop(state, keys, values, mask, self.is_linear(), empty)
             if self.tying == LAYER_WISE:
                 state = ops.matmul(state, self.transition)
             state = state + read
@@ -214,7 +221,7 @@ class MemoryNetwork(keras.layers.Layer):
 
     def get_config(self):
         names = ("input_dim", "output_dim", "num_hops", "memory_size", "encoding", "tying")
-        names = (*names, "memory_noise", "word_dropout", "linear_start", "seed")
+        names = (*names, "memory_noise", "word_dropout", "empty_memories", "linear_start", "seed")
         config = {name: getattr(self, name) for name in names}
         initializer = keras.initializers.serialize(self.initializer)
         return {**super().get_config(), **config, "initializer": initializer}

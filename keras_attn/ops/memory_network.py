@@ -105,7 +105,7 @@ def dropped_sentences(mask, count):
     return ops.maximum(ops.sum(ops.cast(mask, "int32"), axis=-1) - count, 0)
 
 
-def memory_hop(query, keys, values, mask, linear=False):
+def memory_hop(query, keys, values, mask, linear=False, empty=None):
     """One hop: a query reads a memory.
 
         p = softmax(uᵀ m_i) over the real memories,  o = Σ_i p_i c_i
@@ -116,16 +116,24 @@ def memory_hop(query, keys, values, mask, linear=False):
         values: float (B, M, F). c.
         mask: bool (B, M). Real memories.
         linear: bool, or bool scalar tensor. Leaves out the softmax: p_i = uᵀ m_i.
+        empty: int (B,), or None. Memories beside these that are 0, and so are their scores: the
+            softmax counts them, and they add nothing.
 
     Returns:
         output: float32 (B, F); 0 where no memory is real.
-        weights: float32 (B, M). p, exactly 0 where the mask is False.
+        weights: float32 (B, M). p, exactly 0 where the mask is False; without `empty`, rows with a
+            real memory sum to 1.
 
     Source: Sukhbaatar et al. 2015, arXiv:1503.08895, equations 1 and 2; 4.2 for `linear`.
     """
     query, keys, values = (ops.cast(array, "float32") for array in (query, keys, values))
     scores = ops.matmul(keys, query[..., None])[..., 0]
-    weights = attention_weights(scores, mask)
+    if empty is None:
+        weights = attention_weights(scores, mask)
+    else:
+        empty = ops.cast(empty, "float32")[:, None]
+        every = ops.concatenate([scores, ops.log(ops.maximum(empty, 1.0))], axis=1)
+        weights = attention_weights(every, ops.concatenate([mask, empty > 0], axis=1))[:, :-1]
     if linear is not False:
         weights = ops.where(linear, ops.where(mask, scores, 0.0), weights)
     return ops.matmul(weights[:, None, :], values)[:, 0], weights

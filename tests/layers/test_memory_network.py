@@ -36,13 +36,15 @@ def network(**options):
 @pytest.mark.parametrize("tying", ["adjacent", "layer_wise"])
 @pytest.mark.parametrize("encoding", ["position", "bag"])
 @pytest.mark.parametrize("linear", [False, True])
-def test_it_equals_the_slow_twin(tying, encoding, linear):
+@pytest.mark.parametrize("empty", [False, True])
+def test_it_equals_the_slow_twin(tying, encoding, linear, empty):
     options = {"num_hops": 3, "memory_size": 5, "encoding": encoding, "tying": tying}
+    options["empty_memories"] = empty
     layer, weights = network(linear_start=linear, **options)
     state, looked = layer(QUESTION, STORY, return_attention_scores=True)
     for row in range(3):
         expected = slow.network(
-            QUESTION[row], STORY[row], weights, 3, 5, encoding, tying, linear=linear
+            QUESTION[row], STORY[row], weights, 3, 5, encoding, tying, linear, empty
         )
         np.testing.assert_allclose(state[row], expected[0], atol=1e-6)
         np.testing.assert_allclose(looked[row], expected[1], atol=1e-6)

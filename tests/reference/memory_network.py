@@ -18,7 +18,7 @@ def sentence(tokens, table, encoding):
     return vector
 
 
-def network(question, story, weights, hops, size, encoding, tying, linear=False):
+def network(question, story, weights, hops, size, encoding, tying, linear=False, empty=False):
     """State after the last hop (D,) and weights (K, M) of one story, rows of tokens.
 
     Args:
@@ -40,6 +40,7 @@ def network(question, story, weights, hops, size, encoding, tying, linear=False)
                 vectors[place] = encoded + weights["times"][table][age]
         scores = {place: float(np.dot(state, keys[place])) for place in kept}
         total = sum(math.exp(score) for score in scores.values())
+        total += size - len(kept) if empty else 0
         read = np.zeros_like(state)
         for place in kept:
             share = scores[place] if linear else math.exp(scores[place]) / total

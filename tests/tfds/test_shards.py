@@ -72,7 +72,7 @@ def test_batches_from_shards_are_those_from_files(name, prepared):
             tf.nest.map_structure(np.testing.assert_array_equal, one, other)
 
 
-@pytest.mark.parametrize("name", ["scenes", "translator_transformer"])
+@pytest.mark.parametrize("name", ["vit_classifier", "translator_transformer"])
 def test_a_run_from_shards_is_the_run_from_files(name, prepared, tmp_path):
     experiment, data, shards = prepared(name)
     runs = [

@@ -39,6 +39,11 @@ class EndToEndMemory:
     word_dropout: float = option(
         "probability that a word is left out, in training", default=0.0, least=0, below=1
     )
+    empty_memories: bool = option(
+        "let the softmax count the memory's empty places, so that a hop can read nothing",
+        default=False,
+        settled=True,
+    )
     linear_start: bool = option(
         "train without the hops' softmax at first",
         default=True,
@@ -62,6 +67,7 @@ class EndToEndMemory:
             tying=self.tying,
             memory_noise=self.memory_noise,
             word_dropout=self.word_dropout,
+            empty_memories=self.empty_memories,
             linear_start=self.linear_start,
             seed=seed,
             dtype="float32",
