@@ -79,8 +79,9 @@ def test_order_counts_by_position_and_not_in_a_bag():
         assert np.allclose(layer(STORY[:1, :1]), layer(turned), atol=1e-6) == same
 
 
-def test_padding_changes_nothing():
-    layer, _ = network()
+@pytest.mark.parametrize("empty", [False, True])
+def test_padding_changes_nothing(empty):
+    layer, _ = network(empty_memories=empty)
     state, looked = layer(QUESTION, STORY, return_attention_scores=True)
     wide = np.pad(STORY, [(0, 0), (0, 3), (0, 2)])
     long = np.pad(QUESTION, [(0, 0), (0, 5)])
@@ -88,7 +89,10 @@ def test_padding_changes_nothing():
     np.testing.assert_allclose(again, state, atol=1e-6)
     np.testing.assert_allclose(weights[..., :7], looked, atol=1e-6)
     assert not np.any(weights[..., 7:])
-    np.testing.assert_allclose(np.sum(weights, -1), [[1, 1], [1, 1], [0, 0]], atol=1e-6)
+    if empty:
+        assert np.all(np.sum(weights, -1)[:2] < 0.9) and not np.any(weights[2])
+    else:
+        np.testing.assert_allclose(np.sum(weights, -1), [[1, 1], [1, 1], [0, 0]], atol=1e-6)
 
 
 def test_of_a_long_story_the_newest_sentences_are_read():
@@ -146,6 +150,19 @@ def test_a_linear_start_ends():
     _, looked = layer(QUESTION, STORY, return_attention_scores=True)
     expected = slow.network(QUESTION[0], STORY[0], weights, 2, 50, "position", "adjacent")
     np.testing.assert_allclose(looked[0], expected[1], atol=1e-6)
+
+
+def test_empty_memories_are_memories_of_zeros():
+    query, memory = (RANDOM.normal(size=shape).astype("float32") for shape in ((3, 5), (3, 7, 5)))
+    mask = np.arange(7) < np.array([7, 4, 0])[:, None]
+    zeros, empty = np.zeros((3, 4, 5), "float32"), np.array([0, 4, 2])
+    wide = np.concatenate([mask, np.arange(4) < empty[:, None]], axis=1)
+    longer = np.concatenate([memory, zeros], axis=1)
+    read, weights = memory_hop(query, memory, memory, mask, empty=empty)
+    expected, others = memory_hop(query, longer, longer, wide)
+    np.testing.assert_allclose(read, expected, atol=1e-6)
+    np.testing.assert_allclose(weights, others[:, :7], atol=1e-6)
+    assert not np.any(read[2])
 
 
 def test_a_row_with_nan_spoils_no_other():
