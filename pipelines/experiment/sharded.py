@@ -1,5 +1,6 @@
 """The records of a source, which may have been prepared in shards."""
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -52,12 +53,14 @@ def record_type(source) -> type:
     Raises:
         ValueError: the source does not name one.
     """
-    if not hasattr(source, "record_type"):
+    record = source.record_type() if hasattr(source, "record_type") else None
+    if not (isinstance(record, type) and dataclasses.is_dataclass(record)):
         raise ValueError(
             "Expected a source whose records are read from files one by one, with a method "
-            f"record_type. Received: {type(source).__name__} ({source.records})"
+            "record_type that returns their dataclass. "
+            f"Received: {type(source).__name__} ({source.records})"
         )
-    return source.record_type()
+    return record
 
 
 def _split(source, shards, name):

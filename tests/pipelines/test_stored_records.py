@@ -1,5 +1,6 @@
 """Records and sequences that are not in memory: the same values as in lists and arrays."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,6 +66,18 @@ def test_a_picture_is_its_bytes(tmp_path):
     values = features.values(record, leaves_out=IMAGE)
     assert IMAGE in features.kinds and set(values) == {"name", "captions", "digest"}
     assert features.restored(values, path) == record
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (TextPair("a", 3), "Expected target of TextPair as text. Received: int 3"),
+        (Odd(1.0, True, np.ones(2)), "Expected numbers of Odd as json. Received: ndarray"),
+    ],
+)
+def test_values_that_cannot_be_stored_are_refused(record, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        RecordFeatures(type(record)).values(record)
 
 
 def ragged(random, rows, *inner):

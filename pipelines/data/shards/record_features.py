@@ -1,5 +1,6 @@
 """The fields of a record as named features, and back."""
 
+import functools
 import json
 import types
 import typing
@@ -20,8 +21,8 @@ class RecordFeatures:
     """How the records of a dataclass are stored, one feature for each field.
 
     Attributes:
-        record: the dataclass; its fields are texts, integers, one path of a picture, and tuples,
-            named tuples and dataclasses of them.
+        record: the dataclass; its fields are texts, numbers, at most one path of a picture, and
+            tuples and named tuples of texts and numbers.
     """
 
     record: type
@@ -31,7 +32,7 @@ class RecordFeatures:
         """The kind of each feature by name, in the order of the record's fields."""
         return {
             IMAGE if kind == PICTURE else name: kind
-            for name, kind in zip(self._types(), map(self._kind, self._types().values()))
+            for name, (_, kind) in _fields(self.record).items()
         }
 
     def values(self, record, leaves_out: str = "") -> dict[str, Any]:
@@ -40,22 +41,23 @@ class RecordFeatures:
         Args:
             record: instance of the dataclass.
             leaves_out: name of a feature that is not made.
+
+        Raises:
+            ValueError: a field's value is not of the field's type, or cannot be stored.
         """
         values = {}
-        for name, kind in self._types().items():
+        for name, (_, kind) in _fields(self.record).items():
             value = getattr(record, name)
-            match self._kind(kind):
-                case "picture":
-                    if leaves_out != IMAGE:
-                        values[IMAGE] = value.read_bytes()
-                case "integer":
-                    values[name] = int(value)
-                case "texts":
-                    values[name] = [_encoded(text) for text in value]
-                case "text":
-                    values[name] = _encoded(value)
-                case _:
-                    values[name] = _encoded(json.dumps(_plain(value), ensure_ascii=False))
+            feature = IMAGE if kind == PICTURE else name
+            if feature == leaves_out:
+                continue
+            try:
+                values[feature] = _feature(value, kind)
+            except (TypeError, AttributeError) as error:
+                raise ValueError(
+                    f"Expected {name} of {self.record.__name__} as {kind}. "
+                    f"Received: {type(value).__name__} {value!r:.80}"
+                ) from error
         return values
 
     def restored(self, values: Mapping[str, Any], picture=None):
@@ -66,8 +68,8 @@ class RecordFeatures:
             picture: what the record has as the path of its picture.
         """
         found = {}
-        for name, kind in self._types().items():
-            match self._kind(kind):
+        for name, (type_of_field, kind) in _fields(self.record).items():
+            match kind:
                 case "picture":
                     found[name] = picture
                 case "integer":
@@ -77,16 +79,30 @@ class RecordFeatures:
                 case "text":
                     found[name] = _decoded(values[name])
                 case _:
-                    found[name] = _typed(json.loads(_decoded(values[name])), kind)
+                    found[name] = _typed(json.loads(_decoded(values[name])), type_of_field)
         return self.record(**found)
 
-    def _types(self):
-        types_of_fields = typing.get_type_hints(self.record)
-        return {field.name: types_of_fields[field.name] for field in fields(self.record)}
 
-    @staticmethod
-    def _kind(kind):
-        return KIND_OF_TYPE.get(kind, JSON)
+@functools.lru_cache
+def _fields(record) -> dict[str, tuple[Any, str]]:
+    """Type and kind of each field of a dataclass, by name."""
+    hints = typing.get_type_hints(record)
+    names = [field.name for field in fields(record)]
+    return {name: (hints[name], KIND_OF_TYPE.get(hints[name], JSON)) for name in names}
+
+
+def _feature(value, kind):
+    """The value of a field as a feature of some kind."""
+    match kind:
+        case "picture":
+            return value.read_bytes()
+        case "integer":
+            return int(value)
+        case "texts":
+            return [_encoded(text) for text in value]
+        case "text":
+            return _encoded(value)
+    return _encoded(json.dumps(_plain(value), ensure_ascii=False))
 
 
 def _encoded(text: str) -> bytes:
@@ -98,7 +114,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _plain(value):
-    """A value as JSON; a named tuple or a dataclass is a list with the name of its class first."""
+    """A value as JSON has it; a named tuple is a list with the name of its class first."""
     if isinstance(value, tuple):
         items = [_plain(item) for item in value]
         return [type(value).__name__, *items] if hasattr(value, "_fields") else items
