@@ -14,7 +14,7 @@ from keras_attn_pipelines.tasks.question_answering import (
 RECIPE = Experiment(
     source=BabiTasks(),
     task=QuestionAnswering(),
-    model=EndToEndMemory(word_dropout=0.05),
+    model=EndToEndMemory(empty_memories=True),
     optimizer=SGD(learning_rate=0.32, warmup_steps=16_890, schedule="staircase", clip_norm=1.25),
     fit=Fit(epochs=90, batch_size=32, monitor="val_accuracy", patience=90),
 )
