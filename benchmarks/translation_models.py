@@ -42,7 +42,7 @@ PLANS: dict[str, tuple[Any, dict[str, Any]]] = {
     "LSTM, multiplicative, local-p": (RNN, {"score": "multiplicative", "scope": "local-p"}),
     "LSTM, additive, hard": (RNN, {"hard": True}),
     "ConvS2S": (CONV, {}),
-    "Transformer": (TRANSFORMER, {}),
+    "Transformer": (TRANSFORMER, {"length_alpha": 0.6}),
 }
 COLUMNS = {"source_column": "en", "target_column": "de"}
 STEPS, WARM_UP = 40, 20
