@@ -35,7 +35,7 @@ def main(arguments=None) -> int:
     try:
         if parsed.command in FLAGGED:
             recipe = load_recipe(parsed.recipe)
-            add_flags(parsed.parser, recipe, FLAGGED[parsed.command])
+            add_flags(parsed.parser, recipe, parsed.parts)
             parsed, rest = parser.parse_known_args(arguments)
             parsed.experiment = recipe
         if parsed.command == "predict":  # Inputs may precede and follow flags.
@@ -106,7 +106,7 @@ def _parser():
         parser = subcommands.add_parser(
             name, help=text, description=text, add_help=name not in FLAGGED, allow_abbrev=False
         )
-        parser.set_defaults(run_command=run, parser=parser)
+        parser.set_defaults(run_command=run, parser=parser, parts=FLAGGED.get(name, ()))
         return parser
 
     subparser = command("recipes", commands.recipes, "list the recipes, or describe one")
@@ -344,6 +344,6 @@ class _LateHelp(argparse.Action):
                 recipe = load_recipe(namespace.recipe)
             except ValueError as error:
                 parser.exit(2, f"keras-attn: {error}\n")
-            add_flags(parser, recipe, FLAGGED[namespace.command])
+            add_flags(parser, recipe, parser.get_default("parts"))
         parser.print_help()
         parser.exit()
