@@ -3,8 +3,8 @@
 Command:
     keras-attn train babi_memory_network --data babi/en --out runs/babi
 
-Expected: a mean error of 11.7% to 11.9% on the test questions of the 20 tasks, after about 8 minutes on one
-CPU core.
+Expected: a mean error of 11.7% to 11.9% on the test questions of the 20 tasks, after about 8
+minutes on one CPU core.
 """
 
 from keras_attn_pipelines.experiment import SGD, Experiment, Fit
