@@ -1,4 +1,4 @@
-"""Some of the records of a split."""
+"""Records that are read when they are asked for, and some of the records of a split."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,37 +10,47 @@ AT_ONCE = 1024
 """Records read at a time when all are."""
 
 
-@dataclass(frozen=True)
-class Selected(Sequence):
-    """Records of a sequence that reads each when it is asked for.
+class RowSequence(Sequence):
+    """Abstract: a sequence of records that reads rows when they are asked for.
 
-    Attributes:
-        records: sequence whose slices are lists.
-        places: int64 (R,), where the records are in it.
+    A subclass has a length, and `rows`. Its slices are lists.
     """
 
-    records: Any
-    places: np.ndarray
-
-    def __len__(self):
-        return len(self.places)
+    def rows(self, rows: Sequence[int]) -> list[Any]:
+        """The records of some rows."""
+        raise NotImplementedError
 
     def __getitem__(self, place):
-        if isinstance(place, slice):
-            return self.records.rows(self.places[place].tolist())
-        return self.records[int(self.places[place])]
+        chosen = range(len(self))[place]
+        return self.rows(chosen) if isinstance(place, slice) else self.rows([chosen])[0]
 
     def __iter__(self) -> Iterator[Any]:
         for start in range(0, len(self), AT_ONCE):
             yield from self[start : start + AT_ONCE]
 
+
+@dataclass(frozen=True)
+class Selected(RowSequence):
+    """Some of the records of a `RowSequence`.
+
+    Attributes:
+        records: the sequence.
+        places: int64 (R,), where the records are in it.
+    """
+
+    records: RowSequence
+    places: np.ndarray
+
+    def __len__(self):
+        return len(self.places)
+
     def rows(self, rows: Sequence[int]) -> list[Any]:
-        """The records of some rows."""
+        """See `RowSequence`."""
         return self.records.rows(self.places[list(rows)].tolist())
 
 
 def selected(records: Sequence[Any], places: np.ndarray) -> Sequence[Any]:
-    """The records at some places: a list of them, or `Selected` of records that are not a list."""
-    if hasattr(records, "rows"):
+    """The records at some places: a list of them, or `Selected` of a `RowSequence`."""
+    if isinstance(records, RowSequence):
         return Selected(records, np.asarray(places, "int64"))
     return [records[place] for place in places]

@@ -16,7 +16,7 @@ from keras_attn_pipelines.data.picture_batches import picture_batches, pictures_
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.data.readers.babi_reader import StoryQuestion
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
-from keras_attn_pipelines.data.selected import selected
+from keras_attn_pipelines.data.selected import RowSequence, selected
 from keras_attn_pipelines.data.sequence_examples import encoded_tables
 from keras_attn_pipelines.data.shards import shards
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
@@ -109,20 +109,29 @@ def test_a_stored_table_is_the_table(inner, monkeypatch):
     assert isinstance(encoded_tables(encode, list(range(7)))["all"], RaggedTable)
 
 
-class Rows(list):
-    """A list that can be asked for some rows, as records in shards can."""
+class Rows(RowSequence):
+    """A list as a sequence of rows, and what it was asked for."""
+
+    def __init__(self, records):
+        self.records, self.asked = records, []
+
+    def __len__(self):
+        return len(self.records)
 
     def rows(self, rows):
-        """See `ShardedRecords`."""
-        return [self[row] for row in rows]
+        """See `RowSequence`."""
+        self.asked += rows
+        return [self.records[row] for row in rows]
 
 
 def test_selected_records_are_read_when_asked_for():
     records, places = [f"{row}" for row in range(13)], np.array([1, 11, 4, 7])
     expected = ["1", "11", "4", "7"]
     assert selected(records, places) == expected
-    lazy = selected(Rows(records), places)
-    assert list(lazy) == lazy[:] == expected and lazy[1] == "11" and lazy[2:] == ["4", "7"]
+    rows = Rows(records)
+    assert selected(rows, places)[2] == "4" and rows.asked == [4]
+    lazy = selected(rows, places)
+    assert list(lazy) == lazy[:] == expected and lazy[1] == "11" and lazy[-2:] == ["4", "7"]
     twice = selected(lazy, np.array([3, 0]))
     assert list(twice) == ["7", "1"] and len(twice) == 2
 

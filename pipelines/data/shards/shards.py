@@ -2,12 +2,13 @@
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
+from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS
 
@@ -15,8 +16,6 @@ METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
 BY_ROW, BY_PLACE = "#array_record=", "#tfrecord="
 """Marks in the paths of pictures: between the folder of a data set and the split and row, or
 between a file and start, length and the bytes that follow."""
-AT_ONCE = 1024
-"""Records read at a time when all are."""
 
 
 def shards_in(data) -> "Shards | None":
@@ -84,7 +83,7 @@ class Shards:
 
 
 @dataclass(frozen=True)
-class ShardedRecords(Sequence):
+class ShardedRecords(RowSequence):
     """The records of a split, each read when it is asked for.
 
     Attributes:
@@ -102,17 +101,8 @@ class ShardedRecords(Sequence):
     def __len__(self):
         return len(_rows(self._index, self.name))
 
-    def __getitem__(self, place):
-        if isinstance(place, slice):
-            return self.rows(range(len(self))[place])
-        return self.rows([range(len(self))[place]])[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        for start in range(0, len(self), AT_ONCE):
-            yield from self[start : start + AT_ONCE]
-
     def rows(self, rows: Sequence[int]) -> list[Any]:
-        """The records of some rows."""
+        """See `RowSequence`."""
         features = RecordFeatures(self.record)
         values = _rows(self._index, self.name).at(rows)
         pictures = (StoredPicture(self.folder, self.name, int(row)) for row in rows)
