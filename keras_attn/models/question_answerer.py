@@ -108,7 +108,7 @@ class QuestionAnswerer(BaseModel):
 
         Returns:
             logits: float32 (B, V).
-            weights: float32 (B, K, M); rows sum to 1, or are all 0 for an empty story.
+            weights: float32 (B, K, M); see `MemoryNetwork`.
         """
         return self._run(batch, training=False)
 
