@@ -194,6 +194,7 @@ def _memory(**kwargs):
     options = {
         "memory_noise": 0.2,
         "word_dropout": 0.1,
+        "empty_memories": True,
         "linear_start": True,
         "initializer": "he_normal",
         "seed": 7,
