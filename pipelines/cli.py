@@ -122,31 +122,7 @@ def _parser():
         "prepare", commands.prepare, "write a recipe's records into shards, to train from"
     )
     add_recipe(subparser)
-    subparser.add_argument("--data", required=True, help="data folder, file or tfds:NAME")
-    subparser.add_argument("--out", required=True, help="folder for the shards, new or empty")
-    subparser.add_argument(
-        "--splits",
-        nargs="*",
-        metavar="NAME",
-        help="splits besides train and dev (default: test, if there is one)",
-    )
-    subparser.add_argument(
-        "--format", default="array_record", help="array_record (default) or tfrecord"
-    )
-    subparser.add_argument(
-        "--shards", type=int, help="files of each split (default: by size, 64 MB and more)"
-    )
-    subparser.add_argument(
-        "--beam-runner", help="Apache Beam runner, such as DirectRunner (default: without Beam)"
-    )
-    subparser.add_argument(
-        "--beam-option",
-        action="append",
-        default=[],
-        dest="beam_options",
-        metavar="FLAG",
-        help="flag of the runner, such as --beam-option=--direct_num_workers=2; repeatable",
-    )
+    _add_prepare_arguments(subparser)
 
     subparser = command(
         "train", commands.train, "train a recipe on a data folder, a file, shards or tfds:NAME"
@@ -295,6 +271,34 @@ def _parser():
 
     _add_align_arguments(command("align", commands.align, "link the words of sentence pairs"))
     return parser
+
+
+def _add_prepare_arguments(subparser):
+    subparser.add_argument("--data", required=True, help="data folder, file or tfds:NAME")
+    subparser.add_argument("--out", required=True, help="folder for the shards, new or empty")
+    subparser.add_argument(
+        "--splits",
+        nargs="*",
+        metavar="NAME",
+        help="splits besides train and dev (default: test, if there is one)",
+    )
+    subparser.add_argument(
+        "--format", default="array_record", help="array_record (default) or tfrecord"
+    )
+    subparser.add_argument(
+        "--shards", type=int, help="files of each split (default: by size, 64 MB and more)"
+    )
+    subparser.add_argument(
+        "--beam-runner", help="Apache Beam runner, such as DirectRunner (default: without Beam)"
+    )
+    subparser.add_argument(
+        "--beam-option",
+        action="append",
+        default=[],
+        dest="beam_options",
+        metavar="FLAG",
+        help="flag of the runner, such as --beam-option=--direct_num_workers=2; repeatable",
+    )
 
 
 def _add_align_arguments(subparser):

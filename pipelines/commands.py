@@ -46,9 +46,8 @@ def prepare(arguments) -> None:
     check_data(arguments.data)
     check_run_folder(arguments.out)
     from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
-    from keras_attn_pipelines.runs.shards import check_empty, prepare_shards
+    from keras_attn_pipelines.runs.shards import prepare_shards
 
-    check_empty(arguments.out)
     options = ShardOptions(
         arguments.format, arguments.shards, arguments.beam_runner, tuple(arguments.beam_options)
     )

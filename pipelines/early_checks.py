@@ -60,8 +60,11 @@ def check_data_service(address) -> None:
     host, _, port = str(address).rpartition(":")
     if not host or not port.isdecimal() or int(port) > 65535:
         raise ValueError(f"Expected a data service as HOST:PORT. Received: {address!r}")
-    if (os.environ.get("KERAS_BACKEND") or BACKENDS[0]) != BACKENDS[0]:
-        raise ValueError("Expected the TensorFlow backend for a data service. Received: another")
+    backend = os.environ.get("KERAS_BACKEND") or BACKENDS[0]
+    if backend != BACKENDS[0]:
+        raise ValueError(
+            f"Expected KERAS_BACKEND={BACKENDS[0]} for a data service. Received: {backend!r}"
+        )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
     except OSError as error:

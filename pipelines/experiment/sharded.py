@@ -1,7 +1,6 @@
 """The records of a source, which may have been prepared in shards."""
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -90,7 +89,7 @@ def _checked(source, shards: Shards) -> None:
 
 def _settings(source) -> dict[str, Any]:
     """The values of a source's fields, those of nested parts included, as JSON has them."""
-    return _flat(json.loads(json.dumps(stored_part(source))))
+    return _flat(stored_part(source))
 
 
 def _flat(content) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def prepare_shards(
         ImportError: tensorflow-datasets is not installed.
     """
     out, source = Path(out), experiment.source
-    check_empty(out)
+    _check_empty(out)
     kind = record_type(source)
     with naming_recipe_file(source):
         records = read_records(source, data)
@@ -75,7 +75,7 @@ def prepare_shards(
     return f"{out} ({counts}; {len(files)} files, {size:.1f} MB)"
 
 
-def check_empty(out) -> None:
+def _check_empty(out) -> None:
     """Raises ValueError for a folder that has something in it, or a path that is a file."""
     check_folder(out)
     if Path(out).is_dir() and any(Path(out).iterdir()):

@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn.text import tokenizer as tokenizer_module
 from keras_attn.text.tokenizer import Tokenizer
 
 TEXTS = ["A red circle left of a blue square", "two dogs run", "Ein Haus, größer als der Baum"]
@@ -100,3 +101,10 @@ def test_ids_there_are_not_give_nothing():
     ids = [[-1, tokenizer.vocabulary_size, 2**30, *word]]
     assert tokenizer.decode(ids).numpy()[0] == b"red"
     assert tokenizer.pieces(ids).numpy()[0, :3].tolist() == [b"", b"", b""]
+
+
+def test_of_too_many_texts_some_are_left_out_evenly(monkeypatch):
+    texts = [f"{place} a red circle" for place in range(23)]
+    monkeypatch.setattr(tokenizer_module, "LEARNED", 7)
+    one, other = (Tokenizer.learn(iter(given), 300) for given in (texts, texts[::4]))
+    assert one.equals(other) and not one.equals(Tokenizer.learn(texts[:7], 300))

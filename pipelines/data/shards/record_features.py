@@ -11,7 +11,7 @@ from typing import Any
 
 IMAGE = "image"
 """Name of the feature with an encoded picture; the record's field is its path."""
-TEXT, INTEGER, TEXTS, PICTURE, JSON = KINDS = ("text", "integer", "texts", "picture", "json")
+TEXT, INTEGER, TEXTS, PICTURE, JSON = ("text", "integer", "texts", "picture", "json")
 """Kinds of features. JSON is any other field, as text."""
 KIND_OF_TYPE = {str: TEXT, int: INTEGER, tuple[str, ...]: TEXTS, Path: PICTURE}
 

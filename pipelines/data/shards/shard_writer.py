@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
-from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
+from keras_attn_pipelines.data.shards.record_features import (
+    IMAGE,
+    INTEGER,
+    JSON,
+    PICTURE,
+    TEXT,
+    TEXTS,
+    RecordFeatures,
+)
 
 ARRAY_RECORD, TF_RECORD = FORMS = ("array_record", "tfrecord")
 RECORDS, INDEX = "keras_attn_records", "_index"
@@ -131,11 +139,11 @@ def _features(tfds, kinds):
     import numpy as np
 
     made = {
-        "text": tfds.features.Text,
-        "json": tfds.features.Text,
-        "integer": lambda: tfds.features.Scalar(np.int64),
-        "texts": lambda: tfds.features.Sequence(tfds.features.Text()),
-        "picture": tfds.features.Image,
+        TEXT: tfds.features.Text,
+        JSON: tfds.features.Text,
+        INTEGER: lambda: tfds.features.Scalar(np.int64),
+        TEXTS: lambda: tfds.features.Sequence(tfds.features.Text()),
+        PICTURE: tfds.features.Image,
     }
     return tfds.features.FeaturesDict({name: made[kind]() for name, kind in kinds.items()})
 

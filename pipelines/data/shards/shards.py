@@ -10,7 +10,7 @@ from typing import Any
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
-from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS
+from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS, VERSION
 
 METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
 BY_ROW, BY_PLACE = "#array_record=", "#tfrecord="
@@ -28,7 +28,7 @@ def shards_in(data) -> "Shards | None":
     if not root.is_dir():
         return None
     found = []
-    for path in sorted([*root.glob(METADATA_FILE), *root.glob(f"*/*/{METADATA_FILE}")]):
+    for path in sorted([*root.glob(METADATA_FILE), *root.glob(f"*/{VERSION}/{METADATA_FILE}")]):
         description = _description(path)
         if description is not None and not path.parent.parent.name.endswith(INDEX):
             found.append(Shards(path.parent, description))
