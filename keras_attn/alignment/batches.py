@@ -9,6 +9,8 @@ from keras_attn.alignment.vocabulary import NULL
 
 CELLS = 1 << 16
 """Greatest number of cells (one source word beside one target word) of a batch of several pairs."""
+DENSE = 32
+"""Greatest size of a table of all pairs of the words of a batch, as a multiple of its cells."""
 _SHIFT = 32
 
 
@@ -32,7 +34,7 @@ class Batch(NamedTuple):
 
     def lexical(self, values: np.ndarray) -> np.ndarray:
         """Probability of each cell, float (B, T, 1 + S), 0 at padding; from values (E + 1,)."""
-        return values[self.entries][self.cells]
+        return values.take(self.entries).take(self.cells)
 
     def add_counts(self, counts: np.ndarray, weights: np.ndarray) -> None:
         """Adds a weight for each cell, float (B, T, 1 + S), to counts of the entries, (E + 1,)."""
@@ -86,16 +88,35 @@ def make_batches(sources, targets, rows, known=None):
     """
     known = np.zeros(0, "int64") if known is None else known
     found = [_keys_of(sources, targets, chosen) for chosen in rows]
-    every = np.sort(np.concatenate([[-1], *(keys for keys, _ in found)]))
-    every = every[1:][np.diff(every) > 0]  # Many times faster than np.unique, which hashes.
-    keys = np.concatenate([known, np.setdiff1d(every, known, assume_unique=True)])
-    order = np.argsort(keys, kind="stable")
+    every, (old, *own) = _merged([known, *(distinct[1:] for distinct, _ in found)])
+    places = _places(old, len(every))
+    keys = np.empty_like(every)
+    keys[places] = every
     batches = []
-    for chosen, (distinct, cells) in zip(rows, found, strict=True):
-        entries = order[np.searchsorted(keys, distinct[1:], sorter=order)]
+    for chosen, (_, cells), ranks in zip(rows, found, own, strict=True):
         lengths = [np.array([len(side[row]) for row in chosen]) for side in (sources, targets)]
-        batches.append(Batch(chosen, np.append(len(keys), entries), cells, *lengths))
+        batches.append(Batch(chosen, np.append(len(keys), places[ranks]), cells, *lengths))
     return batches, keys
+
+
+def _merged(runs):
+    """What occurs in sorted runs, sorted; and for each run where its members are in it."""
+    flat = np.concatenate(runs)
+    order = np.argsort(flat, kind="stable")  # Merges what is sorted already.
+    flat = flat[order]
+    first = np.append(np.ones(min(1, len(flat)), bool), flat[1:] > flat[:-1])
+    ranks = np.empty(len(flat), "int64")
+    ranks[order] = np.cumsum(first) - 1
+    return flat[first], np.split(ranks, np.cumsum([len(run) for run in runs[:-1]]))
+
+
+def _places(known, count):
+    """int64 (count,): places of keys in a table that has the known ones first, then the others."""
+    places, old = np.zeros(count, "int64"), np.zeros(count, bool)
+    old[known] = True
+    places[old] = np.arange(len(known))
+    places[~old] = np.arange(len(known), count)
+    return places
 
 
 def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -107,18 +128,47 @@ def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarra
 
 def _keys_of(sources, targets, rows):
     """Distinct keys of a batch, sorted, −1 for padding first; int32 (B, T, 1 + S) into them."""
-    source = _padded([np.append(NULL, sources[row]) for row in rows])[:, None, :]
-    target = _padded([targets[row] for row in rows])[:, :, None]
-    keys = np.where((source < 0) | (target < 0), -1, pair_keys(source, target))
-    distinct, cells = np.unique(keys, return_inverse=True)
-    if distinct[0] >= 0:
-        distinct, cells = np.append(-1, distinct), cells + 1
-    return distinct, cells.reshape(keys.shape).astype("int32")
+    nulls = np.zeros(1, "int32") + NULL
+    source_words, source = _numbered([words for row in rows for words in (nulls, sources[row])], 2)
+    target_words, target = _numbered([targets[row] for row in rows], 1)
+    pairs = source[:, None, :] * len(target_words) + target[:, :, None]
+    pairs[(source == 0)[:, None, :] | (target == 0)[:, :, None]] = 0
+    distinct, cells = _distinct(pairs, len(source_words) * len(target_words))
+    of_source, of_target = np.divmod(distinct, len(target_words))
+    keys = pair_keys(source_words[of_source], target_words[of_target])
+    keys[0] = -1
+    return keys, cells
 
 
-def _padded(sentences):
-    """Sentences as int64 (B, longest), filled up with −1."""
-    result = np.full((len(sentences), max(map(len, sentences))), -1, "int64")
-    for row, words in zip(result, sentences, strict=True):
-        row[: len(words)] = words
-    return result
+def _distinct(numbers, end):
+    """The distinct of numbers in [0, end), 0 among them, sorted; and int32 of the numbers' shape.
+
+    As np.unique, but without sorting where there are not many more possible numbers than given.
+    """
+    if end > DENSE * numbers.size:
+        distinct, places = np.unique(np.append(0, numbers), return_inverse=True)
+        return distinct, places[1:].reshape(numbers.shape).astype("int32")
+    occurs = np.zeros(end, bool)
+    occurs[0] = occurs[numbers] = True
+    distinct = np.flatnonzero(occurs)
+    places = np.zeros(end, "int32")
+    places[distinct] = np.arange(len(distinct), dtype="int32")
+    return distinct, places[numbers]
+
+
+def _numbered(parts, each):
+    """Distinct words, sorted, −1 first, and which of them stand where, `each` parts a sentence.
+
+    Args:
+        parts: list of int32 arrays.
+        each: int ≥ 1.
+
+    Returns:
+        int64 (W,), and int64 (B, longest) into them, 0 at padding.
+    """
+    flat = np.concatenate(parts)
+    words, numbers = np.unique(flat, return_inverse=True)
+    lengths = np.array([len(part) for part in parts]).reshape(-1, each).sum(axis=1)
+    padded = np.zeros((len(lengths), lengths.max()), "int64")
+    padded[np.arange(padded.shape[1]) < lengths[:, None]] = numbers + 1
+    return np.append(-1, words.astype("int64")), padded

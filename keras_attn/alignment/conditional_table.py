@@ -43,12 +43,14 @@ class ConditionalTable:
                 exp(ψ(Σ (c + α))), whose values sum to less than 1.
         """
         counts = counts + np.asarray(prior)
-        totals = np.bincount(self.conditions, counts)[self.conditions]
+        totals = np.bincount(self.conditions, counts)
         if np.any(np.asarray(prior) > 0):
-            values = np.exp(digamma(counts) - digamma(totals))
+            values = np.exp(digamma(counts) - digamma(totals)[self.conditions])
         else:
             known = totals > 0
-            values = np.where(known, counts / np.where(known, totals, 1), self.values[:-1])
+            values = counts / np.where(known, totals, 1)[self.conditions]
+            if not known.all():
+                values = np.where(known[self.conditions], values, self.values[:-1])
         self.values[:-1] = values
 
     def normalize(self):

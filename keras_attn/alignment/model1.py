@@ -26,8 +26,9 @@ class UniformDistortion:
             lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
             counts: unused.
         """
-        joint = lexical / (1 + batch.source_lengths[:, None, None])
-        return independent_expectation(joint, batch.target_lengths)
+        posteriors, likelihoods = independent_expectation(lexical, batch.target_lengths)
+        positions = batch.target_lengths * np.log1p(batch.source_lengths)
+        return Expectation(posteriors, likelihoods - positions)
 
     def best(self, batch, lexical) -> np.ndarray:
         """The most probable alignment, int (B, T): 0 is NULL, i + 1 source word i."""

@@ -1,6 +1,8 @@
 """Words and their numbers."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -28,10 +30,10 @@ class Vocabulary:
 
     def __init__(self, words: Iterable[str]):
         self.words = tuple(words)
-        self._numbers = {word: number for number, word in enumerate(self.words, start=1)}
-        for number, word in enumerate(self.words, start=1):
-            if self._numbers[word] != number:
-                raise ValueError(f"Expected distinct words. Received: {word!r} twice")
+        self._numbers = _Numbers(zip(self.words, range(1, len(self.words) + 1)))
+        if len(self._numbers) < len(self.words):
+            twice = next(word for word, count in Counter(self.words).items() if count > 1)
+            raise ValueError(f"Expected distinct words. Received: {twice!r} twice")
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]]) -> "Vocabulary":
@@ -41,9 +43,21 @@ class Vocabulary:
     def extended(self, sentences: Iterable[Sequence[str]]) -> "Vocabulary":
         """The vocabulary with the new words of sentences after its own."""
         seen = dict.fromkeys(self.words)
-        seen.update(dict.fromkeys(word.lower() for words in sentences for word in words))
+        distinct = dict.fromkeys(chain.from_iterable(sentences))
+        seen.update(dict.fromkeys(word.lower() for word in distinct))
         return Vocabulary(seen)
 
     def encode(self, words: Sequence[str]) -> np.ndarray:
         """Numbers of words that are all in the vocabulary, int32 (T,)."""
-        return np.array([self._numbers[word.lower()] for word in words], "int32")
+        return np.fromiter(map(self._numbers.__getitem__, words), "int32", len(words))
+
+
+class _Numbers(dict):
+    """Numbers of lower-cased words; other spellings that are asked for are kept beside them."""
+
+    def __missing__(self, word):
+        lowered = word.lower()
+        if lowered == word:
+            raise KeyError(word)
+        self[word] = self[lowered]
+        return self[word]
