@@ -14,6 +14,8 @@ END_ID = 3
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
+PLANNING_PIECE = "..."
+"""What STEPS have for a step without input between a problem and its answer."""
 """Pieces of START_ID and END_ID."""
 WORD_MARK = "▁"
 """Marker before the first piece of a word, as in SentencePiece."""
@@ -105,7 +107,7 @@ LONGER = "longer"
 """Answer key beside SEQUENCE: int32 (B,), 1 where the problem is longer than any trained on."""
 STEPS = "steps"
 """Answer key beside SEQUENCE: string (B, T), the word of each step of the problem, END_PIECE for
-its end, the words of the answer, then ''."""
+its end, PLANNING_PIECE for each planning step, the words of the answer, then ''."""
 WRITE_WEIGHTS, READ_WEIGHTS = "write_weights", "read_weights"
 """Answer keys beside STEPS: float32 (B, T, H, N), how much of each of N slots each head writes to
 or reads in each step; 0 after the last step. A model without a memory has neither."""

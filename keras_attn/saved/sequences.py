@@ -3,6 +3,7 @@
 from keras_attn.contracts import (
     END_PIECE,
     LONGER,
+    PLANNING_PIECE,
     READ_WEIGHTS,
     SEQUENCE,
     STEPS,
@@ -67,7 +68,8 @@ def tracks_figure(answer):
         answer: one answer of a sequence service's `explain`, as NumPy arrays.
     """
     steps, write, read = tracks_of(answer)
-    return head_tracks_figure(write, read, steps, steps.index(END_PIECE) + 1)
+    begin = steps.index(END_PIECE) + 1 + steps.count(PLANNING_PIECE)
+    return head_tracks_figure(write, read, steps, begin)
 
 
 def tracks_of(answer):

@@ -6,6 +6,7 @@ from keras_attn.contracts import (
     END_PIECE,
     ERROR,
     LONGER,
+    PLANNING_PIECE,
     READ_WEIGHTS,
     SCORE,
     SEQUENCE,
@@ -105,9 +106,10 @@ class SequenceService(tf.Module):
         }
 
     def _steps(self, texts, reasons, words):
-        """Words of the problems, of their ends and of the answers, string (B, T)."""
+        """Words of the problems, their ends, planning steps and the answers, string (B, T)."""
         sources = tf.strings.split(tf.where(reasons == "", texts, ""))
-        ends = tf.fill((tf.shape(texts)[0], 1), END_PIECE)
+        after = [[END_PIECE, *[PLANNING_PIECE] * self.source_words.planning_steps]]
+        ends = tf.tile(tf.constant(after), [tf.shape(texts)[0], 1])
         return tf.concat([sources, ends, words], axis=1).to_tensor("")
 
     def signatures(self):
@@ -132,4 +134,5 @@ class SequenceService(tf.Module):
             "problem": words.problem,
             "longest": words.longest,
             "longest_answer": words.longest_answer,
+            "planning_steps": words.planning_steps,
         }

@@ -50,8 +50,8 @@ class SequenceSettings(tf.Module):
             raise ValueError(f"Expected settings of words in {path}. Received: {error}") from error
 
 
-def check_sizes(**sizes) -> None:
-    """Raises ValueError, naming the first size that is not an int of at least 1."""
+def check_sizes(least: int = 1, **sizes) -> None:
+    """Raises ValueError, naming the first size that is not an int of at least `least`."""
     for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"Expected {name} >= 1. Received: {name}={size!r}")
+        if not isinstance(size, int) or isinstance(size, bool) or size < least:
+            raise ValueError(f"Expected {name} >= {least}. Received: {name}={size!r}")

@@ -26,7 +26,7 @@ class SourceVectors(NamedTuple):
     """Sources that have been read.
 
     Attributes:
-        vectors: ragged float32 (B, (S), E), the end of the source last.
+        vectors: ragged float32 (B, (S), E), the end of the source last, then planning steps.
         steps: int32 (B,), words of the answer; 0 where a source cannot be read.
         reasons: string (B,), why not, or ''.
     """
@@ -48,9 +48,11 @@ class SourceWords(SequenceSettings):
         longest: int > 0. Words of the longest source that the model was trained on.
         longest_answer: int > 0. Words of the longest answer that it was trained on; shortest paths
             are read up to this length.
+        planning_steps: int ≥ 0. Steps without input after the end of a source, in which a network
+            can look things up before it answers.
 
     Raises:
-        ValueError: another problem, or a size < 1.
+        ValueError: another problem, a size < 1, or planning_steps < 0.
 
     Example:
         >>> words = SourceWords("repeat_copy", 3, longest=5, longest_answer=7)
@@ -61,14 +63,17 @@ class SourceWords(SequenceSettings):
         b"ach, such as '010 010 x2'; received: 0 1"
     """
 
-    fields = ("problem", "bits", "longest", "longest_answer")
+    fields = ("problem", "bits", "longest", "longest_answer", "planning_steps")
 
-    def __init__(self, problem: str, bits: int, longest: int, longest_answer: int):
+    def __init__(
+        self, problem: str, bits: int, longest: int, longest_answer: int, planning_steps: int = 0
+    ):
         super().__init__()
         if problem not in FORMS:
             raise ValueError(f"Expected one of {', '.join(FORMS)}. Received: problem={problem!r}")
         check_sizes(bits=bits, longest=longest, longest_answer=longest_answer)
-        self.problem, self.bits = problem, bits
+        check_sizes(least=0, planning_steps=planning_steps)
+        self.problem, self.bits, self.planning_steps = problem, bits, planning_steps
         self.longest, self.longest_answer = longest, longest_answer
         self.vocabulary_size = bits * (1 + (problem == SHORTEST_PATH)) + 1 + MARKS
 
@@ -81,21 +86,24 @@ class SourceWords(SequenceSettings):
         words = tf.strings.split(tf.where(good, texts, ""))
         steps = tf.where(good, self._steps(words), 0)
         counts = tf.cast(words.row_lengths(), tf.int32)
-        total = tf.strings.as_string(counts + 1 + steps)
-        long = tf.strings.join([total, f" steps in all (expected at most {MOST_STEPS})"])
-        long = tf.where(counts + 1 + steps > MOST_STEPS, long, "")
+        total = counts + 1 + self.planning_steps + steps
+        total_text = tf.strings.as_string(total)
+        long = tf.strings.join([total_text, f" steps in all (expected at most {MOST_STEPS})"])
+        long = tf.where(total > MOST_STEPS, long, "")
         reasons = tf.where(good, long, tf.strings.join(wrong))
         words = words.with_values(tf.where(tf.repeat(reasons == "", counts), words.values, ""))
         words = tf.ragged.boolean_mask(words, words != "")
         vectors = words.with_values(self._vectors(words.values))
         end = tf.one_hot([self.vocabulary_size - 1], self.vocabulary_size)
-        ends = tf.RaggedTensor.from_uniform_row_length(tf.tile(end, [tf.shape(texts)[0], 1]), 1)
+        end = tf.pad(end, [[0, self.planning_steps], [0, 0]])
+        ends = tf.tile(end, [tf.shape(texts)[0], 1])
+        ends = tf.RaggedTensor.from_uniform_row_length(ends, 1 + self.planning_steps)
         vectors = tf.concat([vectors, ends], axis=1)
         return SourceVectors(vectors, tf.where(reasons == "", steps, 0), reasons)
 
     def longer(self, read: SourceVectors):
         """int32 (B,): 1 where a source or its answer is longer than any that was trained on."""
-        words = tf.cast(read.vectors.row_lengths(), tf.int32) - 1
+        words = tf.cast(read.vectors.row_lengths(), tf.int32) - 1 - self.planning_steps
         return tf.cast((words > self.longest) | (read.steps > self.longest_answer), tf.int32)
 
     def _steps(self, words):

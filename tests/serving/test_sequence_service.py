@@ -9,6 +9,7 @@ from keras_attn.contracts import (
     END_PIECE,
     ERROR,
     LONGER,
+    PLANNING_PIECE,
     READ_WEIGHTS,
     SCORE,
     STEPS,
@@ -85,6 +86,21 @@ def test_the_answer_is_the_models(answerer):
     assert answer[TEXT].numpy()[0, 0] == expected
     sure = np.log(np.maximum(probabilities, 1 - probabilities))[:last].sum()
     assert float(answer[SCORE][0, 0]) == pytest.approx(sure, abs=1e-5)
+
+
+def test_planning_steps_come_before_the_answer():
+    keras.utils.set_random_seed(3)
+    source = SourceWords("copy", 3, longest=2, longest_answer=2, planning_steps=3)
+    inputs = keras.Input((None, source.vocabulary_size))
+    planner = SequenceService(keras.Model(inputs, MemoryRNN(cell("ntm"))(inputs)), source, ANSWER)
+    answer = planner.explain(tf.constant(["011 110"]))
+    words = answer[TEXT].numpy()[0, 0].decode().split()
+    steps = [step.decode() for step in answer[STEPS].numpy()[0] if step]
+    assert steps == ["011", "110", END_PIECE, *[PLANNING_PIECE] * 3, *words]
+    vectors = source.encode(["011 110"]).vectors.to_tensor()
+    logits = planner.model(tf.pad(vectors, [[0, 0], [0, 2], [0, 0]]))[:, 6:]
+    expected = ANSWER.decode(tf.sigmoid(logits), [2]).numpy()
+    assert expected.tolist() == answer[TEXT].numpy()[:, 0].tolist()
 
 
 def test_neighbors_change_nothing(answerer):

@@ -78,11 +78,24 @@ def test_answers_there_and_back():
     assert cut.numpy().tolist() == [b"011 000"]
 
 
+def test_planning_steps_follow_the_end_without_input():
+    plain, planning = (SourceWords("copy", 3, 5, 7, steps) for steps in (0, 2))
+    texts = ["011 110", "1"]
+    short, long = plain.encode(texts), planning.encode(texts)
+    assert long.vectors.row_lengths().numpy().tolist() == [5, 3]
+    assert long.steps.numpy().tolist() == short.steps.numpy().tolist() == [2, 0]
+    for row in range(2):
+        expected = np.pad(short.vectors[row].numpy(), [(0, 2), (0, 0)])
+        np.testing.assert_array_equal(long.vectors[row].numpy(), expected)
+    longer = planning.longer(planning.encode(["011 " * 5, "011 " * 6]))
+    assert longer.numpy().tolist() == [0, 1]
+
+
 def test_settings_are_kept(tmp_path):
-    words = SourceWords("copy", 5, 7, 11)
+    words = SourceWords("copy", 5, 7, 11, planning_steps=3)
     words.save(tmp_path / "words")
     loaded = SourceWords.load(tmp_path / "words")
-    assert loaded.equals(words) and not loaded.equals(SourceWords("copy", 5, 7, 13))
+    assert loaded.equals(words) and not loaded.equals(SourceWords("copy", 5, 7, 11))
     assert not loaded.equals(AnswerWords(5))
     with pytest.raises(ValueError, match=r"Expected settings of words in .*sequence_words\.json"):
         AnswerWords.load(tmp_path / "words")
@@ -97,6 +110,7 @@ def test_settings_are_kept(tmp_path):
         (("copy", 0, 5, 7), r"Expected bits >= 1\. Received: bits=0"),
         (("copy", 3, True, 7), r"Expected longest >= 1\. Received: longest=True"),
         (("copy", 3, 5, 0), r"Expected longest_answer >= 1\. Received: longest_answer=0"),
+        (("copy", 3, 5, 7, -1), r"Expected planning_steps >= 0\. Received: planning_steps=-1"),
     ],
 )
 def test_bad_settings(arguments, message):

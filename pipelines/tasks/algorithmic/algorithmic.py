@@ -28,6 +28,12 @@ class Algorithmic:
         default=0,
         least=0,
     )
+    planning_steps: int = option(
+        "steps without input between a problem and its answer, for looking things up",
+        default=0,
+        settled=True,
+        least=0,
+    )
 
     def features(self):
         """See `Task`."""
@@ -43,7 +49,7 @@ class Algorithmic:
         """See `Task`."""
         from keras_attn_pipelines.tasks.algorithmic.features import learn_words
 
-        return learn_words(records)
+        return learn_words(records, self.planning_steps)
 
     def extend(self, vocabularies, records):
         """See `Task`: the lengths are those of the new records."""

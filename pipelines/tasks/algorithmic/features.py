@@ -11,12 +11,12 @@ from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.tasks.algorithmic.names import ANSWER_WORDS, SOURCE_WORDS
 
 
-def learn_words(drawn) -> dict[str, SourceWords | AnswerWords]:
+def learn_words(drawn, planning_steps) -> dict[str, SourceWords | AnswerWords]:
     """Reader and writer of the texts of a problem: `Drawn`."""
     problem = drawn.problem
     most = problem.most(drawn.lengths[-1])
     return {
-        SOURCE_WORDS: SourceWords(problem.name, problem.bits, *most),
+        SOURCE_WORDS: SourceWords(problem.name, problem.bits, *most, planning_steps),
         ANSWER_WORDS: AnswerWords(problem.bits),
     }
 
@@ -34,9 +34,12 @@ def encode(task, records, vocabularies, setting) -> TrainingData:
 
     def training_batch(step):
         bucket, pairs = drawn.batch(int(step), rows, known(int(step)))
-        return _texts(pairs, rows, sum(drawn.problem.most(drawn.lengths[bucket])) + 1)
+        return _texts(pairs, rows, steps_of(drawn.lengths[bucket]))
 
-    batches = _held_out_batches(held_out, drawn, rows)
+    def steps_of(longest):
+        return sum(drawn.problem.most(longest)) + 1 + task.planning_steps
+
+    batches = _held_out_batches(held_out, drawn.lengths, rows, steps_of)
 
     def dataset(numbers, batch):
         kinds = (tf.string, tf.string, tf.int64)
@@ -63,7 +66,7 @@ def encode(task, records, vocabularies, setting) -> TrainingData:
 
 
 def example_batch(vocabularies, sources, targets, length):
-    """Texts as a batch for `fit`: a source and its end, then as many zeros as the answer has words.
+    """Texts as a batch for `fit`: a source, its end, zeros for planning and the answer's words.
 
     Args:
         vocabularies: dict of `SourceWords` and `AnswerWords`.
@@ -100,15 +103,14 @@ def _texts(pairs: Sequence, rows: int, length: int):
     return *columns, np.int64(length)
 
 
-def _held_out_batches(pairs, drawn, rows):
+def _held_out_batches(pairs, lengths, rows, steps_of):
     """Batches of sequences of the same bucket, as `_texts`."""
-    buckets = np.searchsorted(drawn.lengths, [pair.length for pair in pairs])
+    buckets = np.searchsorted(lengths, [pair.length for pair in pairs])
     batches = []
-    for bucket, longest in enumerate(drawn.lengths):
+    for bucket, longest in enumerate(lengths):
         chosen = [pairs[place] for place in np.flatnonzero(buckets == bucket)]
-        length = sum(drawn.problem.most(longest)) + 1
         batches += [
-            _texts(chosen[start : start + rows], rows, length)
+            _texts(chosen[start : start + rows], rows, steps_of(longest))
             for start in range(0, len(chosen), rows)
         ]
     return batches
