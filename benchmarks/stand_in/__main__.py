@@ -13,7 +13,7 @@ import threading
 from benchmarks.stand_in.batching import batched
 from benchmarks.stand_in.c_model import CModel
 from benchmarks.stand_in.servers import grpc_server, rest_server
-from benchmarks.stand_in.serving_messages import read_batching_parameters
+from benchmarks.stand_in.serving_messages import read_batching_parameters, read_session_config
 from benchmarks.valid_requests import warm_up
 from keras_attn.saved.loading import load
 
@@ -26,12 +26,14 @@ def main(arguments=None) -> None:
     parser.add_argument("saved_model", help="folder of a SavedModel or of its versions")
     parser.add_argument("--name", default="model", help="of the model (default: model)")
     parser.add_argument("--batching", help="file of TF Serving's batching parameters")
+    parser.add_argument("--session", help="file of the session's ConfigProto, as text")
     parser.add_argument("--python", action="store_true", help="ask Python's TensorFlow")
     parser.add_argument("--grpc-port", type=int, default=0, help="0 (default): a free one")
     parser.add_argument("--rest-port", type=int, default=0, help="0 (default): a free one")
     known = parser.parse_args(arguments)
     parameters = read_batching_parameters(known.batching) if known.batching else None
-    servable = load(known.saved_model) if known.python else CModel(known.saved_model)
+    config = read_session_config(known.session) if known.session else None
+    servable = load(known.saved_model) if known.python else CModel(known.saved_model, config)
     warm_up(servable)
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from google.protobuf import json_format
 from tensorflow.core.protobuf import saved_model_pb2
 
 from benchmarks.stand_in.c_session import CError, CSession, text_libraries
-from keras_attn.saved.saved_model import version_folder, version_number
+from keras_attn.saved.saved_model import signatures_as_json, version_folder, version_number
 from keras_attn.serving.requests import joined
 
 INVALID_ARGUMENT = 3
@@ -20,13 +19,14 @@ class CModel:
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
+        config: `ConfigProto` of the session. Default: TensorFlow's own.
 
     Raises:
         ValueError: no SavedModel there.
         CError: one that cannot be loaded.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder, config=None):
         self.folder = version_folder(folder)
         content = (self.folder / "saved_model.pb").read_bytes()
         graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0]
@@ -35,7 +35,8 @@ class CModel:
             for name, signature in graph.signature_def.items()
             if not name.startswith("__")
         }
-        self._session = CSession(self.folder, text_libraries())
+        given = config.SerializeToString() if config else b""
+        self._session = CSession(self.folder, text_libraries(), given)
 
     def close(self) -> None:
         """Frees the model."""
@@ -69,15 +70,7 @@ class CModel:
 
     def signature_shapes(self) -> dict[str, Any]:
         """See `Servable`."""
-        described = {
-            name: json_format.MessageToDict(
-                signature,
-                preserving_proto_field_name=True,
-                always_print_fields_with_no_presence=True,
-            )
-            for name, signature in self._signatures.items()
-        }
-        return {"signature_def": described}
+        return signatures_as_json(self._signatures)
 
     def _known(self, signature):
         if signature not in self._signatures:

@@ -49,6 +49,7 @@ FUNCTIONS = {
     "NewGraph": (POINTER,),
     "DeleteGraph": (None, POINTER),
     "NewSessionOptions": (POINTER,),
+    "SetConfig": (None, POINTER, TEXT, SIZE, POINTER),
     "DeleteSessionOptions": (None, POINTER),
     "LoadLibrary": (POINTER, TEXT, POINTER),
     "LoadSessionFromSavedModel": (
@@ -95,12 +96,13 @@ class CSession:
     Args:
         version: path of a version's folder.
         libraries: paths of libraries with operations that the graph needs.
+        config: bytes of a `ConfigProto`.
 
     Raises:
         CError: a library or a SavedModel that cannot be loaded.
     """
 
-    def __init__(self, version, libraries: Iterable[str] = ()):
+    def __init__(self, version, libraries: Iterable[str] = (), config: bytes = b""):
         self._c = _functions()
         for library in libraries:
             self._checked("LoadLibrary", str(library).encode())
@@ -109,6 +111,7 @@ class CSession:
         tags = (ctypes.c_char_p * 1)(b"serve")
         loading = (options, None, str(version).encode(), tags, 1, self._graph, None)
         try:
+            self._checked("SetConfig", options, config, len(config))
             self._session = self._checked("LoadSessionFromSavedModel", *loading)
         finally:
             self._c["DeleteSessionOptions"](options)

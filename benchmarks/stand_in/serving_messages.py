@@ -9,6 +9,7 @@ from google.protobuf import (
     text_format,
     wrappers_pb2,
 )
+from tensorflow.core.protobuf import config_pb2
 
 from benchmarks.stand_in.batching import BatchingParameters
 
@@ -52,6 +53,15 @@ def read_batching_parameters(path) -> BatchingParameters:
     sizes = tuple(message.allowed_batch_sizes)
     given = {field.name: value.value for field, value in message.ListFields() if field.message_type}
     return BatchingParameters(**given, allowed_batch_sizes=sizes)
+
+
+def read_session_config(path) -> config_pb2.ConfigProto:
+    """What a file for --tensorflow_session_config_file says.
+
+    Raises:
+        text_format.ParseError: no text of a `ConfigProto`.
+    """
+    return text_format.Parse(Path(path).read_text(encoding="utf-8"), config_pb2.ConfigProto())
 
 
 def _empty(name):

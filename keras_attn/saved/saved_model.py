@@ -6,15 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import tensorflow as tf
-import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+from google.protobuf import json_format
 from google.protobuf.message import DecodeError
-from tensorflow.core.framework import types_pb2
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR, IMAGE, SCORE, TERMS, TEXT
 from keras_attn.decoding import DEAD
 from keras_attn.saved.results import Drawing, Prediction
+from keras_attn.saved.session import SavedSession
 from keras_attn.serving.export import read_metadata
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.viz.explorer import ExplorerPage
@@ -44,12 +45,12 @@ class Saved(Requests):
     def __init__(self, folder):
         self.folder = version_folder(folder)
         with whole_saved_model(self.folder):
-            self._signatures = tf.saved_model.load(str(self.folder)).signatures
+            self._session = SavedSession(self.folder)
 
     @property
     def signatures(self) -> frozenset[str]:
         """Names of the signatures."""
-        return frozenset(self._signatures)
+        return frozenset(self._session.signatures)
 
     @property
     def takes_pictures(self) -> bool:
@@ -67,7 +68,7 @@ class Saved(Requests):
         Raises:
             ValueError: no such signature.
         """
-        return sorted(self._known(signature).structured_input_signature[1])
+        return sorted(self._known(signature).inputs)
 
     def outputs(self, signature: str, columns: Mapping[str, Sequence[bytes]]) -> dict[str, Any]:
         """A signature's outputs as NumPy arrays, for all rows at once.
@@ -83,17 +84,7 @@ class Saved(Requests):
 
     def signature_shapes(self) -> dict[str, Any]:
         """The signatures as JSON, as TF Serving describes them."""
-        described = {}
-        for name, function in self._signatures.items():
-            inputs = function.structured_input_signature[1]
-            described[name] = {
-                "inputs": {key: _tensor_info(spec) for key, spec in inputs.items()},
-                "outputs": {
-                    key: _tensor_info(spec) for key, spec in function.structured_outputs.items()
-                },
-                "method_name": "tensorflow/serving/predict",
-            }
-        return {"signature_def": described}
+        return signatures_as_json(self._session.signatures)
 
     def __repr__(self):
         return f"{type(self).__name__}({str(self.folder)!r})"
@@ -242,28 +233,38 @@ class Saved(Requests):
     def _answer(self, signature, chunk):
         if (expected := self.inputs_of(signature)) != sorted(chunk):
             raise ValueError(f"Expected inputs {expected}. Received: {sorted(chunk)}")
-        function = self._signatures[signature]
         try:
-            tensors = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
-            return {key: tensor.numpy() for key, tensor in function(**tensors).items()}
+            return self._session.run(signature, {key: _strings(chunk[key]) for key in chunk})
         except (TypeError, tf.errors.InvalidArgumentError) as error:
             raise ValueError(str(error)) from error
 
     def _known(self, signature):
-        if signature not in self._signatures:
+        if signature not in self._session.signatures:
             raise ValueError(
                 f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
             )
-        return self._signatures[signature]
+        return self._session.signatures[signature]
 
 
-def _tensor_info(spec):
-    """A tensor's type and shape as JSON of TensorFlow's TensorInfo."""
-    rank = spec.shape.rank
-    sizes = [] if rank is None else [str(-1 if size is None else size) for size in spec.shape]
-    shape = {"dim": [{"size": size, "name": ""} for size in sizes], "unknown_rank": rank is None}
-    dtype = types_pb2.DataType.Name(spec.dtype.as_datatype_enum)
-    return {"dtype": dtype, "tensor_shape": shape, "name": ""}
+def signatures_as_json(signatures: Mapping[str, Any]) -> dict[str, Any]:
+    """Signatures, dict from name to `SignatureDef`, as TF Serving describes them."""
+    described = {
+        name: json_format.MessageToDict(
+            signature,
+            preserving_proto_field_name=True,
+            always_print_fields_with_no_presence=True,
+        )
+        for name, signature in signatures.items()
+    }
+    return {"signature_def": described}
+
+
+def _strings(values):
+    """Values of an input as an array of bytes."""
+    values = joined(values)
+    if isinstance(values, np.ndarray):
+        return values
+    return np.array([encoded_text(value) for value in values], object)
 
 
 class _Row(dict):

@@ -188,7 +188,6 @@ def _write_graph(service, folder, storage):
 
         return tf.function(signature, inputs, autograph=False).get_concrete_function()
 
-    signatures = {name: traced(*own) for name, own in service.signatures().items()}
     holder = tf.Module()
     holder.model_variables = stored
     holder.resources = [
@@ -197,9 +196,27 @@ def _write_graph(service, folder, storage):
         for descendant in tf.train.TrackableView(tokenizer).descendants()
         if isinstance(descendant, tf.saved_model.experimental.TrackableResource)
     ]
-    tf.saved_model.save(holder, str(folder), signatures)
+    with _functions_as_they_are():
+        signatures = {name: traced(*own) for name, own in service.signatures().items()}
+        tf.saved_model.save(holder, str(folder), signatures)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")
+
+
+@contextlib.contextmanager
+def _functions_as_they_are():
+    """Context in which traced calls of functions ask Grappler not to rewrite them.
+
+    Their options are part of the graph. Rewriting takes longer than all else at a model's first
+    call, and an answer is as fast without it.
+    """
+    key = "disable_meta_optimizer"
+    before = tf.config.optimizer.get_experimental_options().get(key, False)
+    tf.config.optimizer.set_experimental_options({key: True})
+    try:
+        yield
+    finally:
+        tf.config.optimizer.set_experimental_options({key: before})
 
 
 def _metadata(service):

@@ -13,7 +13,12 @@ from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.config import model_server_config_pb2
 
-from benchmarks.stand_in.serving_messages import parsed, read_batching_parameters
+from benchmarks.stand_in.serving_messages import (
+    parsed,
+    read_batching_parameters,
+    read_session_config,
+)
+from keras_attn.saved.session import session_config
 from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 
@@ -26,6 +31,7 @@ FLAGS = {
     "enable_batching",
     "batching_parameters_file",
     "rest_api_timeout_in_ms",
+    "tensorflow_session_config_file",
 }
 """Flags of tensorflow_model_server that are used; its main.cc has them all."""
 
@@ -66,6 +72,12 @@ def test_batches_are_those_that_a_model_is_warm_for():
     assert list(sizes) == sorted(sizes) and sizes[-1] == batching.max_batch_size
     assert max(WARM_UP_BATCHES) == sizes[-1] and min(WARM_UP_BATCHES) == sizes[0]
     assert batching.num_batch_threads >= 1 and batching.max_enqueued_batches >= 1
+
+
+def test_sessions_are_those_of_loaded_models():
+    config = read_session_config(DEPLOY / "session.config")
+    assert config.graph_options == session_config().graph_options
+    assert config.graph_options.rewrite_options.disable_meta_optimizer
 
 
 def test_clients_send_no_more_rows_than_the_server_takes():
@@ -113,7 +125,7 @@ def test_compose_starts_the_server_with_these_files(compose, models):
     mounts = dict(volume.removesuffix(":ro").split(":") for volume in service["volumes"])
     assert mounts == {"../saved_models": "/models", ".": "/config"}
     files = [value for name, value in given.items() if name.endswith("_file")]
-    assert len(files) == 3 and all((DEPLOY / Path(file).name).is_file() for file in files)
+    assert len(files) == 4 and all((DEPLOY / Path(file).name).is_file() for file in files)
     assert {Path(file).parent.as_posix() for file in files} == {"/config"}
     check = service["healthcheck"]["test"]
     assert check[0] == "CMD" and f"/v1/models/{models[0].name} " in check[-1]
