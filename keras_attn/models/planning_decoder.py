@@ -38,10 +38,12 @@ class PlanningState(NamedTuple):
     Attributes:
         decoder: `TransformerState`.
         expected: float32 (N, S), scores of the link-based attention at the next step.
+        recent: int32 (N, R), the last tokens, 0 where there are none; R = 0 without runs of copies.
     """
 
     decoder: Any
     expected: Any
+    recent: Any
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -134,8 +136,9 @@ class PlanningDecoder(AttentionLayer):
         hidden = hidden + self.dropout(self.merge(context), training=training)
         logits = self.decoder.logits_of(hidden, self.decoder.output_kernel())
         if self.copying is not None:
-            memory = self.copying.start(value, facts.pieces, value_mask)
-            logits, weights = self._mixed(hidden, logits, weights, memory)
+            memory = self.copying.start(value, facts.pieces, value_mask, facts.starts > 0)
+            runs = self.copying.runs(tokens, memory)
+            logits, weights = self._mixed(hidden, logits, weights, memory, runs)
         logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
         return (logits, weights, *both) if return_attention_scores else logits
 
@@ -159,54 +162,69 @@ class PlanningDecoder(AttentionLayer):
         attention, expected = self.attention.start(keys, facts.fields, key_mask)
         copying = ()
         if self.copying is not None:
-            copying = self.copying.start(keys, facts.pieces, key_mask)
-        return PlanningMemory(memory, attention, copying), PlanningState(state, expected)
+            copying = self.copying.start(keys, facts.pieces, key_mask, facts.starts > 0)
+        recent = ops.zeros((ops.shape(source)[0], self._num_recent), "int32")
+        return PlanningMemory(memory, attention, copying), PlanningState(state, expected, recent)
+
+    @property
+    def _num_recent(self):
+        """Tokens that a hypothesis keeps for the runs of copies."""
+        return 0 if self.copying is None else self.copying.longest_run
 
     def step(self, tokens, memory, state):
         """One decoding step: int32 tokens (N,) to a `StepResult`; see `contracts.Stepper`."""
         hidden, weights, state = self._advance(tokens[:, None], memory, state)
-        return self._result(hidden[:, 0], weights[:, 0], memory, state, state.expected[:, 0])
+        state = state._replace(expected=state.expected[:, 0], recent=state.recent[:, 0])
+        return self._result(hidden[:, 0], weights[:, 0], memory, state)
 
     def prefill(self, prefix, memory, state):
         """Consumes several tokens of each hypothesis in one pass; see `TransformerDecoder`."""
         real = ops.not_equal(prefix, PAD_ID)
         hidden, weights, state = self._advance(prefix, memory, state, real)
-        last = (last_real(array, real) for array in (hidden, weights, state.expected))
-        hidden, weights, expected = last
-        return self._result(hidden, weights, memory, state, expected)
+        every = (hidden, weights, state.expected, state.recent)
+        hidden, weights, expected, recent = (last_real(array, real) for array in every)
+        state = state._replace(expected=expected, recent=recent)
+        return self._result(hidden, weights, memory, state)
 
     def _advance(self, tokens, memory, state, real=None):
         """tokens (N, P) -> hidden (N, P, D), weights (N, P, S), and a state with the expected
-        scores after each of the P steps."""
+        scores and the recent tokens after each of the P steps."""
         hidden, _, decoder = self.decoder.advance(tokens, memory.decoder, state.decoder, real)
         hidden = ops.reshape(hidden, (*ops.shape(tokens), self.config.hidden_dim))
         context, weights, expected = self.attention.advance(
             hidden, memory.attention, state.expected
         )
-        return hidden + self.merge(context), weights, PlanningState(decoder, expected)
+        history = ops.concatenate([state.recent, ops.cast(tokens, "int32")], axis=1)
+        steps, kept = ops.shape(tokens)[1], self._num_recent
+        recent = [history[:, 1 + place : 1 + place + steps] for place in range(kept)]
+        recent = ops.stack(recent, axis=-1) if kept else history[:, :, None][:, :steps, :0]
+        return hidden + self.merge(context), weights, PlanningState(decoder, expected, recent)
 
-    def _result(self, hidden, weights, memory, state, expected):
-        """`StepResult` after the last step: hidden (N, D), weights and expected scores (N, S)."""
+    def _result(self, hidden, weights, memory, state):
+        """`StepResult` after the last step: hidden (N, D), weights (N, S), and its state."""
         logits = self.decoder.logits_of(hidden, memory.decoder.output)
         if self.copying is not None:
             steps = (array[:, None] for array in (hidden, logits, weights))
-            logits, weights = (array[:, 0] for array in self._mixed(*steps, memory.copying))
-        return StepResult(logits, state._replace(expected=expected), weights)
+            recent = state.recent
+            runs = self.copying.runs(recent[:, -1:], memory.copying, recent[:, :-1])
+            mixed = self._mixed(*steps, memory.copying, runs)
+            logits, weights = (array[:, 0] for array in mixed)
+        return StepResult(logits, state, weights)
 
-    def _mixed(self, hidden, logits, weights, memory):
+    def _mixed(self, hidden, logits, weights, memory, runs):
         """Logits of the mixture, and the weights of both attentions by the share of copying."""
-        logits, pointer, share = self.copying.mix(hidden, logits, memory)
+        logits, pointer, share = self.copying.mix(hidden, logits, memory, runs)
         return logits, weights + share * (pointer - weights)
 
     def widen(self, state, width):
         """From one hypothesis per example to `width` equal ones."""
-        expected = repeat_hypotheses(state.expected, width)
-        return PlanningState(self.decoder.widen(state.decoder, width), expected)
+        own = (repeat_hypotheses(array, width) for array in (state.expected, state.recent))
+        return PlanningState(self.decoder.widen(state.decoder, width), *own)
 
     def reorder(self, state, parents):
         """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
-        expected = gather_hypotheses(state.expected, parents)
-        return PlanningState(self.decoder.reorder(state.decoder, parents), expected)
+        own = (gather_hypotheses(array, parents) for array in (state.expected, state.recent))
+        return PlanningState(self.decoder.reorder(state.decoder, parents), *own)
 
     def get_config(self):
         parts = {"attention": self.attention, "copying": self.copying}

@@ -12,6 +12,7 @@ from keras_attn.ops.cached_attention import (
     write_slots,
 )
 from keras_attn.ops.compiled import compiled
+from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.counter_random import counter_uniform, derived_seed
 from keras_attn.ops.dynamic_memory import (
@@ -111,6 +112,7 @@ __all__ = [
     "combine_masks",
     "compiled",
     "content_weights",
+    "copied_runs",
     "copy_mixture",
     "cosine_similarity",
     "counter_uniform",

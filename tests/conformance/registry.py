@@ -309,6 +309,12 @@ CASES = {
         integers=((3, 13),),
         scores=True,
     ),
+    "copy_mixture_runs": Case(
+        lambda **k: CopyMixture(MultiplicativeAttention(), 0.5, 3, **k),
+        (QUERY, WIDE_KEYS, (2, 3, 13), (2, 11), (2, 3, 11)),
+        integers=((3, 13), (4, 4)),
+        scores=True,
+    ),
     "relation_bias": Case(
         lambda **k: RelationBias(7, 3, "he_normal", **k), ((2, 5, 11),), integers=((0, 7),)
     ),

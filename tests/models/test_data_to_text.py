@@ -11,8 +11,8 @@ from keras_attn.layers import CopyMixture, HybridAttention, MultiplicativeAttent
 from keras_attn.models import DataToText, PlanningDecoder, TransformerConfig
 from tests.models.tiny_data_to_text import FIELDS, LENGTH, SIZES, batch, data_to_text, permuted
 
-CHOICES = [{}, {"copies": False, "normalize_first": True, "use_bias": True}]
-both = pytest.mark.parametrize("choices", CHOICES)
+CHOICES = [{}, {"longest_run": 0}, {"copies": False, "normalize_first": True, "use_bias": True}]
+every = pytest.mark.parametrize("choices", CHOICES)
 
 
 def check(actual, expected, tolerance=2e-5):
@@ -50,7 +50,7 @@ def test_other_facts_and_names_change_the_answer():
         assert changed[0] > 1e-4 and not changed[1:].any(), column
 
 
-@both
+@every
 def test_steps_equal_the_whole_sequence(choices):
     model, inputs = data_to_text(**choices), batch()
     outputs = model(inputs)
@@ -63,7 +63,7 @@ def test_steps_equal_the_whole_sequence(choices):
         check(result.weights, outputs[WEIGHTS][:, time])
 
 
-@both
+@every
 def test_a_prefix_in_one_pass_equals_its_steps(choices):
     model, inputs = data_to_text(**choices), batch()
     prefix, lengths = inputs[TOKENS].copy(), (4, 1, 5)
@@ -120,9 +120,25 @@ def test_a_token_that_is_never_generated_can_be_copied():
     hidden = ops.zeros((3, 1, 6)) + ops.array([-1.0, 0, 0, 0, 0, 0])
     logits = model.decoder.decoder.logits_of(hidden, model.decoder.decoder.output_kernel())
     copying = model.decoder.copying
-    mixed = copying.mix(hidden, logits, copying.start(keys, inputs[SOURCE][..., 0], mask))[0]
+    memory = copying.start(keys, inputs[SOURCE][..., 0], mask)
+    runs = np.zeros((3, 1, 11), "int32")
+    mixed = copying.mix(hidden, logits, memory, runs)[0]
     generated, copied = (ops.convert_to_numpy(rows)[:, 0, 12] for rows in (logits, mixed))
     assert generated[0] < -25 and copied[0] > -10
+
+
+def test_a_name_that_is_being_copied_goes_on():
+    """The model itself knows nothing of the name: runs alone say which piece follows."""
+    model, inputs = data_to_text(), batch()
+    name = [7, 9, 9, 5]
+    inputs[SOURCE][0, 4:8] = [[piece, 2, 1, 4, 1, at, 3 - at] for at, piece in enumerate(name)]
+    copying = model.decoder.copying
+    copying.run_scores.assign([0.0, 40.0, 80.0, 120.0])
+    copying.run_switch.assign([0.0, 40.0, 40.0, 40.0])
+    for said, following in (([7], 9), ([7, 9], 9), ([7, 9, 9], 5)):
+        tokens = np.array([[3, *said]] * 3, "int32")
+        logits = ops.convert_to_numpy(model({**inputs, TOKENS: tokens})[LOGITS])
+        assert np.exp(logits[0, -1, following]) > 0.99
 
 
 def test_followers_are_what_the_link_matrix_says():

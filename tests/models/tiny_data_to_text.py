@@ -19,12 +19,14 @@ SIZES = {
 }
 
 
-def data_to_text(seed=0, vocabulary=VOCABULARY, fields=FIELDS, copies=True, **changes):
+def data_to_text(
+    seed=0, vocabulary=VOCABULARY, fields=FIELDS, copies=True, longest_run=3, **changes
+):
     """A built model."""
     config = TransformerConfig(vocabulary, **{**SIZES, **changes})
     keras.utils.set_random_seed(seed)
     attention = HybridAttention(MultiplicativeAttention(), fields, 3, 0.2, 0.9)
-    copying = CopyMixture(MultiplicativeAttention(), 0.0) if copies else None
+    copying = CopyMixture(MultiplicativeAttention(), 0.0, longest_run) if copies else None
     model = DataToText(config, attention, copying, num_positions=3)
     model.build()
     random = np.random.default_rng(seed)
@@ -46,6 +48,7 @@ def batch(seed=1):
     source[..., 5], source[..., 6] = [0, 0, 0, 1] + 6 * [0] + [1], [0, 0, 1, 0] + 5 * [0] + [1, 0]
     source[1, 7:] = 0
     tokens = random.integers(1, VOCABULARY, (3, LENGTH)).astype("int32")
+    tokens[0, 1], tokens[2, 3:] = source[0, 2, 0], source[2, 9:, 0]  # Names that are copied.
     return {SOURCE: source, TOKENS: tokens}
 
 

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from keras_attn.ops import copy_mixture, fact_relations, field_links, hybrid_weights
+from keras_attn.ops import copied_runs, copy_mixture, fact_relations, field_links, hybrid_weights
 from tests.reference import data_to_text as reference
 
 
@@ -89,3 +89,30 @@ def test_relations_equal_the_twin():
     for row, i, j in np.ndindex(2, 11, 11):
         tokens = [(facts[row, place], roles[row, place], nodes[row, place]) for place in (i, j)]
         assert relations[row, i, j] == reference.relation(*tokens)
+
+
+def slow_run(tokens, source, continues, place):
+    """The number of last tokens that are those before a place, one by one."""
+    count = 0
+    while place > 0 and count < len(tokens) and continues[place]:
+        if tokens[-1 - count] != source[place - 1]:
+            break
+        place, count = place - 1, count + 1
+    return count
+
+
+@pytest.mark.parametrize("known", [0, 2, 5])
+def test_copied_runs_of_a_slow_twin(known):
+    random = np.random.default_rng(known)
+    longest, hypotheses, steps = 3, 2, 7
+    source, continues = random.integers(1, 3, (5, 11)), random.random((5, 11)) < 0.8
+    said = random.integers(1, 3, (5 * hypotheses, known + steps))
+    recent = np.pad(said, [(0, 0), (longest - 1, 0)])[:, known : known + longest - 1]
+    runs = copied_runs(said[:, known:], source, continues, longest, recent if known else None)
+    runs = np.asarray(runs)
+    assert runs.max() == longest
+    for row, step, place in np.ndindex(*runs.shape):
+        example = row // hypotheses
+        heard = said[row, : known + step + 1]
+        expected = slow_run(heard, source[example], continues[example], place)
+        assert runs[row, step, place] == min(expected, longest)

@@ -37,6 +37,12 @@ class GraphTransformer:
         most=1,
     )
     copies: bool = option("whether pieces of the facts can be copied", default=True, settled=True)
+    longest_run: int = option(
+        "up to how many copied pieces are counted to find the one that follows; 0: none",
+        default=0,
+        settled=True,
+        least=0,
+    )
 
     def check(self):
         """Raises ValueError for bounds of the content's weight that are not in order."""
@@ -72,7 +78,10 @@ class GraphTransformer:
             self.content_most,
             name="attention",
         )
-        copying = CopyMixture(content("pointer"), name="copying") if self.copies else None
+        copying = None
+        if self.copies:
+            run = self.longest_run
+            copying = CopyMixture(content("pointer"), longest_run=run, name="copying")
         model = DataToText(config, attention, copying, name="data_to_text")
         model.build()
         layers, width = self.sizes.num_layers, self.sizes.hidden_dim
