@@ -113,8 +113,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True)
     parser.add_argument("--out", required=True)
+    parser.add_argument("--epochs", type=int, help="of every system; default: the recipe's")
     parsed = parser.parse_args()
-    print(compare(parsed.data, parsed.out))
+    values = {"epochs": parsed.epochs} if parsed.epochs else {}
+    print(compare(parsed.data, parsed.out, values))
 
 
 if __name__ == "__main__":
