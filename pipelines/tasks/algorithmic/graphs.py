@@ -9,7 +9,8 @@ def path_problem(
     """A connected random graph and the only shortest path between two of its nodes.
 
     A random tree gets half as many further edges as there are nodes. The number of hops is drawn
-    from those that the graph has.
+    first, and graphs until one has such a path from a random node: otherwise most paths of small
+    graphs are a single edge, and the question itself has the answer.
 
     Args:
         random: NumPy generator.
@@ -20,26 +21,30 @@ def path_problem(
         edges: pairs of nodes, each edge once, in random order and direction.
         path: nodes from the first to the last.
     """
+    wanted = int(random.integers(1, min(hops, count - 1) + 1))
+    chosen: list[list[int]] = []
+    while not chosen:
+        edges = _random_edges(random, count)
+        neighbors = [
+            sorted({b for a, b in edges if a == node} | {a for a, b in edges if b == node})
+            for node in range(count)
+        ]
+        paths = only_paths(neighbors, int(random.integers(count)))
+        chosen = [path for path in paths if len(path) - 1 == wanted]
+    order = random.permutation(len(edges))
+    shuffled = [edges[place] for place in order]
+    turned = random.integers(0, 2, len(shuffled))
+    edges_drawn = [(b, a) if turn else (a, b) for (a, b), turn in zip(shuffled, turned)]
+    return edges_drawn, chosen[int(random.integers(len(chosen)))]
+
+
+def _random_edges(random, count):
+    """Pairs of nodes, sorted: a random tree and up to half as many further edges as nodes."""
     edges = {(int(random.integers(node)), node) for node in range(1, count)}
     for _ in range(count // 2):
         first, second = sorted(random.choice(count, 2, replace=False).tolist())
         edges.add((first, second))
-    neighbors = [
-        sorted({b for a, b in edges if a == node} | {a for a, b in edges if b == node})
-        for node in range(count)
-    ]
-    start = int(random.integers(count))
-    paths = only_paths(neighbors, start)
-    by_hops: dict[int, list[list[int]]] = {}
-    for path in paths:
-        if 1 <= len(path) - 1 <= hops:
-            by_hops.setdefault(len(path) - 1, []).append(path)
-    chosen = by_hops[int(random.choice(sorted(by_hops)))]
-    order = random.permutation(len(edges))
-    shuffled = [sorted(edges)[place] for place in order]
-    turned = random.integers(0, 2, len(shuffled))
-    edges_drawn = [(b, a) if turn else (a, b) for (a, b), turn in zip(shuffled, turned)]
-    return edges_drawn, chosen[int(random.integers(len(chosen)))]
+    return sorted(edges)
 
 
 def only_paths(neighbors: list[list[int]], start: int) -> list[list[int]]:
