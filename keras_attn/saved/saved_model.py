@@ -260,11 +260,13 @@ def signatures_as_json(signatures: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _strings(values):
-    """Values of an input as an array of bytes."""
+    """Values of an input as an array of bytes; anything but texts and bytes is a ValueError."""
     values = joined(values)
-    if isinstance(values, np.ndarray):
-        return values
-    return np.array([encoded_text(value) for value in values], object)
+    array = values if isinstance(values, np.ndarray) else np.array(values, object)
+    flat = [encoded_text(value) for value in array.ravel().tolist()]
+    strings = np.empty(len(flat), object)
+    strings[:] = flat
+    return strings.reshape(array.shape)
 
 
 class _Row(dict):

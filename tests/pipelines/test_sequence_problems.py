@@ -8,6 +8,7 @@ from keras_attn.text.sequence_words import AnswerWords, SourceWords
 from keras_attn_pipelines.experiment import Fit, Setting
 from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
 from keras_attn_pipelines.tasks.algorithmic.evaluation import wrong_bits
+from keras_attn_pipelines.tasks.algorithmic.graphs import path_problem
 from tests.reference.sequence_problems import solved
 from tests.text.test_sequence_words import slow_vectors
 
@@ -115,3 +116,17 @@ def test_bad_splits_and_sizes():
         MemoryMachine(num_slots=0)
     with pytest.raises(ValueError, match="Expected num_slots >= 3 for an NTM"):
         MemoryMachine(num_slots=2)
+
+
+def test_paths_have_all_numbers_of_hops_alike():
+    """Otherwise a network learns to repeat the question, whose second node is most answers."""
+    random = np.random.default_rng(7)
+    for count, hops in ((3, 2), (5, 3)):
+        found = [len(path_problem(random, count, hops)[1]) - 1 for _ in range(300)]
+        shares = np.bincount(found, minlength=hops + 1)[1:] / 300
+        assert shares.min() > 0.8 / hops, (count, shares)
+
+
+def test_a_rare_path_is_not_searched_forever():
+    edges, path = path_problem(np.random.default_rng(7), 40, 39)
+    assert len(edges) >= 39 and len(path) >= 4

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+TRIES = 100
+"""Most graphs that are drawn for a path of some length."""
+
 
 def path_problem(
     random: np.random.Generator, count: int, hops: int
@@ -10,7 +13,8 @@ def path_problem(
 
     A random tree gets half as many further edges as there are nodes. The number of hops is drawn
     first, and graphs until one has such a path from a random node: otherwise most paths of small
-    graphs are a single edge, and the question itself has the answer.
+    graphs are a single edge, and the question itself has the answer. Of TRIES graphs without one,
+    the first of those with the longest path is taken.
 
     Args:
         random: NumPy generator.
@@ -22,15 +26,22 @@ def path_problem(
         path: nodes from the first to the last.
     """
     wanted = int(random.integers(1, min(hops, count - 1) + 1))
+    edges: list[tuple[int, int]] = []
     chosen: list[list[int]] = []
-    while not chosen:
-        edges = _random_edges(random, count)
+    longest = 0
+    for _ in range(TRIES):
+        drawn = _random_edges(random, count)
         neighbors = [
-            sorted({b for a, b in edges if a == node} | {a for a, b in edges if b == node})
+            sorted({b for a, b in drawn if a == node} | {a for a, b in drawn if b == node})
             for node in range(count)
         ]
         paths = only_paths(neighbors, int(random.integers(count)))
-        chosen = [path for path in paths if len(path) - 1 == wanted]
+        most = max(len(path) - 1 for path in paths if len(path) - 1 <= wanted)
+        if most > longest:
+            edges, longest = drawn, most
+            chosen = [path for path in paths if len(path) - 1 == most]
+        if longest == wanted:
+            break
     order = random.permutation(len(edges))
     shuffled = [edges[place] for place in order]
     turned = random.integers(0, 2, len(shuffled))
