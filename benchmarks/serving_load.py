@@ -3,8 +3,8 @@
 Run as `python -m benchmarks.serving_load --clients 32 --seconds 60`. Each client asks over gRPC for
 one row after the other, of a server in another process: the stand-in for TF Serving, whose session
 is in C, with every request a batch of its own, and with dynamic batching as in deploy/. Beside it
-the same server with the signature that Python's TensorFlow loads, and that signature in this
-process, called by as many threads without a server.
+the same server with the model that `keras_attn.load` loads, and that model in this process, asked
+by as many threads without a server.
 
 A request is one drawn JPEG of 500×375 pixels, or one short text. Percentiles are of the answered
 requests. Models have answered their warm-up requests before, and the first seconds, `--warm-up`, do
@@ -130,7 +130,7 @@ def compare(known) -> str:
     servers = {
         "C API, batch 1": (),
         "C API, dynamic batching": ("--batching", known.batching),
-        "Python signature, batch 1": ("--python",),
+        "`keras_attn.load`, batch 1": ("--python",),
     }
     lines = []
     for name, options in servers.items():
@@ -144,7 +144,7 @@ def compare(known) -> str:
         saved.outputs(known.signature, columns(rows[number % len(rows)]))
 
     alone = measured([direct] * known.clients, known.seconds, known.warm_up)
-    lines.append(alone.row("Python signature, no server"))
+    lines.append(alone.row("`keras_attn.load`, no server"))
     head = f"{cores()} cores, {known.clients} clients, {known.seconds:g} s, {known.signature}"
     return f"{head}\n\n{table(HEAD, lines)}"
 

@@ -2,7 +2,7 @@
 
 Run as `python -m benchmarks.stand_in SAVED_MODEL --batching deploy/batching_parameters.txt`. It
 answers the model's warm-up requests, prints both addresses and answers until it is stopped. The
-SavedModel runs in a session of TensorFlow's C interface, or with `--python` as Python's TensorFlow
+SavedModel runs in a session of TensorFlow's C interface, or with `--python` as `keras_attn.load`
 loads it.
 """
 
@@ -27,7 +27,7 @@ def main(arguments=None) -> None:
     parser.add_argument("--name", default="model", help="of the model (default: model)")
     parser.add_argument("--batching", help="file of TF Serving's batching parameters")
     parser.add_argument("--session", help="file of the session's ConfigProto, as text")
-    parser.add_argument("--python", action="store_true", help="ask Python's TensorFlow")
+    parser.add_argument("--python", action="store_true", help="as keras_attn.load does")
     parser.add_argument("--grpc-port", type=int, default=0, help="0 (default): a free one")
     parser.add_argument("--rest-port", type=int, default=0, help="0 (default): a free one")
     known = parser.parse_args(arguments)
