@@ -304,12 +304,6 @@ CASES = {
         scores=True,
     ),
     "copy_mixture": Case(
-        lambda **k: CopyMixture(MultiplicativeAttention(), 0.5, **k),
-        (QUERY, WIDE_KEYS, (2, 3, 13), (2, 11)),
-        integers=((3, 13),),
-        scores=True,
-    ),
-    "copy_mixture_runs": Case(
         lambda **k: CopyMixture(MultiplicativeAttention(), 0.5, 3, **k),
         (QUERY, WIDE_KEYS, (2, 3, 13), (2, 11), (2, 3, 11)),
         integers=((3, 13), (4, 4)),
