@@ -1,6 +1,7 @@
 """The benchmarks run, on tiny sizes: their tables have their rows. No figure is looked at."""
 
 import importlib.util
+import json
 import sys
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from benchmarks import (
     transformer_speed,
     translation_models,
     translation_task,
+    unseen_facts,
     vision_speed,
     vision_task,
 )
@@ -127,6 +129,27 @@ def test_facts_to_sentences(tmp_path, monkeypatch):
     facts = [("Ada_Low", "birthPlace", "Arden"), ("Ada_Low", "field", '"sums"')]
     expected = "Ada Low | birth place | Arden ; Ada Low | field | sums"
     assert facts_to_sentences.linearized(facts) == expected
+
+
+def test_unseen_facts(tmp_path, monkeypatch):
+    data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
+    for split in ("train", "dev"):
+        lines = unseen_facts.records(data, split)
+        for place, line in enumerate(lines):
+            line["category"] = "Town" if place % 3 == 0 else "Person"
+        text = "".join(f"{json.dumps(line)}\n" for line in lines)
+        (data / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    values = {**toy_facts.TINY, "epochs": 1, "batch_tokens": 400, "monitor": "val_loss"}
+    monkeypatch.setattr(unseen_facts, "SYSTEMS", {"without": {"longest_run": 0}})
+    table = unseen_facts.compare(data, out, values, ("Town",))
+    assert [row[:3] for row in cells(table)] == [
+        ["without", "seen", "4"],
+        ["without", "unseen", "3"],
+    ]
+    kept = unseen_facts.records(out / "facts" / "seen", "train")
+    assert len(kept) == 40 and {line["category"] for line in kept} == {"Person"}
+    with pytest.raises(ValueError, match=r"Expected test\.jsonl or test\.jsonl\.gz in .*neither"):
+        unseen_facts.records(tmp_path, "test")
 
 
 def test_progressive_memory(tmp_path):
