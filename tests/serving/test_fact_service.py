@@ -6,15 +6,20 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_WEIGHTS,
+    END_ID,
     ERROR,
     FACTS,
     LINKS,
+    LOGITS,
     SCORE,
+    SOURCE,
     SOURCE_FACTS,
     SOURCE_PIECES,
+    START_ID,
     TARGET,
     TEXT,
     TOKEN_SCORES,
+    TOKENS,
 )
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.saved.facts import SavedFacts
@@ -136,14 +141,20 @@ def test_explain_says_where_each_piece_came_from(service):
     assert not links[1].any() and not links[0, 3:].any() and not links[0, :, 2:].any()
 
 
-def test_score_is_the_log_probability_of_an_answer():
-    service = fact_service(Greedy())
+def test_score_is_the_log_probability_of_a_text():
+    service, texts = fact_service(Greedy()), ["Ada in", "Ben"]
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE), encoded(ADA)]), tf.string)
-    answer = service.explain(facts)
-    targets = [service.tokenizer.decode(row)[0].numpy() for row in answer["tokens"]]
-    scored = service.score(facts, tf.constant([*targets[:2], b"\xff"]))
+    scored = service.score(facts, tf.constant([*texts, b"\xff"]))
     assert scored[ERROR].numpy().tolist() == [b"", b"", b"the target: not UTF-8"]
-    assert not scored[TOKEN_SCORES].numpy()[2].any() and (scored[SCORE].numpy()[:2] < 0).all()
+    assert not scored[TOKEN_SCORES].numpy()[2].any()
+    sizes = service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE
+    source = read_fact_sets(facts, *sizes).tokens
+    for row, text in enumerate(texts):
+        pieces = [*service.tokenizer.encode([text])[0].numpy().tolist(), END_ID]
+        batch = {SOURCE: source[row : row + 1], TOKENS: np.array([[START_ID, *pieces[:-1]]])}
+        log_probabilities = tf.nn.log_softmax(service.model(batch)[LOGITS])[0].numpy()
+        expected = log_probabilities[np.arange(len(pieces)), pieces].sum()
+        np.testing.assert_allclose(scored[SCORE][row], expected, rtol=1e-4)
 
 
 def test_a_beam_of_one_is_greedy():
