@@ -14,13 +14,12 @@ import argparse
 import json
 from pathlib import Path
 
+from benchmarks.ended_runs import ended_run
 from benchmarks.sentence_polarity import sentences, splits
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.progressive_memory import RECIPE
-from keras_attn_pipelines.runs.description import ENDED
 from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
-from keras_attn_pipelines.runs.train import train
+from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 NAME = "progressive_memory"
@@ -43,13 +42,10 @@ def written(folder: Path, texts) -> Path:
 
 
 def trained(values, data, out: Path, source: Path | None = None) -> Run:
-    """The run in a folder; trained, or resumed, where it has not ended."""
-    run = Run(out)
-    if (out / DESCRIPTION_FILE).is_file() and run.description.get(ENDED):
-        return run
+    """The run in a folder, which goes on from another or begins anew; see `ended_run`."""
     start = WarmStart.read(source) if source else None
     experiment = start.adapted(RECIPE, values) if start else RECIPE.replaced(values)
-    return train(experiment, data, out, name=NAME, source=start, verbose=0)
+    return ended_run(experiment, data, out, NAME, start)
 
 
 def row(name: str, run: Run, folders) -> str:

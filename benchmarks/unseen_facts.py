@@ -13,13 +13,12 @@ import gzip
 import json
 from pathlib import Path
 
+from benchmarks.ended_runs import ended_run
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
-from keras_attn_pipelines.runs.description import ENDED
 from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
-from keras_attn_pipelines.runs.train import train
 
+NAME = "webnlg_graph"
 HELD_OUT = ("Astronaut", "ComicsCharacter", "SportsTeam", "University")
 SYSTEMS = {"with runs of copies": {}, "without": {"longest_run": 0}}
 SEEN, UNSEEN = KINDS = ("seen", "unseen")
@@ -50,14 +49,6 @@ def divided(data, folder: Path, held_out) -> dict[str, Path]:
     return folders
 
 
-def trained(values, data, folder: Path) -> Run:
-    """The run in a folder; trained, or resumed, where it has not ended."""
-    run = Run(folder)
-    if (folder / DESCRIPTION_FILE).is_file() and run.description.get(ENDED):
-        return run
-    return train(RECIPE.replaced(values), data, folder, name="webnlg_graph", verbose=0)
-
-
 def compare(data, out, values=None, held_out=HELD_OUT) -> str:
     """Trains what has not been trained, and returns the table.
 
@@ -71,7 +62,8 @@ def compare(data, out, values=None, held_out=HELD_OUT) -> str:
     folders = divided(data, out / "facts", held_out)
     rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
     for name, own in SYSTEMS.items():
-        run = trained({**(values or {}), **own}, folders[SEEN], out / name.replace(" ", "_"))
+        experiment = RECIPE.replaced({**(values or {}), **own})
+        run = ended_run(experiment, folders[SEEN], out / name.replace(" ", "_"), NAME)
         for kind, folder in folders.items():
             found = evaluate(run, folder, "dev")
             cells = [f"{found.scores[key]:.1f}" for key in ("bleu", "chrf")]
