@@ -14,9 +14,10 @@ from keras_attn_pipelines.tasks.algorithmic.names import ANSWER_WORDS, SOURCE_WO
 def learn_words(drawn, planning_steps) -> dict[str, SourceWords | AnswerWords]:
     """Reader and writer of the texts of a problem: `Drawn`."""
     problem = drawn.problem
-    most = problem.most(drawn.lengths[-1])
+    longest, longest_answer = problem.most(drawn.lengths[-1])
+    sizes = longest, longest_answer, planning_steps
     return {
-        SOURCE_WORDS: SourceWords(problem.name, problem.bits, *most, planning_steps),
+        SOURCE_WORDS: SourceWords(problem.name, problem.bits, *sizes),
         ANSWER_WORDS: AnswerWords(problem.bits),
     }
 
