@@ -183,3 +183,14 @@ def test_wrong_parts_and_shapes_are_refused():
         HybridAttention(MultiplicativeAttention(), 0, 3)
     with pytest.raises(ValueError, match="attention"):
         CopyMixture(None)
+
+
+def test_runs_belong_to_layers_that_count_them():
+    with pytest.raises(ValueError, match=r"Expected longest_run >= 0\. Received: longest_run=-1"):
+        CopyMixture(MultiplicativeAttention(), longest_run=-1)
+    arrays = ops.ones((2, 3, 5)), ops.ones((2, 11, 7)), ops.ones((2, 3, 13))
+    tokens, runs = ops.ones((2, 11), "int32"), ops.zeros((2, 3, 11), "int32")
+    with pytest.raises(ValueError, match=r"Expected runs with .*longest_run=3 and no runs"):
+        CopyMixture(MultiplicativeAttention(), longest_run=3)(*arrays, tokens)
+    with pytest.raises(ValueError, match=r"Expected runs with .*longest_run=0 and runs"):
+        CopyMixture(MultiplicativeAttention())(*arrays, tokens, runs)
