@@ -154,7 +154,7 @@ class DNCCell(MemoryCell):
         return parts
 
     def state_of(self, parts):
-        """`DNCState` of the list that `keras.layers.RNN` carries."""
+        """`DNCState` of the list that `keras.layers.RNN` carries, or of `leaves`."""
         *parts, controller = self.shaped(parts)
         sources = None if self.max_links is None else ops.cast(parts.pop(), "int32")
         return DNCState(*parts, sources, controller)

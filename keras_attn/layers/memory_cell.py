@@ -109,14 +109,16 @@ class MemoryCell(keras.layers.Layer):
 
     def flatten(self, state):
         """The list for `keras.layers.RNN` of a named state."""
-        leading = [
-            ops.cast(ops.reshape(part, (-1, math.prod(shape))), self.compute_dtype)
-            for part, shape in zip(state, self.state_shapes)
-        ]
-        return [*leading, *state.controller]
+        leaves = self.leaves(state)
+        flat = [ops.reshape(leaf, (-1, math.prod(leaf.shape[1:]))) for leaf in leaves]
+        return [ops.cast(leaf, self.compute_dtype) for leaf in flat]
+
+    def leaves(self, state):
+        """Tuple of the tensors of a named state, for a loop that carries any shapes."""
+        return *(part for part, _ in zip(state, self.state_shapes)), *state.controller
 
     def shaped(self, parts):
-        """The parts of a named state before `controller`, and `controller`, of that list."""
+        """The parts of a named state before `controller`, and `controller`, of either."""
         shapes = self.state_shapes
         leading = [ops.reshape(part, (-1, *shape)) for part, shape in zip(parts, shapes)]
         return *leading, tuple(parts[len(shapes) :])

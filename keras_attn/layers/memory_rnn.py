@@ -62,9 +62,10 @@ class MemoryRNN(keras.layers.Layer):
             output, state = cell.step(inputs, cell.state_of(parts))
             weights = cell.weights_of(state) if return_attention_scores else ()
             flat = [ops.reshape(part, (-1, math.prod(part.shape[1:]))) for part in weights]
-            return ops.concatenate([output, *flat], axis=-1), tuple(cell.flatten(state))
+            return ops.concatenate([output, *flat], axis=-1), cell.leaves(state)
 
-        first = tuple(cell.get_initial_state(ops.shape(inputs)[0]))
+        # Flat states would cost XLA a division for every link, to find its row and column.
+        first = cell.leaves(cell.state_of(cell.get_initial_state(ops.shape(inputs)[0])))
         inputs = ops.cast(inputs, cell.compute_dtype)
         columns, _ = masked_recurrence(step, inputs, first, mask)
         outputs = ops.cast(columns[..., : cell.units], self.compute_dtype)

@@ -158,7 +158,7 @@ class NTMCell(MemoryCell):
         return self.flatten(NTMState(*leading, self.first_controller_state(batch_size)))
 
     def state_of(self, parts):
-        """`NTMState` of the list that `keras.layers.RNN` carries."""
+        """`NTMState` of the list that `keras.layers.RNN` carries, or of `leaves`."""
         return NTMState(*self.shaped(parts))
 
     def step(self, inputs, state):

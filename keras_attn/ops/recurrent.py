@@ -70,14 +70,17 @@ def masked_recurrence(step, projected, state, mask=None, backwards=False):
     """
     inputs = [ops.swapaxes(projected, 0, 1)]
     if mask is not None:
-        inputs.append(ops.swapaxes(mask, 0, 1)[..., None])
+        inputs.append(ops.swapaxes(mask, 0, 1))
     if backwards:
         inputs = [ops.flip(array, axis=0) for array in inputs]
+
+    def chosen(real, new, old):
+        return ops.where(ops.reshape(real, (-1, *[1] * (len(new.shape) - 1))), new, old)
 
     def advance(state, inputs):
         output, after = step(inputs[0], None, state)
         if mask is not None:
-            after = tuple(ops.where(inputs[1], new, old) for new, old in zip(after, state))
+            after = tuple(chosen(inputs[1], new, old) for new, old in zip(after, state))
         return after, (output,)
 
     state, (outputs,) = scan(advance, state, tuple(inputs))

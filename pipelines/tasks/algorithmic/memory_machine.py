@@ -13,8 +13,6 @@ from keras_attn_pipelines.tasks.algorithmic.names import (
 
 NTM, DNC, LSTM = CELLS = ("ntm", "dnc", "lstm")
 FEED_FORWARD, RECURRENT = ("feed_forward", "lstm")
-MOST_COMPILED = 64
-"""Slots of a DNC up to which XLA pays on a CPU: with 32 it does, with 128 it does not."""
 
 
 @part
@@ -74,8 +72,7 @@ class MemoryMachine:
         if self.cell != LSTM:
             kind = "feed-forward" if self.controller == FEED_FORWARD else "LSTM"
             units = f"{kind} controller of {units}"
-        small = self.cell != DNC or self.num_slots <= MOST_COMPILED
-        return Built(model, f"{named[self.cell]}, {units}, {memory}", small_steps=small)
+        return Built(model, f"{named[self.cell]}, {units}, {memory}", small_steps=True)
 
     def _memory_cell(self, width):
         import keras
