@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.restricted_attention import Cost, peak
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
+from keras_attn.cores import cores
 
 LENGTHS, WIDTHS = (64, 256, 1024, 4096, 16384), (64, 256, 1024)
 RADIUS, KERNEL = 64, 3

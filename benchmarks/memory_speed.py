@@ -20,7 +20,8 @@ import tempfile
 
 from benchmarks.memory_task import Task
 from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
+from keras_attn.cores import cores
 
 
 def contenders(task) -> list[Contender]:

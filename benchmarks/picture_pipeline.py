@@ -25,7 +25,8 @@ import tensorflow as tf
 from PIL import Image
 
 from benchmarks.made_up import write_caption_folder
-from benchmarks.timing import cores, in_turns, ratio, table
+from benchmarks.timing import in_turns, ratio, table
+from keras_attn.cores import cores
 from keras_attn_pipelines.recipes.flickr8k import RECIPE
 from keras_attn_pipelines.tasks.captioning.features import CaptionExamples, caption_batches
 

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
+from keras_attn.cores import cores
 
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 FULL, RESTRICTED = "full", "restricted"

@@ -18,7 +18,8 @@ import numpy as np
 
 from benchmarks.race import OURS, Contender, Race
 from benchmarks.sampling_task import CALLS, Task
-from benchmarks.timing import cores, ratio, table
+from benchmarks.timing import ratio, table
+from keras_attn.cores import cores
 
 
 def contenders(task) -> list[Contender]:

@@ -22,8 +22,9 @@ import sys
 import tempfile
 
 from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
 from benchmarks.translation_task import GREEDY, SINGLE, TRAIN, Task
+from keras_attn.cores import cores
 
 DECODE = "decoding"
 WORKS = (TRAIN, GREEDY, SINGLE)

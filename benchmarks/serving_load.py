@@ -23,8 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.stand_in.__main__ import GRPC
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
 from benchmarks.valid_requests import valid_rows, warm_up
+from keras_attn.cores import cores
 from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient
 

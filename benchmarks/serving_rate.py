@@ -22,8 +22,9 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.made_up import UNTRAINED, captions, write_pictures
-from benchmarks.timing import cores, in_turns, ratio, table
+from benchmarks.timing import in_turns, ratio, table
 from keras_attn.contracts import END_ID
+from keras_attn.cores import cores
 from keras_attn.decoding import Beam, Greedy, decode
 from keras_attn.serving.export import export_service
 from keras_attn.serving.service import CaptionService

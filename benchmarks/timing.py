@@ -1,6 +1,5 @@
 """Timing side by side, in turns, and the table that shows it."""
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -41,8 +40,3 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
-
-
-def cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -27,8 +27,9 @@ import numpy as np
 
 from benchmarks.made_up import UNTRAINED, captions
 from benchmarks.step_operations import Product, operations, products
-from benchmarks.timing import cores, in_turns, ratio, table
+from benchmarks.timing import in_turns, ratio, table
 from keras_attn.contracts import TOKENS
+from keras_attn.cores import cores
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.data.user_cache import user_cache
 from keras_attn_pipelines.recipes.flickr8k import RECIPE

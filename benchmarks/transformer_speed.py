@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
 from benchmarks.translation_task import BEAM, DECODING, GREEDY, SHOW, TRAIN, Task
+from keras_attn.cores import cores
 
 LOADED = f"{OURS}, SavedModel"
 DECODE = "decoding"

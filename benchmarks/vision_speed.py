@@ -16,8 +16,9 @@ import argparse
 import tempfile
 
 from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import cores, table
+from benchmarks.timing import table
 from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task
+from keras_attn.cores import cores
 
 ENCODE, CAPTION = "encoder", "captioner"
 WORKS = (FORWARD, TRAIN, *CAPTIONS)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from keras_attn.contracts import ANOTHER_REQUEST
+from keras_attn.cores import cores
 from keras_attn.images.formats.drawing import Plan, draw, drawn, plan_of, too_large
 from keras_attn.images.formats.plain import is_plain, looks_plain, pixels_of, read_plain
 from keras_attn.images.formats.reasons import DAMAGED, MOST_PIXELS
@@ -213,11 +214,16 @@ def read_picture(data: bytes):
 
 def _read(data):
     """An encoded picture, a string scalar, to uint8 (any, any, 3)."""
-    return tf.cond(
-        is_plain(data),
-        lambda: read_plain(data),
-        lambda: tf.py_function(_drawn, [data], tf.uint8),
-    )
+    return tf.cond(is_plain(data), lambda: read_plain(data), lambda: _through_python(data))
+
+
+def _through_python(data):
+    """`draw` outside the graph, unless TensorFlow has one thread for operations.
+
+    Then the function would wait for the thread that waits for it.
+    """
+    threads = tf.config.threading.get_inter_op_parallelism_threads() or cores()
+    return draw(data) if threads == 1 else tf.py_function(_drawn, [data], tf.uint8)
 
 
 def _drawn(data):

@@ -2,6 +2,8 @@
 
 import io
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -49,6 +51,23 @@ def test_every_kind():
         tolerance = 6 if "cmyk" in kind else 2
         np.testing.assert_allclose(picture, pillow(data), atol=tolerance, err_msg=kind)
         np.testing.assert_array_equal(decoded(data), picture, err_msg=kind)
+
+
+ONE_THREAD = """
+import sys
+import tensorflow as tf
+from keras_attn.images.picture_format import PictureFormat
+tf.config.threading.set_inter_op_parallelism_threads(1)
+decoded = tf.function(PictureFormat(7, 5).decode, [tf.TensorSpec((), tf.string)], autograph=False)
+print(decoded(sys.stdin.buffer.read()).shape)
+"""
+
+
+def test_one_thread_for_operations():
+    """A graph that calls Python must not wait there for its own thread."""
+    python = [sys.executable, "-c", ONE_THREAD]
+    ran = subprocess.run(python, input=KINDS["gif"], capture_output=True, timeout=120, check=True)
+    assert ran.stdout.decode().strip() == "(7, 5, 3)"
 
 
 def test_what_is_plain():
