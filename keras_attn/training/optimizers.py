@@ -66,7 +66,9 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
     """Adam that clips the gradient, see `ClippedGradients`.
 
     On TensorFlow an update of a float32 variable is one operation, which goes once over weights,
-    moments and gradient where Keras' own Adam goes twelve times; the numbers are the same.
+    moments and gradient where Keras' own Adam goes twelve times; the numbers are the same. Rows of
+    an embedding that a batch reads several times are added first: Keras' own Adam on TensorFlow
+    squares each of them by itself, and so trains embeddings otherwise than on other backends.
 
     One layer, or some, may learn more slowly, and later, than the rest: their updates are scaled,
     since Adam does not feel a scaled gradient. Until its first step a slow layer rests, whether it
@@ -132,6 +134,7 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
 
     def update_step(self, gradient, variable, learning_rate):
         """Adam's update, scaled for the slow layer."""
+        gradient = _added(gradient)
         if self._is_slow(variable):
             step = self.iterations - self.slow_from
             gradient = ops.where(step >= 0, gradient, ops.zeros_like(gradient))
@@ -174,17 +177,24 @@ def clipped(gradients, norm):
     """Gradients scaled so that the norm of all together is at most `norm`; None stays None.
 
     Rows of TensorFlow's `IndexedSlices` that are there more than once, as of a word that an
-    embedding has read twice, are added before their norm is taken.
+    embedding has read twice, are added; the result has no `IndexedSlices`.
 
     Example:
         >>> result = clipped([ops.array([3.0]), None, ops.array([4.0])], 1.0)
         >>> [None if value is None else round(float(value[0]), 4) for value in result]
         [0.6, None, 0.8]
     """
-    whole = [_added(gradient) for gradient in gradients if gradient is not None]
-    total = sum(ops.sum(ops.square(ops.cast(gradient, "float32"))) for gradient in whole)
-    scale = norm / ops.maximum(ops.sqrt(total), norm)
-    return [None if gradient is None else _scaled(gradient, scale) for gradient in gradients]
+    whole = [None if gradient is None else _added(gradient) for gradient in gradients]
+    squares = [
+        ops.sum(ops.square(ops.cast(gradient, "float32")))
+        for gradient in whole
+        if gradient is not None
+    ]
+    scale = norm / ops.maximum(ops.sqrt(sum(squares)), norm)
+    return [
+        None if gradient is None else gradient * ops.cast(scale, gradient.dtype)
+        for gradient in whole
+    ]
 
 
 def _added(gradient):
@@ -193,13 +203,6 @@ def _added(gradient):
         return gradient
     values, places = gradient.values, gradient.indices
     return tf.math.unsorted_segment_sum(values, places, gradient.dense_shape[0])
-
-
-def _scaled(gradient, scale):
-    if not isinstance(gradient, tf.IndexedSlices):
-        return gradient * ops.cast(scale, gradient.dtype)
-    values = gradient.values * ops.cast(scale, gradient.dtype)
-    return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
 
 
 def _one_kernel(gradient, variable):

@@ -16,7 +16,7 @@ EIGHT = 8
 TRAINED = [
     pytest.param(row, id=row.name, marks=[] if row.name in QUICK else [pytest.mark.slow])
     for row in ROWS
-    if not row.start and row.name != "flickr8k_vit"  # Its patch encoder always has dropout.
+    if not row.start
 ]
 
 

@@ -29,11 +29,7 @@ TRAINED = [
     pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
 ]
 EVERY = [pytest.param(row, id=row.name) for row in ROWS]
-WITHOUT_DROPOUT = [
-    pytest.param(row, id=row.name)
-    for row in ROWS
-    if not row.start and row.name != "flickr8k_vit"  # Its patch encoder always has dropout.
-]
+NOISE = ("dropout", "vision_dropout", "memory_noise", "word_dropout")
 STARTING = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
 
 
@@ -182,7 +178,7 @@ def test_two_devices_train_as_one(row, prepared, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", WITHOUT_DROPOUT)
+@pytest.mark.parametrize("row", STARTING)
 def test_two_workers_train_as_one_device(row, prepared, tmp_path):
     arguments = (row.name, prepared(row), json.dumps({**row.values, **even(row)}))
     run_module("tests.recipes.on_devices", *arguments, tmp_path / "one", "one")
@@ -203,5 +199,5 @@ def test_two_workers_train_as_one_device(row, prepared, tmp_path):
 def even(row):
     """Values without dropout or noise, and batches that two devices share evenly."""
     known = load_recipe(row.name).values()
-    values = {key: 0.0 for key in ("dropout", "memory_noise", "word_dropout") if key in known}
+    values = {key: 0.0 for key in NOISE if key in known}
     return {**values, "batch_size": 6} if "batch_size" in row.values else values

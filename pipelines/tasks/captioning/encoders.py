@@ -76,6 +76,9 @@ class PatchTransformer:
     num_vision_heads: int = option(
         "its attention heads; without pretrained", default=4, settled=True, least=1
     )
+    vision_dropout: float = option(
+        "its dropout probability; without pretrained", default=0.1, least=0, below=1
+    )
 
     def build(self, image_size):
         """See `Encoder`."""
@@ -92,7 +95,7 @@ class PatchTransformer:
             hidden_dim=self.vision_dim,
             intermediate_dim=self.vision_intermediate_dim,
             num_heads=self.num_vision_heads,
-            dropout=0.1,
+            dropout=self.vision_dropout,
             pooling="mean",
         )
         return VisionTransformer(config)
