@@ -3,16 +3,25 @@
 import argparse
 import sys
 
-from keras_attn_pipelines.demo import demo as module
+from keras_attn_pipelines.console import run
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=module.__doc__)
+
+def main() -> int:
+    """Runs the demo."""
+    from keras_attn_pipelines.demo import demo as module  # What it imports writes on its own.
+
+    parser = argparse.ArgumentParser(prog="demo", description=module.__doc__)
     parser.add_argument("--out", default="demo", help="folder for everything (default: demo)")
     try:
         module.demo(parser.parse_args().out)
     except (ValueError, OSError) as error:
         print(f"demo: {error}", file=sys.stderr)
-        sys.exit(2)
+        return 2
     except KeyboardInterrupt:
         print("\ndemo: stopped", file=sys.stderr)
-        sys.exit(130)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    run(main)

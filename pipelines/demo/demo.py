@@ -65,12 +65,20 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
     print(f"\n{table(scores)}\n{SPREAD}\n")
     pictures = _pictures(data, "test")[:ASKED]
     print("Captions of unseen scenes, by a process that loads nothing but the SavedModel:")
-    script = str(Path(__file__).with_name("ask.py"))
-    subprocess.run([sys.executable, script, str(version), *map(str, pictures)], check=True)
+    _ask(version, pictures)
     _explain(captioner, data, out / "attention.png")
     (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
     return scores
+
+
+def _ask(version, pictures):
+    """Asks the SavedModel in a process of its own."""
+    script = str(Path(__file__).with_name("ask.py"))
+    command = [sys.executable, script, str(version), *map(str, pictures)]
+    asked = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+    if asked.returncode:
+        raise OSError(f"Expected answers of {version}. Received:\n{asked.stderr}")
 
 
 def _photographs(out):

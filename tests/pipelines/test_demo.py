@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 from PIL import Image
@@ -38,6 +40,19 @@ def test_demo(tmp_path, capfd):
         assert re.search(rf"^  {path.name} +[a-z][a-z ]+ \.$", printed, re.MULTILINE), path
     assert "| unseen scenes | " in printed and "| pairs never seen | " in printed
     assert sum(line.startswith(str(out / "scenes" / "images")) for line in printed.split("\n")) == 5
+
+
+def test_the_command_is_quiet(tmp_path):
+    (tmp_path / "mine").touch()
+    command = [sys.executable, "-m", "keras_attn_pipelines.demo", "--out", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 2 and not ran.stdout
+    assert ran.stderr.startswith("demo: ") and ran.stderr.count("\n") == 1
+
+
+def test_a_saved_model_that_cannot_be_asked_is_named(tmp_path):
+    with pytest.raises(OSError, match=rf"answers of {tmp_path}(.|\n)*Error"):
+        demo_module._ask(tmp_path, [])
 
 
 def test_without_the_captioner_the_demo_goes_on(tmp_path, monkeypatch, capsys):
