@@ -118,7 +118,7 @@ class MemoryCell(keras.layers.Layer):
         return *(part for part, _ in zip(state, self.state_shapes)), *state.controller
 
     def shaped(self, parts):
-        """The parts of a named state before `controller`, and `controller`, of either."""
+        """The parts of a named state before `controller`, and it, of that list or of `leaves`."""
         shapes = self.state_shapes
         leading = [ops.reshape(part, (-1, *shape)) for part, shape in zip(parts, shapes)]
         return *leading, tuple(parts[len(shapes) :])

@@ -64,7 +64,8 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
     }
     print(f"\n{table(scores)}\n{SPREAD}\n")
     pictures = _pictures(data, "test")[:ASKED]
-    print("Captions of unseen scenes, by a process that loads nothing but the SavedModel:")
+    heading = "Captions of unseen scenes, by a process that loads nothing but the SavedModel:"
+    print(heading, flush=True)  # The process writes to the same place.
     _ask(version, pictures)
     _explain(captioner, data, out / "attention.png")
     (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
