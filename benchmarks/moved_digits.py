@@ -9,7 +9,9 @@ steps,
 - a plain network of convolutions and max pooling, as Keras' examples build it, on the same pictures
   as `fit` gets them from `keras.utils.image_dataset_from_directory`, and with Keras' random layers;
 - the CNN of the recipe `images_stn` (`--transforms none`);
-- the recipe itself, whose CNN stands behind a spatial transformer.
+- the recipe itself, whose CNN stands behind a spatial transformer;
+- the same CNN on windows of 38×38 pixels around the true center of each digit, as they are and with
+  the digit turned upright: what a spatial transformer could gain at most.
 
 What has been measured before in the folder is taken as it is.
 """
@@ -18,6 +20,7 @@ import argparse
 import json
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,16 +33,39 @@ DEV_BEGINS = 30_000
 """First digit of the training set that pictures for dev are made of."""
 SIZE, DIGIT, TURN = 64, 28, 60
 PIECES, PIECE = 4, 8
+WINDOW = 38
+"""Side of the windows around true centers, in pixels."""
 PLAIN, AUGMENTED = "plain network", "plain network, Keras' random layers"
 CNN, RECIPE = "images_stn --transforms none", "images_stn"
-NETWORKS = (PLAIN, AUGMENTED, CNN, RECIPE)
+PLACED, UPRIGHT = "the CNN on true windows", "the CNN on true windows, digits upright"
+NETWORKS = (PLAIN, AUGMENTED, CNN, RECIPE, PLACED, UPRIGHT)
+FOUND = {"transforms": ("none",), "shift": 0.05}
+VALUES: dict[str, dict] = {
+    CNN: {"transforms": ("none",)},
+    RECIPE: {},
+    PLACED: FOUND,
+    UPRIGHT: {**FOUND, "turn": 15.0},
+}
+"""Values of the recipe; a digit that has been found needs less shifting and turning in training."""
 RECORD = "measured.json"
 
 
-def write_digits(digits, folder) -> Path:
-    """Writes the pictures of all splits, `split/class/number.png`, unless they are there."""
-    from PIL import Image
+class Moved(NamedTuple):
+    """A moved digit.
 
+    Attributes:
+        picture: uint8 (SIZE, SIZE).
+        angle: degrees, counterclockwise.
+        center: x and y of the digit, pixels.
+    """
+
+    picture: np.ndarray
+    angle: float
+    center: tuple[float, float]
+
+
+def write_digits(digits, folder, name: str = CNN) -> Path:
+    """Writes what a network reads of all splits, `split/class/number.png`, unless it is there."""
     folder = Path(folder)
     if folder.is_dir():
         return folder
@@ -48,21 +74,22 @@ def write_digits(digits, folder) -> Path:
     made_folder(folder.parent)
     with whole_folder(folder.parent) as partial:
         for split, count in COUNTS.items():
-            name, first = sources[split]
-            pictures, labels = arrays[f"x_{name}"][first:], arrays[f"y_{name}"][first:]
+            source, first = sources[split]
+            pictures, labels = arrays[f"x_{source}"][first:], arrays[f"y_{source}"][first:]
             for label in CLASSES:
                 place = made_folder(partial / split / str(label))
                 for number, picture in enumerate(pictures[labels == label][:count]):
                     moved = _moved(picture, arrays["x_train"], random)
-                    Image.fromarray(moved).save(place / f"{number}.png")
+                    _seen(moved, name).save(place / f"{number}.png")
         move_folder(partial, folder)
     return folder
 
 
-def _moved(picture, others, random):
+def _moved(picture, others, random) -> Moved:
     from PIL import Image
 
-    turned = Image.fromarray(picture).rotate(random.uniform(-TURN, TURN), Image.Resampling.BILINEAR)
+    angle = random.uniform(-TURN, TURN)
+    turned = Image.fromarray(picture).rotate(angle, Image.Resampling.BILINEAR)
     canvas = np.zeros((SIZE, SIZE), "uint8")
     corner = random.integers(0, DIGIT - PIECE + 1, (PIECES, 2))
     for row, column in corner:
@@ -72,7 +99,20 @@ def _moved(picture, others, random):
     down, right = random.integers(0, SIZE - DIGIT + 1, 2)
     spot = canvas[down : down + DIGIT, right : right + DIGIT]
     np.maximum(spot, np.asarray(turned), out=spot)
-    return canvas
+    return Moved(canvas, angle, (right + DIGIT / 2, down + DIGIT / 2))
+
+
+def _seen(moved, name):
+    """What a network gets to see of a moved digit, as a PIL image."""
+    from PIL import Image
+
+    picture = Image.fromarray(moved.picture)
+    if name == UPRIGHT:
+        picture = picture.rotate(-moved.angle, Image.Resampling.BILINEAR, center=moved.center)
+    if name in (PLACED, UPRIGHT):
+        left, top = (int(place) - WINDOW // 2 for place in moved.center)
+        picture = picture.crop((left, top, left + WINDOW, top + WINDOW))
+    return picture
 
 
 def plain_accuracy(data, seed: int, epochs: int, augmented: bool) -> tuple[float, int]:
@@ -145,7 +185,7 @@ def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
         accuracy, parameters = plain_accuracy(data, seed, steps, name == AUGMENTED)
     else:
         values = {"seed": seed, "image_size": SIZE} | ({"epochs": epochs} if epochs else {})
-        values |= {"transforms": ("none",)} if name == CNN else {}
+        values |= VALUES[name]
         accuracy, parameters = recipe_accuracy(data, out / "run", values)
     minutes = (time.process_time() - begin) / 60
     return {"accuracy": accuracy, "parameters": parameters, "minutes": minutes}
@@ -154,10 +194,10 @@ def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
 def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
     """Trains what has not been trained, and returns the table."""
     out = made_folder(Path(out))
-    data = write_digits(digits, out / "digits")
     rows = []
     for number, name in enumerate(NETWORKS, 1):
-        records = []
+        folder = f"digits-{number}" if name in (PLACED, UPRIGHT) else "digits"
+        data, records = write_digits(digits, out / folder, name), []
         for seed in range(seeds):
             folder = made_folder(out / f"{number}-{seed}")
             if not (folder / RECORD).is_file():

@@ -35,6 +35,22 @@ def test_digits_are_written_once(digits, tmp_path):
     assert pictures[0].read_bytes() == before
 
 
+def test_a_window_has_the_digit_in_its_middle_and_upright(monkeypatch):
+    monkeypatch.setattr(moved_digits, "PIECES", 0)
+    digit = np.zeros((28, 28), "uint8")
+    digit[3:25, 12:16] = 255  # Upright, and not as wide as high.
+    moved = moved_digits._moved(digit, None, np.random.default_rng(3))
+    assert abs(moved.angle) > 29
+    placed, upright = (
+        np.asarray(moved_digits._seen(moved, name), float)
+        for name in (moved_digits.PLACED, moved_digits.UPRIGHT)
+    )
+    assert placed.shape == upright.shape == (38, 38)
+    expected = np.pad(digit, 5)
+    near, far = (np.abs(window - expected).mean() for window in (upright, placed))
+    assert near < 4 and far > 5 * near
+
+
 @pytest.mark.slow
 def test_networks_are_compared(digits, tmp_path):
     first = moved_digits.compare(digits, tmp_path / "out", seeds=1, epochs=1)

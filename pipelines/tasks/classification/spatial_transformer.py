@@ -19,7 +19,7 @@ SMALL, LITE0 = "small", "efficientnet_lite0"
 FEATURES, PLACES = "features", "places"
 LOOK = 32
 """Approximate side of a localization network's input, in pixels."""
-COARSE, MOST_STAGES = 8, 6
+COARSE, MOST_STAGES = 4, 6
 """Grid at which the CNN trained from scratch stops pooling, and its most stages."""
 DIGIT = 28
 """Side of an undistorted digit, in pixels."""
