@@ -1,5 +1,6 @@
 """Decoding: one loop, any strategy, any stepper, any constraints."""
 
+from keras_attn.decoding.allowed_tokens import AllowedTokens
 from keras_attn.decoding.beam import Beam
 from keras_attn.decoding.candidates import DEAD, Candidates
 from keras_attn.decoding.constraints import (
@@ -19,6 +20,7 @@ from keras_attn.decoding.well_formed_tree import WellFormedTree
 
 __all__ = [
     "DEAD",
+    "AllowedTokens",
     "Beam",
     "Candidates",
     "Constraint",

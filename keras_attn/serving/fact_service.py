@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
+    ANSWER_PIECES,
     ANSWER_WEIGHTS,
     ERROR,
     FACTS,
@@ -16,7 +17,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKENS,
 )
-from keras_attn.decoding import decode
+from keras_attn.decoding import AllowedTokens, decode
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.serving.answers import (
@@ -40,11 +41,11 @@ class FactService(tf.Module):
     """A data-to-text model with its reader of facts, tokenizer and search.
 
     Names are made readable in the graph: underscores and camel case become words, quotes around
-    values are removed. Lengths of answers are limited as those of `TextService`.
+    values are removed. An answer has no slot without a name. Lengths of answers are limited as those of `TextService`.
 
     Args:
         model: `DataToText`.
-        tokenizer: `Tokenizer` of facts and texts.
+        tokenizer: `SlotTokenizer` of facts and texts.
         fields: `SymbolTable` of the properties that the link matrix knows.
         strategy: `Greedy()` or `Beam(...)`; its n best are answered.
         max_length: int. Maximum length of a text in pieces, end included.
@@ -88,11 +89,15 @@ class FactService(tf.Module):
         read = self._read(facts)
         tokens, readable = FactTokens.of(read.tokens), read.reasons == ""
         most = tf.where(readable, most_pieces(tokens.pieces, self.max_length), 1)
-        longest, limits = tf.reduce_max(most), [MaximumLength(most)]
+        longest = tf.reduce_max(most)
+        limits = [MaximumLength(most), *self._own_slots(read.names)]
         context = {SOURCE: read.tokens}
         result = decode(self.model, context, self.strategy, longest, with_weights, limits)
         answer = answer_of(result, self.tokenizer, read.reasons)
-        answer[SOURCE_PIECES] = pieces_of(tokens.pieces, self.tokenizer, readable)
+        for key in (TEXT, ANSWER_PIECES):
+            answer[key] = self.tokenizer.fill(answer[key], read.names)
+        pieces = pieces_of(tokens.pieces, self.tokenizer, readable)
+        answer[SOURCE_PIECES] = self.tokenizer.fill(pieces, read.names)
         answer[SOURCE_FACTS] = tokens.facts
         present = tf.pad(read.present, [[0, 0], [1, 0]], constant_values=True)
         asking = present & readable[:, None]
@@ -109,7 +114,8 @@ class FactService(tf.Module):
 
         Args:
             facts: string (B, n, 3).
-            target: string (B,), one text per set; it is normalized as in training.
+            target: string (B,), one text per set; it is normalized, and names get their slots, as in
+                training.
 
         Returns:
             dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A set or a
@@ -122,7 +128,8 @@ class FactService(tf.Module):
             tf.shape(facts)[:1], tf.shape(target), "Expected as many targets as sets of facts."
         )
         read, unreadable = self._read(facts), text_reasons(target)
-        target = tf.where(unreadable == "", target, "")
+        target = self.tokenizer.normalize(tf.where(unreadable == "", target, ""))
+        target = self.tokenizer.mark(target, read.names)
         inputs, targets, counts = targets_of(target, self.tokenizer, self.max_length)
         unreadable = tf.where(unreadable != "", tf.strings.join(["the target: ", unreadable]), "")
         long = too_long("a target", counts, self.max_length)
@@ -153,6 +160,13 @@ class FactService(tf.Module):
         """Description of the service without its model, of JSON types."""
         names = ("max_length", "max_source", "max_facts")
         return {**search_of(self.strategy), **{name: getattr(self, name) for name in names}}
+
+    def _own_slots(self, names):
+        """The constraint that an answer has none but the slots of its set: a list."""
+        if not self.tokenizer.slots:
+            return []
+        others = [[0, 0], [self.tokenizer.plain.vocabulary_size, 0]]
+        return [AllowedTokens(tf.pad(names != "", others, constant_values=True))]
 
     def _read(self, facts):
         return read_fact_sets(facts, self.tokenizer, self.fields, self.max_facts, self.max_source)

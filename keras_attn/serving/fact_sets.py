@@ -21,12 +21,15 @@ class FactSets(NamedTuple):
         tokens: int32 (B, S, 7), see `FactTokens`; all padding where nothing could be read.
         fields: int32 (B, n), id of each fact's property.
         present: bool (B, n), False for padding, and where nothing could be read.
+        names: string (B, slots), the subject or object that each slot of the tokenizer stands for,
+            or ''.
         reasons: string (B,), why a set could not be read, or ''.
     """
 
     tokens: tf.Tensor
     fields: tf.Tensor
     present: tf.Tensor
+    names: tf.Tensor
     reasons: tf.Tensor
 
 
@@ -75,9 +78,12 @@ def readable_facts(facts):
 def read_fact_sets(facts, tokenizer, fields, max_facts, max_source) -> FactSets:
     """Sets of facts to tokens for an encoder.
 
+    Each subject and object has the piece of its slot at its end. Which slot it is does not depend on the
+    order of the facts; names beyond the tokenizer's slots have none.
+
     Args:
         facts: string (B, n, 3), see `contracts.FACTS`.
-        tokenizer: `Tokenizer`.
+        tokenizer: `SlotTokenizer`.
         fields: `SymbolTable` of properties, see `field_names`.
         max_facts: int. Maximum facts of a set.
         max_source: int. Maximum pieces of a set.
@@ -88,7 +94,11 @@ def read_fact_sets(facts, tokenizer, fields, max_facts, max_source) -> FactSets:
     facts = tf.where((unreadable == "")[:, None, None], facts, "")
     names, given = readable_facts(facts), tf.reduce_any(facts != "", axis=2)
     rows, count = tf.shape(names)[0], tf.shape(names)[1]
-    pieces = tokenizer.encode(tf.reshape(names, (-1,)))
+    names = tokenizer.normalize(names)
+    parts = tf.reshape(names, (rows, count * ROLES))
+    slots, named = _slots(parts, tokenizer.slots)
+    marked = tokenizer.with_mark(tf.reshape(names, (-1,)), tf.reshape(slots, (-1,)))
+    pieces = tokenizer.encode(marked)
     lengths = tf.reshape(tf.cast(pieces.row_lengths(), tf.int32), (rows, count, ROLES))
     total = tf.reduce_sum(lengths, axis=(1, 2))
     counted = tf.reduce_sum(tf.cast(given, tf.int32), axis=1)
@@ -103,15 +113,40 @@ def read_fact_sets(facts, tokenizer, fields, max_facts, max_source) -> FactSets:
     present = given & (reasons == "")[:, None]
     ids = fields.encode(tf.reshape(field_names(facts[..., 1]), (-1,)))
     ids = tf.reshape(ids.to_tensor(PAD_ID, shape=(None, 1)), (rows, count))
-    tokens = _tokens(pieces, names, lengths, ids, present)
-    return FactSets(tokens, tf.where(present, ids, PAD_ID), present, reasons)
+    tokens = _tokens(pieces, parts, lengths, ids, present)
+    named = tf.where((reasons == "")[:, None], named, "")
+    return FactSets(tokens, tf.where(present, ids, PAD_ID), present, named, reasons)
 
 
-def _tokens(pieces, names, lengths, ids, present):
+def _slots(parts, count):
+    """Slots of names, −1 for properties and what has none; and the names by slot.
+
+    Slots are numbered by a hash of the names, so that the order of the facts does not matter.
+
+    Args:
+        parts: string (B, n · 3).
+        count: int, slots.
+
+    Returns:
+        int32 (B, n · 3) and string (B, count).
+    """
+    places = tf.range(tf.shape(parts)[1])
+    is_name = (places % ROLES != PARTS.index("property"))[None] & (parts != "")
+    same = (parts[:, :, None] == parts[:, None, :]) & is_name[:, None, :]
+    first = is_name & (tf.argmax(tf.cast(same, tf.int32), axis=2, output_type=tf.int32) == places)
+    hashes = tf.strings.to_hash_bucket_fast(parts, 2**62)
+    below = first[:, None, :] & (hashes[:, None, :] < hashes[:, :, None])
+    slots = tf.reduce_sum(tf.cast(below, tf.int32), axis=2)
+    slots = tf.where(is_name & (slots < count), slots, -1)
+    holds = first[:, None, :] & (slots[:, None, :] == tf.range(count)[:, None])
+    names = tf.strings.reduce_join(tf.where(holds, parts[:, None, :], ""), axis=2)
+    return slots, names
+
+
+def _tokens(pieces, parts, lengths, ids, present):
     """int32 (B, S, 7), of parts' pieces, ragged (B · n · 3, pieces)."""
-    rows, count = tf.shape(present)[0], tf.shape(present)[1]
+    count = tf.shape(present)[1]
     numbers = tf.range(count) + 1
-    parts = tf.reshape(names, (rows, count * ROLES))
     same = parts[:, :, None] == parts[:, None, :]
     nodes = tf.argmax(tf.cast(same, tf.int32), axis=2, output_type=tf.int32) + 1
     of_facts = {"facts": numbers[None, :, None], "fields": ids[..., None]}

@@ -13,6 +13,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "plain_words": ["plain_words"],
         "ptb_tokenizer": ["ptb_tokenize"],
         "sequence_words": ["AnswerWords", "SourceWords"],
+        "slot_tokenizer": ["SlotTokenizer"],
         "symbol_table": ["SymbolTable"],
         "tokenizer": ["Tokenizer"],
         "tree_rules": ["normalized", "without_functions", "without_root", "without_traces"],

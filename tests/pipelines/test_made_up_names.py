@@ -23,8 +23,8 @@ def records(tmp_path_factory):
     return SetsOfFacts().read(write_facts(tmp_path_factory.mktemp("data") / "facts"))
 
 
-def batches(records, setting, share):
-    task = RECIPE.replaced({**TINY, "made_up_names": share}).task
+def batches(records, setting, share, slots=0):
+    task = RECIPE.replaced({**TINY, "made_up_names": share, "slots": slots}).task
     data = encode(task, records, learn(task, records.splits["train"]), setting)
     return data, list(data.training(0).take(data.steps))
 
@@ -52,6 +52,26 @@ def test_names_are_replaced_in_training_only(records, setting):
         read, said = inputs["tokens"][:, 1:].numpy(), targets[:, :-1].numpy()
         np.testing.assert_array_equal(read[moved[:, :-1]], said[moved[:, :-1]])
     assert changed > 30
+
+
+def test_names_in_slots_are_respelled_in_the_facts_and_slots_shuffled(records, setting):
+    data, plain = batches(records, setting, 0.0, slots=5)
+    other, made_up = batches(records, setting, 0.9, slots=5)
+    tokenizer = other.extra.vocabularies["tokenizer"]
+    tf.nest.map_structure(np.testing.assert_array_equal, list(data.dev), list(other.dev))
+    respelled = 0
+    for (inputs, targets, _), (known, real, _) in zip(made_up, plain):
+        np.testing.assert_array_equal(targets, real)
+        np.testing.assert_array_equal(inputs["tokens"], known["tokens"])
+        source, origin = (batch[SOURCE].numpy()[..., 0] for batch in (inputs, known))
+        said, slots = (tokenizer.slots_of(tokens).numpy() for tokens in (targets, source))
+        np.testing.assert_array_equal(slots, tokenizer.slots_of(origin).numpy())
+        respelled += (source != origin).any(axis=1).sum()
+        for row in range(len(said)):  # Texts say slots of their own facts.
+            assert {*said[row]} <= {-1, *slots[row]}
+    assert respelled > 30
+    said = np.concatenate([tokenizer.slots_of(targets).numpy().ravel() for _, targets, _ in plain])
+    assert {*said} == {-1, 0, 1, 2, 3, 4}  # Sets have at most three names.
 
 
 def test_only_names_that_the_text_says_are_replaced(records, setting):

@@ -106,14 +106,22 @@ def test_the_order_of_facts_and_padding_between_them_change_nothing(service):
 
 
 def test_columns_of_tokens(service):
-    tokens, fields, present, reasons = read(service, ADA, CYCLE, TABLE)
+    tokens, fields, present, names, reasons = read(service, ADA, CYCLE, TABLE)
+    slots = {name: slot for slot, name in enumerate(names.numpy()[0].tolist()) if name}
     assert not any(reasons.numpy()) and present.numpy().sum(axis=1).tolist() == [2, 2, 1]
     pieces, facts, roles, nodes, ids, starts, ends = np.moveaxis(tokens.numpy(), 2, 0)
     first = facts[0] == 1
-    spelled = service.tokenizer.decode(pieces[0][first & (roles[0] == 1)]).numpy().decode()
-    assert spelled == "Ada Low"
-    assert service.tokenizer.decode(pieces[0][first & (roles[0] == 2)]) == "birth place"
-    assert service.tokenizer.decode(pieces[0][(facts[0] == 2) & (roles[0] == 3)]) == "1815"
+    for inside, name in (
+        (first & (roles[0] == 1), "Ada Low"),
+        (first & (roles[0] == 2), "birth place"),
+        ((facts[0] == 2) & (roles[0] == 3), "1815"),
+    ):
+        spelled = service.tokenizer.slots_of(pieces[0][inside]).numpy().tolist()
+        slot = slots.pop(name.encode(), -1)
+        assert spelled == [-1] * (len(spelled) - 1) + [slot]  # The slot comes last.
+        marks = service.tokenizer.with_mark([name], [slot]).numpy()[0]
+        assert service.tokenizer.decode(pieces[0][inside]) == marks
+    assert list(slots) == [b"Arden"]
     assert set(nodes[0][roles[0] == 1]) == {1}  # Both facts have the same subject.
     crossing = {(f, r): n for f, r, n in zip(facts[1], roles[1], nodes[1])}
     assert crossing[1, 1] == crossing[2, 3] and crossing[1, 3] == crossing[2, 1]
@@ -148,8 +156,10 @@ def test_score_is_the_log_probability_of_a_text():
     assert scored[ERROR].numpy().tolist() == [b"", b"", b"the target: not UTF-8"]
     assert not scored[TOKEN_SCORES].numpy()[2].any()
     sizes = service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE
-    source = read_fact_sets(facts, *sizes).tokens
-    for row, text in enumerate(texts):
+    source, _, _, names, _ = read_fact_sets(facts, *sizes)
+    marked = service.tokenizer.mark(texts, names[:2])
+    assert (marked.numpy() != np.array(texts, "S")).tolist() == [False, True]  # Ben has a slot.
+    for row, text in enumerate(marked):
         pieces = [*service.tokenizer.encode([text])[0].numpy().tolist(), END_ID]
         batch = {SOURCE: source[row : row + 1], TOKENS: np.array([[START_ID, *pieces[:-1]]])}
         log_probabilities = tf.nn.log_softmax(service.model(batch)[LOGITS])[0].numpy()
@@ -219,3 +229,46 @@ def test_clients_send_arrays(saved):
 def test_lengths_are_limited(service):
     answer = service.explain(tf.constant(FACT_SETS[0][None], tf.string))
     assert answer["tokens"].shape[2] <= LENGTH
+
+
+def test_a_name_that_was_never_seen_is_one_token():
+    """A model that says the slot of a set's subject says its name, whatever it is."""
+    service = fact_service(Greedy())
+    name = "Zoë_Őry_(comicsCharacter)"
+    read = read_fact_sets(
+        tf.constant([[[name, "field", "optics"]]]), service.tokenizer, service.fields, 5, 60
+    )
+    text = tf.constant(["Zoe Ory, optics."])
+    marked = service.tokenizer.mark(text, read.names)
+    tokens = service.tokenizer.encode(marked)
+    slots = [slot for slot in service.tokenizer.slots_of(tokens)[0].numpy().tolist() if slot >= 0]
+    assert sorted(slots) == [0, 1] and marked.numpy()[0].decode().count(",") == 1
+    filled = service.tokenizer.fill(service.tokenizer.decode(tokens), read.names)
+    assert filled.numpy()[0].decode() == "Zoë Őry (comicsCharacter), optics."
+
+
+def test_no_slot_without_a_name_is_said(monkeypatch):
+    service = fact_service(Greedy())
+    first, vocabulary = service.tokenizer.plain.vocabulary_size, service.tokenizer.vocabulary_size
+    (embedding,) = (weight for weight in service.model.weights if weight.shape[0] == vocabulary)
+    random = np.random.default_rng(0).normal(0, 99, embedding.shape)
+    embedding.assign(np.where(np.arange(vocabulary)[:, None] < first + 3, embedding, random))
+    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+
+    def said():
+        answer = service.explain(facts)
+        return [{*row} - {-1} for row in service.tokenizer.slots_of(answer["tokens"]).numpy()[:, 0]]
+
+    own = [{0, 1, 2}, {0, 1}]
+    assert all(slots <= names for slots, names in zip(said(), own))
+    monkeypatch.setattr(service, "_own_slots", lambda names: [])
+    assert not all(slots <= names for slots, names in zip(said(), own))
+
+
+def test_marks_in_the_input_are_no_slots(service):
+    mark = chr(0xF0000)
+    facts = [["Ada" + mark, "field", mark], ["Ben", "fie" + mark, "optics"]]
+    tokens, _, _, names, reasons = read(service, facts)
+    assert reasons.numpy().tolist() == [b""]
+    assert (service.tokenizer.slots_of(tokens[0, :, 0]) >= 0).numpy().sum() == 4
+    assert "Ada\N{REPLACEMENT CHARACTER}".encode() in names.numpy()[0].tolist()

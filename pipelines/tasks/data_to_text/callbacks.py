@@ -19,21 +19,25 @@ PICTURED = 3
 def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
     """The callback that scores greedy texts on dev, in batches of similar length."""
     vocabularies = data.extra.vocabularies
+    tokenizer = vocabularies[TOKENIZER]
     records = sorted(data.extra.sets["dev"], key=lambda record: len(record.source))
-    contexts = []
+    contexts, names = [], []
     for start in range(0, len(records), batch):
         sets = [record.facts for record in records[start : start + batch]]
         sets += [sets[-1]] * (batch - len(sets))
-        contexts.append({SOURCE: read_sets(task, sets, vocabularies).tokens})
+        read = read_sets(task, sets, vocabularies)
+        contexts.append({SOURCE: read.tokens})
+        names.append(read.names)
 
     def length(context):
         return tf.reduce_max(most_pieces(context[SOURCE][..., 0], task.lengths[-1]))
 
     def scores(texts, records):
-        found = text_scores(texts, records)
+        filled = tokenizer.fill(texts, tf.concat(names, axis=0)[: len(texts)])
+        found = text_scores([text.decode() for text in filled.numpy()], records)
         return {name: found[name] for name in task.spec.monitors}
 
-    return GenerationMetrics(model, contexts, vocabularies[TOKENIZER], records, length, scores)
+    return GenerationMetrics(model, contexts, tokenizer, records, length, scores)
 
 
 def fact_pictures(records, service: FactService, folder) -> AttentionImages:

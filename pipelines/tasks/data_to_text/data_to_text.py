@@ -33,6 +33,13 @@ class DataToText:
     vocabulary_size: int = option(
         "maximum vocabulary size of the tokenizer", default=4000, settled=True, most=MOST_PIECES
     )
+    slots: int = option(
+        "most names of a set that the tokenizer makes one token of each; 0: none",
+        default=0,
+        settled=True,
+        least=0,
+        most=4096,
+    )
     lowercase: bool = option("lowercase facts and texts", default=False, settled=True)
     max_facts: int = option("maximum facts of a set", default=16, settled=True, least=1)
     lengths: tuple[int, ...] = option(
@@ -72,10 +79,10 @@ class DataToText:
 
     def vocabulary_types(self):
         """See `Task`."""
+        from keras_attn.text.slot_tokenizer import SlotTokenizer
         from keras_attn.text.symbol_table import SymbolTable
-        from keras_attn.text.tokenizer import Tokenizer
 
-        return {TOKENIZER: Tokenizer, FIELDS: SymbolTable}
+        return {TOKENIZER: SlotTokenizer, FIELDS: SymbolTable}
 
     def learn(self, records):
         """See `Task`."""

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import SOURCE, TARGET, TOKENS
 from keras_attn.serving.fact_sets import field_names, read_fact_sets, readable_facts
+from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.facts import Fact, FactSet, fact_texts
@@ -18,12 +19,13 @@ from keras_attn_pipelines.data.pair_training import (
     pair_training_data,
     usable_pairs,
 )
-from keras_attn_pipelines.data.sequence_examples import ends, in_parts, real, teacher_forced
+from keras_attn_pipelines.data.sequence_examples import ends, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import (
     NAMED,
     MadeUpNames,
+    ShuffledSlots,
     named_pieces,
 )
 from keras_attn_pipelines.tasks.data_to_text.names import FIELDS, TOKENIZER
@@ -55,8 +57,9 @@ def learn(task, records: Sequence[FactSet]) -> dict[str, Any]:
     texts = [text for record in records for text in record.texts]
     properties = sorted({fact[1] for fact in facts})
     fields = field_names(tf.constant(properties)).numpy().tolist()
+    plain = Tokenizer.learn(spelled + texts, task.vocabulary_size, task.lowercase)
     return {
-        TOKENIZER: Tokenizer.learn(spelled + texts, task.vocabulary_size, task.lowercase),
+        TOKENIZER: SlotTokenizer(plain, task.slots),
         FIELDS: SymbolTable(sorted({field.decode() for field in fields})),
     }
 
@@ -107,26 +110,32 @@ def encode(task, records, vocabularies, setting):
 def _format(task, vocabularies, setting) -> PairFormat:
     """How facts with a text become batches."""
 
-    made_up = MadeUpNames(vocabularies[TOKENIZER], task.made_up_names, setting.fit.seed)
+    tokenizer, seed = vocabularies[TOKENIZER], setting.fit.seed
+    changes = []
+    if task.made_up_names:
+        changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
+    if task.slots:
+        changes.append(ShuffledSlots(tokenizer, seed))
 
     def tables(pairs):
-        targets = in_parts(vocabularies[TOKENIZER].encode, [pair.target for pair in pairs])
-        targets = RaggedTable.of_ragged(tf.concat([targets, ends(len(pairs))], axis=1))
-        sources = _sources(task, pairs, vocabularies)
+        sources, targets = _encoded(task, pairs, vocabularies)
         named = [
-            named_pieces(source, target) for source, target in zip(_rows(sources), _rows(targets))
+            named_pieces(source, target, tokenizer.plain.vocabulary_size)
+            for source, target in zip(_rows(sources), _rows(targets))
         ]
         return {SOURCE: sources, TARGET: targets, NAMED: RaggedTable.of(named)}
 
     def arrange_training(features, step):
-        return _arrange(made_up(features, step), step)
+        for change in changes:
+            features = change(features, step)
+        return _arrange(features, step)
 
     return PairFormat(
         encode=tables,
         lengths={SOURCE: task.source_lengths, TARGET: task.lengths, NAMED: task.lengths},
         units=("pieces", "pieces"),
         arrange=_arrange,
-        arrange_training=arrange_training if task.made_up_names else None,
+        arrange_training=arrange_training if changes else None,
         batch_size=setting.fit.batch_size,
         batch_tokens=setting.fit.batch_tokens,
         replicas=setting.replicas,
@@ -140,16 +149,29 @@ def _rows(table: RaggedTable) -> list[np.ndarray]:
     return np.split(table.values, table.starts[1:-1])
 
 
-def _sources(task, pairs, vocabularies) -> RaggedTable:
-    values, lengths = [], []
+def _encoded(task, pairs, vocabularies) -> tuple[RaggedTable, RaggedTable]:
+    """Pieces of facts and of texts; names in the texts are the slots of their facts."""
+    tokenizer, sources, targets = vocabularies[TOKENIZER], [], []
     for start in range(0, len(pairs), ROWS):
-        sets = [pair.facts for pair in pairs[start : start + ROWS]]
-        tokens = read_sets(task, sets, vocabularies).tokens.numpy()
+        part = pairs[start : start + ROWS]
+        read = read_sets(task, [pair.facts for pair in part], vocabularies)
+        tokens = read.tokens.numpy()
         present = tokens[..., 0] > 0
-        values.append(tokens[present])
-        lengths.append(present.sum(axis=1))
-    starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-    return RaggedTable(np.concatenate(values), starts.astype("int64"))
+        sources.append(RaggedTable(tokens[present], _starts(present.sum(axis=1))))
+        texts = tokenizer.normalize([pair.target for pair in part])
+        pieces = tokenizer.encode(tokenizer.mark(texts, read.names))
+        targets.append(RaggedTable.of_ragged(tf.concat([pieces, ends(len(part))], axis=1)))
+    return _joined(sources), _joined(targets)
+
+
+def _joined(tables: Sequence[RaggedTable]) -> RaggedTable:
+    """One table after another."""
+    lengths = np.concatenate([table.lengths for table in tables])
+    return RaggedTable(np.concatenate([table.values for table in tables]), _starts(lengths))
+
+
+def _starts(lengths) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype("int64")
 
 
 def _arrange(features, step):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
 from keras_attn.models.fact_encoder import FactTokens
-from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text.slot_tokenizer import SlotTokenizer
 
 NAMED = "named"
 """Feature of training batches: int32 (B, T), number of the name that each piece of the target
@@ -16,12 +16,15 @@ PROPERTY = 2
 """Role of pieces that are no names."""
 
 
-def named_pieces(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = None) -> np.ndarray:
     """Names of facts that a text has piece for piece: int32 (T,), their numbers, else 0.
+
+    A name with a slot, which is then its last piece, is where its slot is.
 
     Args:
         source: int32 (S, 7), see `FactTokens`, without padding.
         target: int32 (T,), pieces of the text.
+        slots: id of the first slot, or None for none.
 
     Example:
         >>> source = np.zeros((3, 7), "int32")
@@ -33,7 +36,8 @@ def named_pieces(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     for node, fact, role in dict.fromkeys(zip(tokens.nodes, tokens.facts, tokens.roles)):
         if role != PROPERTY:
             inside = (tokens.facts == fact) & (tokens.roles == role)
-            spelled[node] = tuple(tokens.pieces[inside].tolist())
+            pieces = tokens.pieces[inside].tolist()
+            spelled[node] = tuple(pieces[-1:] if slots and pieces[-1] >= slots else pieces)
     pieces, named = target.tolist(), np.zeros(len(target), "int32")
     for node, name in sorted(spelled.items(), key=lambda item: -len(item[1])):
         for start in range(len(pieces) - len(name) + 1):
@@ -52,12 +56,12 @@ class MadeUpNames:
     as do digits and punctuation marks.
 
     Attributes:
-        tokenizer: `Tokenizer`.
+        tokenizer: `SlotTokenizer`; its slots stay as they are.
         share: probability that a name is replaced.
         seed: int. With the step of a batch it determines all that is drawn.
     """
 
-    tokenizer: Tokenizer
+    tokenizer: SlotTokenizer
     share: float
     seed: int
 
@@ -96,10 +100,40 @@ class MadeUpNames:
 
     def _groups(self):
         """Ids of the pieces with letters that begin a word, and of the others; none is empty."""
-        ids = np.arange(self.tokenizer.vocabulary_size, dtype="int32")
+        ids = np.arange(self.tokenizer.plain.vocabulary_size, dtype="int32")
         with tf.init_scope():  # Out of the graph of the batches.
             pieces = [piece.decode() for piece in self.tokenizer.pieces(ids).numpy()]
         letters = np.array([piece.removeprefix(WORD_MARK).isalpha() for piece in pieces])
         begins = np.array([piece.startswith(WORD_MARK) for piece in pieces])
         groups = (ids[letters & begins], ids[letters & ~begins])
         return [group for group in groups if len(group)]
+
+
+@dataclass(frozen=True)
+class ShuffledSlots:
+    """Gives names other slots in each batch, so that every slot is learned as well as any other.
+
+    Attributes:
+        tokenizer: `SlotTokenizer`.
+        seed: int. With the step of a batch it determines what is drawn.
+    """
+
+    tokenizer: SlotTokenizer
+    seed: int
+
+    def __call__(self, features, step):
+        """Features with other slots: SOURCE int32 (B, S, 7) and TARGET int32 (B, T).
+
+        Args:
+            features: dict with SOURCE and TARGET.
+            step: int64 scalar.
+        """
+        first, slots = self.tokenizer.plain.vocabulary_size, tf.range(self.tokenizer.slots)
+        seed = tf.stack([tf.constant(self.seed, tf.int64), tf.cast(step, tf.int64)])
+        seed = tf.random.fold_in(seed, 0)  # `MadeUpNames` has the others.
+        shuffled = tf.random.experimental.stateless_shuffle(slots, seed)
+        table = tf.concat([tf.range(first), first + shuffled], axis=0)
+        source = features[SOURCE]
+        pieces = tf.gather(table, source[..., :1])
+        source = tf.concat([pieces, source[..., 1:]], axis=-1)
+        return {**features, SOURCE: source, TARGET: tf.gather(table, features[TARGET])}
