@@ -1,4 +1,4 @@
-"""Facts into sentences on categories that training does not have, with runs of copies and without.
+"""Facts into sentences on categories that training does not have, with slots for names or without.
 
 Run as `python -m benchmarks.unseen_facts --data FOLDER --out FOLDER`. FOLDER has train.jsonl(.gz)
 and dev.jsonl(.gz), sets of facts with a `category` each, such as those of webnlg. Trains

@@ -41,7 +41,8 @@ class FactService(tf.Module):
     """A data-to-text model with its reader of facts, tokenizer and search.
 
     Names are made readable in the graph: underscores and camel case become words, quotes around
-    values are removed. An answer has no slot without a name. Lengths of answers are limited as those of `TextService`.
+    values are removed. An answer has no slot without a name. Lengths of answers are limited as
+    those of `TextService`.
 
     Args:
         model: `DataToText`.
@@ -114,8 +115,8 @@ class FactService(tf.Module):
 
         Args:
             facts: string (B, n, 3).
-            target: string (B,), one text per set; it is normalized, and names get their slots, as in
-                training.
+            target: string (B,), one text per set; it is normalized and its names get their slots,
+                as in training.
 
         Returns:
             dict: SCORE float32 (B,), TOKEN_SCORES float32 (B, T), ERROR string (B,). A set or a

@@ -16,15 +16,27 @@ MOST_SLOTS = 2**12
 _LAST = 64
 """Values of the last byte of a mark, of four in UTF-8."""
 OTHER = r"\x00-/:-@\[-`{-\x{BF}\x{2000}-\x{206F}\x{3000}-\x{303F}\x{F0000}-\x{F0FFF}"
-"""What is no letter and no digit, as a set of a regular expression. Sets by Unicode's categories are
-a hundred times slower."""
+"""What is no letter and no digit, as a set of a regular expression. Unicode's categories would be a
+hundred times slower."""
 BETWEEN, NOWHERE = f"[{OTHER}]*", r"[^\s\S]"
 """Regular expressions: what may stand between two words of a name; what is found in no text."""
 ACCENTED = {
-    "A": "ÀÁÂÃÄÅĀĂĄǍ", "C": "ÇĆČ", "D": "ĎĐ", "E": "ÈÉÊËĒĖĘĚ", "G": "ĞĢ", "I": "ÌÍÎÏĪĮİ", "L": "ĹĽŁ",
-    "N": "ÑŃŇ", "O": "ÒÓÔÕÖØŌŐ", "R": "ŔŘ", "S": "ŚŞŠȘ", "T": "ŢŤȚ", "U": "ÙÚÛÜŪŮŰŲ", "Y": "ÝŸ",
+    "A": "ÀÁÂÃÄÅĀĂĄǍ",
+    "C": "ÇĆČ",
+    "D": "ĎĐ",
+    "E": "ÈÉÊËĒĖĘĚ",
+    "G": "ĞĢ",
+    "I": "ÌÍÎÏĪĮ",
+    "L": "ĹĽŁ",
+    "N": "ÑŃŇ",
+    "O": "ÒÓÔÕÖØŌŐ",
+    "R": "ŔŘ",
+    "S": "ŚŞŠȘ",
+    "T": "ŢŤȚ",
+    "U": "ÙÚÛÜŪŮŰŲ",
+    "Y": "ÝŸ",
     "Z": "ŹŻŽ",
-}  # fmt: skip
+}
 """Letters that a text may have without their accents."""
 _FILE = "slots.json"
 
@@ -151,7 +163,8 @@ class SlotTokenizer(tf.Module):
 
         A name is found where the text has its words, in upper and lower case as the name, with any
         punctuation between them; Latin letters may lack their accents, numbers may have commas, and
-        what is in parentheses at the end of the name or a decimal that is 0 may be missing. Longer names come first.
+        what is in parentheses at the end of the name or a decimal that is 0 may be missing. Longer
+        names come first.
 
         Args:
             texts: string (B,), normalized.
@@ -176,13 +189,15 @@ class SlotTokenizer(tf.Module):
         """
         if not self.slots:
             return texts
+        missing = tf.maximum(self.slots - tf.shape(names)[1], 0)
+        names = tf.pad(names, [[0, 0], [0, missing]], constant_values="")
         flat = tf.reshape(texts, (-1,))
         each = tf.size(flat) // tf.maximum(tf.shape(names)[0], 1)
         characters = tf.strings.unicode_split(flat, "UTF-8")
         codes = tf.strings.unicode_decode(flat, "UTF-8", errors="replace")
         slots = codes.flat_values - MARKS
         rows = tf.cast(characters.value_rowids(), tf.int32) // tf.maximum(each, 1)
-        is_mark = (slots >= 0) & (slots < tf.shape(names)[1])
+        is_mark = (slots >= 0) & (slots < self.slots)
         places = tf.stack([rows, tf.where(is_mark, slots, 0)], axis=1)
         filled = tf.where(is_mark, tf.gather_nd(names, places), characters.flat_values)
         joined = tf.strings.reduce_join(characters.with_flat_values(filled), axis=1)
@@ -204,7 +219,9 @@ def _replaced(texts, patterns, rewrites):
 
     def replaced(text, name):
         pattern, rewrite = name
-        return tf.raw_ops.RegexReplace(input=text, pattern=pattern, rewrite=rewrite)
+        for _ in range(2):  # Two names share what stands between them.
+            text = tf.raw_ops.RegexReplace(input=text, pattern=pattern, rewrite=rewrite)
+        return text
 
     def all_replaced(row):
         text, *names = row

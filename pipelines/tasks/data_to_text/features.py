@@ -1,6 +1,6 @@
 """Sets of facts with texts as named features."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,7 +111,7 @@ def _format(task, vocabularies, setting) -> PairFormat:
     """How facts with a text become batches."""
 
     tokenizer, seed = vocabularies[TOKENIZER], setting.fit.seed
-    changes = []
+    changes: list[Callable] = []
     if task.made_up_names:
         changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
     if task.slots:
