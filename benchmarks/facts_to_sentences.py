@@ -1,11 +1,11 @@
-"""Facts into sentences: slots, planning and copying, each left out, beside a linearized translator.
+"""Facts into sentences: order planning and copying, each left out, beside a linearized translator.
 
-Run as `python -m benchmarks.facts_to_sentences --data FOLDER --out FOLDER`. FOLDER has sets of
-facts with texts, such as those of webnlg. Trains `webnlg_graph` as it is, without slots for names,
-without link-based attention and without copying, and the Transformer of `translator_transformer`,
-as large and trained as long, on the facts as one line of text. What has been trained before in the
-folder is taken as it is. Writes the table to FOLDER/table.md and prints it: sacreBLEU and chrF
-against all references, the shares of `fact_metrics`, and minutes of training.
+Run as `python -m benchmarks.facts_to_sentences --data FOLDER --out FOLDER`. FOLDER
+has sets of facts with texts, such as those of webnlg. Trains `webnlg_graph` as it is, without
+link-based attention and without copying, and the Transformer of `translator_transformer`, as large
+and trained as long, on the facts as one line of text. What has been trained before in the folder is
+taken as it is. Writes the table to FOLDER/table.md and prints it: sacreBLEU and chrF against all
+references, the shares of `fact_metrics`, and minutes of training.
 """
 
 import argparse
@@ -25,8 +25,7 @@ from keras_attn_pipelines.tasks.data_to_text.evaluation import text_scores
 from keras_attn_pipelines.tasks.seq2seq import Seq2Seq, TextPairs, Transformer
 
 SYSTEMS = {
-    "the recipe": {},
-    "without slots for names": {"slots": 0, "longest_run": 4},
+    "planning and copying": {},
     "without links": {"content_least": 1.0, "content_most": 1.0},
     "without copying": {"copies": False},
 }

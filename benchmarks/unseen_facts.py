@@ -1,4 +1,4 @@
-"""Facts into sentences on categories that training does not have, with slots for names or without.
+"""Facts into sentences on categories that training does not have: runs of copies, slots, neither.
 
 Run as `python -m benchmarks.unseen_facts --data FOLDER --out FOLDER`. FOLDER has train.jsonl(.gz)
 and dev.jsonl(.gz), sets of facts with a `category` each, such as those of webnlg. Trains
@@ -20,7 +20,11 @@ from keras_attn_pipelines.runs.evaluate import evaluate
 
 NAME = "webnlg_graph"
 HELD_OUT = ("Astronaut", "ComicsCharacter", "SportsTeam", "University")
-SYSTEMS = {"names in slots": {}, "without slots": {"slots": 0, "longest_run": 4}}
+SYSTEMS = {
+    "runs of copies": {},
+    "neither": {"longest_run": 0},
+    "slots for names": {"slots": 32, "longest_run": 0},
+}
 SEEN, UNSEEN = KINDS = ("seen", "unseen")
 HEADS = "system", "categories", "sets", "BLEU", "chrF", "order", "mentioned", "copied"
 SHARES = ("order", "mentioned", "copied")
