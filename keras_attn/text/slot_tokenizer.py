@@ -187,6 +187,7 @@ class SlotTokenizer(tf.Module):
             texts: string (B, ...).
             names: string (B, N ≤ slots); a mark without name is left out.
         """
+        texts = tf.convert_to_tensor(texts)
         if not self.slots:
             return texts
         missing = tf.maximum(self.slots - tf.shape(names)[1], 0)

@@ -140,6 +140,6 @@ ROWS = (
     Row("ntm_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01"),
     Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True),
     Row("dnc_shortest_path", generated, {**DRAWN, "lengths": (3, 5)}, b"0101", slow=True),
-    Row("webnlg_graph", facts, {**TEXT, **toy_facts.TINY}, INCOMPLETE),
+    Row("webnlg_graph", facts, {**TEXT, **toy_facts.TINY, "slots": 5}, INCOMPLETE),
     Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
 )
