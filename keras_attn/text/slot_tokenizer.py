@@ -177,7 +177,6 @@ class SlotTokenizer(tf.Module):
         orders = tf.argsort(-tf.strings.length(names), axis=1, stable=True)
         patterns = tf.gather(_patterns(names), orders, batch_dims=1)
         rewrites = tf.strings.join([r"\1", tf.gather(self._marks, orders + 1), r"\2"])
-
         return _replaced(texts, patterns, rewrites)
 
     def fill(self, texts, names):

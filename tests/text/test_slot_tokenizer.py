@@ -42,6 +42,7 @@ def marked(tokenizer, text, *names):
         ("2014-15 Low", ["2014–15 Low"], "<0>"),
         ("Low Low", ["Low"], "<0> <0>"),
         ("", ["Low"], ""),
+        (f"{'é ' * 500}x", ["é " * 500], "<0> x"),
     ],
 )
 def test_names_are_found(tokenizer, text, names, expected):
