@@ -16,6 +16,7 @@ from keras_attn.contracts import (
     TARGET,
     TEXT,
     TOKENS,
+    WORD_MARK,
 )
 from keras_attn.decoding import AllowedTokens, decode
 from keras_attn.decoding.maximum_length import MaximumLength
@@ -84,8 +85,8 @@ class FactService(tf.Module):
             with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
 
         Returns:
-            dict as of `answer`, with SOURCE_PIECES, SOURCE_FACTS, LINKS, ANSWER_TOKENS,
-            ANSWER_PIECES, TOKEN_SCORES and ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
+            dict as of `answer`, with SOURCE_PIECES (a slot is "⟨1⟩" and so on), SOURCE_FACTS, LINKS,
+            ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
         """
         read = self._read(facts)
         tokens, readable = FactTokens.of(read.tokens), read.reasons == ""
@@ -98,7 +99,7 @@ class FactService(tf.Module):
         for key in (TEXT, ANSWER_PIECES):
             answer[key] = self.tokenizer.fill(answer[key], read.names)
         pieces = pieces_of(tokens.pieces, self.tokenizer, readable)
-        answer[SOURCE_PIECES] = self.tokenizer.fill(pieces, read.names)
+        answer[SOURCE_PIECES] = self.tokenizer.fill(pieces, self._labels(read.names))
         answer[SOURCE_FACTS] = tokens.facts
         present = tf.pad(read.present, [[0, 0], [1, 0]], constant_values=True)
         asking = present & readable[:, None]
@@ -161,6 +162,11 @@ class FactService(tf.Module):
         """Description of the service without its model, of JSON types."""
         names = ("max_length", "max_source", "max_facts")
         return {**search_of(self.strategy), **{name: getattr(self, name) for name in names}}
+
+    def _labels(self, names):
+        """What slots are called among the pieces of the facts, "⟨1⟩" and so on: of (B, slots)."""
+        labels = [f"{WORD_MARK}⟨{slot + 1}⟩" for slot in range(self.tokenizer.slots)]
+        return tf.broadcast_to(tf.constant(labels, tf.string), tf.shape(names))
 
     def _own_slots(self, names):
         """The constraint that an answer has none but the slots of its set: a list."""

@@ -140,6 +140,8 @@ def test_explain_says_where_each_piece_came_from(service):
     answer = service.explain(tf.constant(joined(FACT_SETS), tf.string))
     numbers, pieces = answer[SOURCE_FACTS].numpy(), answer[SOURCE_PIECES].numpy()
     assert ((numbers > 0) == (pieces != b"")).all() and {1, 2} <= set(numbers[0])
+    slots = {f"▁⟨{slot}⟩".encode() for slot in (1, 2, 3)}  # Ada Low has one, in both facts.
+    assert slots == {*pieces[0]} & slots and sum(piece in slots for piece in pieces[0]) == 4
     weights = answer[ANSWER_WEIGHTS].numpy()
     written = answer["tokens"].numpy() != 0
     np.testing.assert_allclose(weights.sum(-1), written, atol=1e-5)
