@@ -85,8 +85,9 @@ class FactService(tf.Module):
             with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
 
         Returns:
-            dict as of `answer`, with SOURCE_PIECES (a slot is "⟨1⟩" and so on), SOURCE_FACTS, LINKS,
-            ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
+            dict as of `answer`, with SOURCE_PIECES (a slot is "⟨1⟩" and so on), SOURCE_FACTS,
+            LINKS, ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and ANSWER_WEIGHTS float32
+            (B, n, T, S); see `contracts`.
         """
         read = self._read(facts)
         tokens, readable = FactTokens.of(read.tokens), read.reasons == ""
