@@ -196,8 +196,8 @@ def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
     out = made_folder(Path(out))
     rows = []
     for number, name in enumerate(NETWORKS, 1):
-        folder = f"digits-{number}" if name in (PLACED, UPRIGHT) else "digits"
-        data, records = write_digits(digits, out / folder, name), []
+        pictures = f"digits-{number}" if name in (PLACED, UPRIGHT) else "digits"
+        data, records = write_digits(digits, out / pictures, name), []
         for seed in range(seeds):
             folder = made_folder(out / f"{number}-{seed}")
             if not (folder / RECORD).is_file():

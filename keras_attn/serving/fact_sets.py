@@ -130,6 +130,8 @@ def _slots(parts, count):
     Returns:
         int32 (B, n · 3) and string (B, count).
     """
+    if not count:
+        return tf.fill(tf.shape(parts), -1), tf.zeros((tf.shape(parts)[0], 0), tf.string)
     places = tf.range(tf.shape(parts)[1])
     is_name = (places % ROLES != PARTS.index("property"))[None] & (parts != "")
     same = (parts[:, :, None] == parts[:, None, :]) & is_name[:, None, :]

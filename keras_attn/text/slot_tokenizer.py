@@ -13,9 +13,11 @@ from keras_attn.whole_file import made_folder, whole_file
 MARKS = 0xF0000
 """Code point of the mark of slot 0; those of the others follow. It is for private use."""
 MOST_SLOTS = 2**12
+_PRIVATE = rf"\x{{{MARKS:X}}}-\x{{{MARKS + MOST_SLOTS - 1:X}}}"
+"""All marks, as a part of a set of a regular expression."""
 _LAST = 64
 """Values of the last byte of a mark, of four in UTF-8."""
-OTHER = r"\x00-/:-@\[-`{-\x{BF}\x{2000}-\x{206F}\x{3000}-\x{303F}\x{F0000}-\x{F0FFF}"
+OTHER = r"\x00-/:-@\[-`{-\x{BF}\x{2000}-\x{206F}\x{3000}-\x{303F}" + _PRIVATE
 """What is no letter and no digit, as a set of a regular expression. Unicode's categories would be a
 hundred times slower."""
 BETWEEN, NOWHERE = f"[{OTHER}]*", r"[^\s\S]"
@@ -46,7 +48,7 @@ class SlotTokenizer(tf.Module):
 
     Text is delexicalized with them in the graph: `mark` puts the mark of its slot in place of each
     name, `encode` makes one id of a mark, and `fill` puts names in place of the marks that `decode`
-    leaves. A model can so say a name that it never saw with one token.
+    leaves. A model can thus say a name that it never saw with one token.
 
     Args:
         tokenizer: `Tokenizer` of everything else.
@@ -105,9 +107,8 @@ class SlotTokenizer(tf.Module):
 
     def normalize(self, texts):
         """See `Tokenizer`; marks of slots, which no text should have, become U+FFFD."""
-        return tf.strings.regex_replace(
-            self.plain.normalize(texts), r"[\x{F0000}-\x{F0FFF}]", "\N{REPLACEMENT CHARACTER}"
-        )
+        texts = self.plain.normalize(texts)
+        return tf.strings.regex_replace(texts, f"[{_PRIVATE}]", "\N{REPLACEMENT CHARACTER}")
 
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), the mark of a slot to its id."""
@@ -174,6 +175,8 @@ class SlotTokenizer(tf.Module):
             string (B,).
         """
         texts, names = tf.convert_to_tensor(texts), tf.convert_to_tensor(names)
+        if not self.slots:
+            return texts
         orders = tf.argsort(-tf.strings.length(names), axis=1, stable=True)
         patterns = tf.gather(_patterns(names), orders, batch_dims=1)
         rewrites = tf.strings.join([r"\1", tf.gather(self._marks, orders + 1), r"\2"])

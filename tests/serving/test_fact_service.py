@@ -267,6 +267,17 @@ def test_no_slot_without_a_name_is_said(monkeypatch):
     assert not all(slots <= names for slots, names in zip(said(), own))
 
 
+def test_names_beyond_the_slots_have_none():
+    service = fact_service(Greedy(), slots=2)
+    tokens, _, _, names, reasons = read(service, ADA, ADA[::-1])
+    slots = service.tokenizer.slots_of(tokens[..., 0]).numpy()
+    assert reasons.numpy().tolist() == [b"", b""] and {*slots.ravel()} == {-1, 0, 1}
+    assert names.shape == (2, 2) and len({*names[0].numpy()} & {b"Ada Low", b"Arden", b"1815"}) == 2
+    np.testing.assert_array_equal(names[0], names[1])
+    answer = service.answer(tf.constant(joined([encoded(ADA)]), tf.string))
+    assert answer[ERROR].numpy().tolist() == [b""]
+
+
 def test_marks_in_the_input_are_no_slots(service):
     mark = chr(0xF0000)
     facts = [["Ada" + mark, "field", mark], ["Ben", "fie" + mark, "optics"]]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.contracts import SOURCE, TARGET, TOKENS
+from keras_attn.contracts import PAD_ID, SOURCE, TARGET, TOKENS
 from keras_attn.serving.fact_sets import field_names, read_fact_sets, readable_facts
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn.text.symbol_table import SymbolTable
@@ -93,7 +93,7 @@ def encode(task, records, vocabularies, setting):
             read = read_sets(task, sets, vocabularies).reasons.numpy().tolist()
             reasons |= dict(zip(sets, (reason.decode() for reason in read)))
     records, refused = usable_pairs(records, lambda record: reasons.get(record.facts, ""))
-    lines = smaller_than_asked({TOKENIZER: vocabularies[TOKENIZER]}, task.vocabulary_size)
+    lines = smaller_than_asked({TOKENIZER: vocabularies[TOKENIZER].plain}, task.vocabulary_size)
     sets = {name: records.splits[name] for name in ("train", "dev")}
     pairs = replace(
         records, splits={name: fact_texts(split) for name, split in records.splits.items()}
@@ -155,23 +155,11 @@ def _encoded(task, pairs, vocabularies) -> tuple[RaggedTable, RaggedTable]:
     for start in range(0, len(pairs), ROWS):
         part = pairs[start : start + ROWS]
         read = read_sets(task, [pair.facts for pair in part], vocabularies)
-        tokens = read.tokens.numpy()
-        present = tokens[..., 0] > 0
-        sources.append(RaggedTable(tokens[present], _starts(present.sum(axis=1))))
+        sources.append(tf.ragged.boolean_mask(read.tokens, read.tokens[..., 0] != PAD_ID))
         texts = tokenizer.normalize([pair.target for pair in part])
-        pieces = tokenizer.encode(tokenizer.mark(texts, read.names))
-        targets.append(RaggedTable.of_ragged(tf.concat([pieces, ends(len(part))], axis=1)))
-    return _joined(sources), _joined(targets)
-
-
-def _joined(tables: Sequence[RaggedTable]) -> RaggedTable:
-    """One table after another."""
-    lengths = np.concatenate([table.lengths for table in tables])
-    return RaggedTable(np.concatenate([table.values for table in tables]), _starts(lengths))
-
-
-def _starts(lengths) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype("int64")
+        targets.append(tokenizer.encode(tokenizer.mark(texts, read.names)))
+    targets = tf.concat([tf.concat(targets, axis=0), ends(len(pairs))], axis=1)
+    return RaggedTable.of_ragged(tf.concat(sources, axis=0)), RaggedTable.of_ragged(targets)
 
 
 def _arrange(features, step):
