@@ -34,11 +34,11 @@ class Transformed(NamedTuple):
 class SpatialTransformer(keras.layers.Layer):
     """Predicts a transform from a picture and samples the picture through it.
 
-        θ = θ_identity + W f(U) + b,  V = sample(U, T_θ(G))
+        θ = θ_0 + W f(U) + b,  V = sample(U, T_θ(G))
 
-    W and b are initialized with 0, so the layer starts as the identity (or a resize, with
-    `output_size`). It learns by the gradient through the sampling grid. It also takes feature maps,
-    and can be used at any depth and any number of times.
+    θ_0 is the identity by default and W and b are initialized with 0, so the layer starts as the
+    identity (or a resize, with `output_size`). It learns by the gradient through the sampling grid.
+    It also takes feature maps, and can be used at any depth and any number of times.
 
     Args:
         localization: Keras layer or model, f, without a layer for θ: its output (B, …) is
@@ -49,12 +49,14 @@ class SpatialTransformer(keras.layers.Layer):
         padding: "zeros", "border" or "reflection", see `sample`.
         align_corners: bool. Whether −1 and 1 are the centers of the outermost pixels.
         learned_grid: bool. Whether the points G, initialized with the output's pixels, are weights.
-        bound: float, 1e-6 to 1e6, or None. θ = θ_identity + bound · tanh((W f(U) + b) / bound)
-            instead, at most this far from the identity in each number: half sides of a picture
-            where it is a place or a shift, radians where it is an angle, else factors.
-        kernel_initializer: Keras initializer of W; by default θ begins at the identity.
+        bound: float, 1e-6 to 1e6, or None. θ = θ_0 + bound · tanh((W f(U) + b) / bound) instead,
+            at most this far from θ_0 in each number: half sides of a picture where it is a place or
+            a shift, radians where it is an angle, else factors.
+        kernel_initializer: Keras initializer of W; by default θ begins at θ_0.
         data_format: "channels_last" or "channels_first"; None is Keras' setting.
         return_grid: bool. Whether the call returns `Transformed`.
+        start: numbers (parameters of the transform,). θ_0, such as `Affine().rotation(0.5)`.
+            Default: the identity.
 
     Call arguments:
         images: float (B, H, W, C), or (B, C, H, W); H and W ≥ 2, known when the layer is built.
@@ -65,8 +67,9 @@ class SpatialTransformer(keras.layers.Layer):
         `return_grid`. Coordinates are computed in float32 in any precision.
 
     Raises:
-        ValueError: not a `Transform`; an unknown interpolation, padding or data format; a size < 1;
-            a bound ≤ 0; images that `sample` rejects.
+        ValueError: not a `Transform`; a start of another length, or not finite; an unknown
+            interpolation, padding or data format; a size < 1; a bound ≤ 0; images that `sample`
+            rejects.
 
     Example:
         >>> from keras_attn.layers.transforms import Affine
@@ -75,8 +78,8 @@ class SpatialTransformer(keras.layers.Layer):
         >>> tuple(layer(ops.ones((2, 11, 13, 5))).shape)
         (2, 3, 7, 5)
 
-    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3. Differs: θ is the identity's plus a learned
-    offset, so that weight decay or a bound pulls it towards the identity.
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3. Differs: θ is θ_0 plus a learned offset, so
+    that weight decay or a bound pulls it towards the start.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class SpatialTransformer(keras.layers.Layer):
         kernel_initializer="zeros",
         data_format=None,
         return_grid=False,
+        start=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -112,6 +116,14 @@ class SpatialTransformer(keras.layers.Layer):
             raise ValueError(
                 f"Expected a bound between 1e-6 and 1e6, or None. Received: bound={bound!r}"
             )
+        if start is not None:
+            start = np.array(start, "float32")
+            if start.shape != (transform.parameters,) or not np.all(np.isfinite(start)):
+                raise ValueError(
+                    f"Expected a start of {transform.parameters} finite numbers. "
+                    f"Received: start={start.tolist()}"
+                )
+            start = start.tolist()
         if output_size is not None:
             if not isinstance(output_size, (tuple, list)) or len(output_size) != 2:
                 raise ValueError(
@@ -123,7 +135,7 @@ class SpatialTransformer(keras.layers.Layer):
         self.interpolation, self.padding = interpolation, padding
         self.align_corners, self.learned_grid = bool(align_corners), bool(learned_grid)
         self.bound, self.data_format, self.return_grid = bound, data_format, bool(return_grid)
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.start, self.kernel_initializer = start, keras.initializers.get(kernel_initializer)
         self.head = keras.layers.Dense(
             transform.parameters,
             kernel_initializer=self.kernel_initializer,
@@ -179,7 +191,8 @@ class SpatialTransformer(keras.layers.Layer):
         chosen = self.head(self.flatten(self.localization(images, training=training)))
         if self.bound is not None:
             chosen = self.bound * ops.tanh(chosen / self.bound)
-        return self.transform.identity() + chosen
+        start = self.transform.identity() if self.start is None else np.array(self.start, "float32")
+        return start + chosen
 
     def _moved(self, images, axis):
         """With "channels_first", moves the channels to the end or back to axis 1."""
@@ -216,6 +229,7 @@ class SpatialTransformer(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "data_format": self.data_format,
             "return_grid": self.return_grid,
+            "start": self.start,
         }
         return {**super().get_config(), **config}
 

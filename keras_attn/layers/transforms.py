@@ -1,8 +1,8 @@
 """The families of transforms of a `SpatialTransformer`.
 
-Each has `parameters`, the width of θ; `identity()`, θ of the identity map, NumPy float32; and
-`grid(theta, points)`, from θ (B, parameters) to a grid as in `keras_attn.ops.sampling_grids`, where
-the formulas are.
+Each has `parameters`, the width of θ; `identity()`, θ of the identity map, NumPy float32;
+`rotation(angle)`, θ of a rotation, in families that have rotations; and `grid(theta, points)`, from
+θ (B, parameters) to a grid as in `keras_attn.ops.sampling_grids`, where the formulas are.
 """
 
 from dataclasses import asdict, dataclass
@@ -36,6 +36,19 @@ class Transform:
         """θ of the identity, NumPy float32 (parameters,)."""
         raise NotImplementedError
 
+    def rotation(self, angle):
+        """θ of a rotation about the center, NumPy float32 (parameters,).
+
+        Args:
+            angle: float, radians; reads at R(angle) [x, y]ᵀ, as `similarity_grid`.
+
+        Raises:
+            ValueError: the family has no rotations.
+        """
+        raise ValueError(
+            f"Expected a transform with rotations, such as Affine(). Received: {self!r}"
+        )
+
     def grid(self, theta, points):
         """float32 (B, height, width, 2) from θ (B, parameters) and points (height, width, 2)."""
         raise NotImplementedError
@@ -61,6 +74,11 @@ class Transform:
 
 def _numbers(*values):
     return np.array(values, "float32")
+
+
+def _matrix(angle):
+    """R(angle), NumPy (2, 2)."""
+    return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -92,6 +110,9 @@ class Similarity(Transform):
     def identity(self):
         return _numbers(1, 0, 0, 0)
 
+    def rotation(self, angle):
+        return _numbers(1, angle, 0, 0)
+
     def grid(self, theta, points):
         return similarity_grid(theta, points)
 
@@ -103,6 +124,10 @@ class Affine(Transform):
     def identity(self):
         return _numbers(1, 0, 0, 0, 1, 0)
 
+    def rotation(self, angle):
+        (a, b), (c, d) = _matrix(angle)
+        return _numbers(a, b, 0, c, d, 0)
+
     def grid(self, theta, points):
         return affine_grid(self._split(theta, 2, 3), points)
 
@@ -113,6 +138,10 @@ class Projective(Transform):
 
     def identity(self):
         return _numbers(1, 0, 0, 0, 1, 0, 0, 0)
+
+    def rotation(self, angle):
+        (a, b), (c, d) = _matrix(angle)
+        return _numbers(a, b, 0, c, d, 0, 0, 0)
 
     def grid(self, theta, points):
         return projective_grid(theta, points)
@@ -149,6 +178,9 @@ class ThinPlateSpline(Transform):
 
     def identity(self):
         return self.control().reshape(-1)
+
+    def rotation(self, angle):
+        return _numbers(*(self.control() @ _matrix(angle).T).ravel())
 
     def grid(self, theta, points):
         theta = self._split(theta, self.rows * self.columns, 2)

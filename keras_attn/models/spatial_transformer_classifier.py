@@ -16,6 +16,13 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 class SpatialTransformerClassifier(BaseModel):
     """Spatial transformers in series, then a CNN; each samples the output of the one before it.
 
+    With `parallel` = K, the first K transformers sample the picture side by side, and the others
+    and the CNN read each of the K views. The answer is a mixture, whose shares are learned:
+
+        p(y) = Σ_k softmax_k(wᵀ h_k + b) softmax(V h_k + c)_y,  h_k the CNN's features of view k
+
+    Transformers that start at different angles are hypotheses about the angle of the object.
+
     Args:
         transformers: sequence of `SpatialTransformer` of channels-last pictures, with
             `return_grid=True` and `align_corners=False`; none for the CNN alone.
@@ -25,6 +32,8 @@ class SpatialTransformerClassifier(BaseModel):
         dropout: float, 0 to 1, of the features.
         grayscale: bool. Whether the transformers and the encoder get luminance, C = 1, instead of
             RGB.
+        parallel: int ≥ 1. K; above 1, the first K transformers have the same transform and output
+            size.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; rescaled to 0..1.
@@ -34,7 +43,8 @@ class SpatialTransformerClassifier(BaseModel):
         logits: float32 (B, num_classes).
 
     Raises:
-        ValueError: not a `SpatialTransformer` with these settings; num_classes < 1.
+        ValueError: not a `SpatialTransformer` with these settings; num_classes or parallel < 1;
+            parallel transformers that are missing or not alike.
 
     Example:
         >>> from keras_attn.layers import Affine, SpatialTransformer
@@ -48,12 +58,25 @@ class SpatialTransformerClassifier(BaseModel):
         >>> tuple(logits.shape), [tuple(value.images.shape) for value in read]
         ((2, 3), [(2, 5, 7, 3), (2, 3, 5, 3)])
 
-    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4 and 4.1.
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4, 4.1 and, for transformers in parallel,
+    4.3. Differs: the paper's parallel transformers have CNNs of their own, whose features are
+    joined.
     """
 
-    def __init__(self, transformers, encoder, num_classes, dropout=0.0, grayscale=False, **kwargs):
+    def __init__(
+        self,
+        transformers,
+        encoder,
+        num_classes,
+        dropout=0.0,
+        grayscale=False,
+        parallel=1,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         check_width("num_classes", num_classes)
+        check_width("parallel", parallel)
+        transformers = list(transformers)
         for transformer in transformers:
             if (
                 not isinstance(transformer, SpatialTransformer)
@@ -62,26 +85,38 @@ class SpatialTransformerClassifier(BaseModel):
                 raise ValueError(
                     f"Expected SpatialTransformers with {SETTINGS}. Received: {transformer!r}"
                 )
-        self.transformers, self.encoder = list(transformers), encoder
+        alike = {(layer.transform, layer.output_size) for layer in transformers[:parallel]}
+        if parallel > 1 and (len(transformers) < parallel or len(alike) > 1):
+            raise ValueError(
+                f"Expected {parallel} first transformers with the same transform and output size. "
+                f"Received: {len(transformers)} transformers, {len(alike)} kinds among the first"
+            )
+        self.transformers, self.encoder, self.parallel = transformers, encoder, parallel
         self.num_classes, self.dropout, self.grayscale = num_classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
         self.drop = keras.layers.Dropout(dropout, name="drop")
         self.head = keras.layers.Dense(num_classes, name="head", dtype="float32")
+        if parallel > 1:
+            self.share = keras.layers.Dense(1, name="share", dtype="float32")
 
     def build(self, images_shape):
         shape = (*images_shape[:3], 1 if self.grayscale else images_shape[3])
-        for transformer in self.transformers:
+        for number, transformer in enumerate(self.transformers, 1):
             if not transformer.built:
                 transformer.build(shape)
-            shape = transformer.compute_output_shape(shape).images
+            if number >= self.parallel:
+                shape = transformer.compute_output_shape(shape).images
         if not self.encoder.built:
             self.encoder.build(shape)
-        self.head.build(self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape)))
+        features = self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape))
+        self.head.build(features)
+        if self.parallel > 1:
+            self.share.build(features)
 
     def float32_layers(self):
         """Layers that compute in float32 in any precision: those of logits and coordinates."""
         places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
-        return [self.head, *places]
+        return [self.head, *([self.share] if self.parallel > 1 else []), *places]
 
     def input_signature(self):
         """See `BaseModel`: the sizes of the pictures that the model was built for."""
@@ -99,18 +134,43 @@ class SpatialTransformerClassifier(BaseModel):
 
         Returns:
             logits: float32 (B, num_classes).
-            read: list of `Transformed`, one for each transformer.
+            read: list of `Transformed`, one for each transformer in series; of parallel ones, those
+                of the view with the largest share.
         """
         pixels = ops.cast(images, "float32") / 255.0
         if self.grayscale:
             pixels = ops.sum(pixels * ops.convert_to_tensor(LUMINANCE), axis=-1, keepdims=True)
         pixels = ops.cast(pixels, self.compute_dtype)
-        read: list[Transformed] = []
-        for transformer in self.transformers:
-            read.append(transformer(pixels, training=training))
-            pixels = read[-1].images
-        features = self.flatten(self.encoder(pixels, training=training))
-        return self.head(self.drop(features, training=training)), read
+        first, later = self.transformers[: self.parallel], self.transformers[self.parallel :]
+        views = [transformer(pixels, training=training) for transformer in first]
+        read = [_joined(views)] if views else []
+        for transformer in later:
+            read.append(transformer(read[-1].images, training=training))
+        features = self.encoder(read[-1].images if read else pixels, training=training)
+        features = self.flatten(features)
+        logits = self.head(self.drop(features, training=training))
+        if self.parallel == 1:
+            return logits, read
+        shares = ops.reshape(self.share(features), (-1, self.parallel))
+        return self._mixed(logits, shares), [self._of_largest(values, shares) for values in read]
+
+    def _mixed(self, logits, shares):
+        """log p, float32 (B, num_classes), from logits (B · K, num_classes) of the views."""
+        log_views = ops.log_softmax(
+            ops.reshape(logits, (-1, self.parallel, self.num_classes)), axis=-1
+        )
+        return ops.logsumexp(log_views + ops.log_softmax(shares, axis=-1)[..., None], axis=1)
+
+    def _of_largest(self, read, shares):
+        """Of `Transformed` of all views (B · K, …), those with the largest share (B, …)."""
+        chosen = ops.one_hot(ops.argmax(shares, axis=-1), self.parallel)
+        values = []
+        for value in read:
+            shape = tuple(value.shape[1:])
+            picked = ops.reshape(chosen, (-1, self.parallel, *(1 for _ in shape)))
+            views = ops.reshape(value, (-1, self.parallel, *shape))
+            values.append(ops.sum(ops.cast(picked, value.dtype) * views, axis=1))
+        return Transformed(*values)
 
     def compute_output_shape(self, images_shape):
         return (images_shape[0], self.num_classes)
@@ -125,6 +185,7 @@ class SpatialTransformerClassifier(BaseModel):
             "num_classes": self.num_classes,
             "dropout": self.dropout,
             "grayscale": self.grayscale,
+            "parallel": self.parallel,
         }
         return {**super().get_config(), **config}
 
@@ -138,6 +199,18 @@ class SpatialTransformerClassifier(BaseModel):
 
 def _settings(transformer):
     return {name: getattr(transformer, name) for name in SETTINGS}
+
+
+def _joined(views):
+    """`Transformed` (B · K, …) of all of K views (B, …), those of a picture next to each other."""
+    if len(views) == 1:
+        return views[0]
+    return Transformed(
+        *(
+            ops.reshape(ops.stack(values, axis=1), (-1, *values[0].shape[1:]))
+            for values in zip(*views, strict=True)
+        )
+    )
 
 
 def composed_grid(read):

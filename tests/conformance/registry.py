@@ -138,15 +138,19 @@ def _decoder(attention, cell=None, **kwargs):
 def _spatial_transformer(**kwargs):
     localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
     options = ((3, 5), "nearest", "border", True, True, 0.7, "he_normal", "channels_first", True)
-    return SpatialTransformer(localization, ThinPlateSpline(2, 3), *options, **kwargs)
+    transform = ThinPlateSpline(2, 3)
+    start = transform.rotation(0.5)
+    return SpatialTransformer(localization, transform, *options, start, **kwargs)
 
 
 def _spatial_transformer_classifier(**kwargs):
-    localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
     options = {"bound": 0.7, "kernel_initializer": "he_normal", "return_grid": True}
-    transformer = SpatialTransformer(localization, Affine(), (3, 5), **options)
+    transformers = []
+    for _ in range(2):
+        localization = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(5, "tanh")])
+        transformers.append(SpatialTransformer(localization, Affine(), (3, 5), **options))
     encoder = keras.layers.Conv2D(2, 3)
-    return SpatialTransformerClassifier([transformer], encoder, 7, 0.2, True, **kwargs)
+    return SpatialTransformerClassifier(transformers, encoder, 7, 0.2, True, 2, **kwargs)
 
 
 def _text_classifier(**kwargs):

@@ -44,6 +44,29 @@ def test_it_begins_as_the_identity(transform):
     assert transform.parameters == output.theta.shape[1]
 
 
+@pytest.mark.parametrize("transform", TRANSFORMS[2:], ids=str)
+def test_it_begins_at_a_rotation(transform):
+    start = transform.rotation(0.7)
+    layer = SpatialTransformer(
+        localization(), transform, (5, 7), bound=0.1, return_grid=True, start=start
+    )
+    output = layer(IMAGES)
+    turn = [[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]]
+    expected = target_points(5, 7) @ np.transpose(turn)
+    np.testing.assert_allclose(output.grid, np.tile(expected, (3, 1, 1, 1)), atol=1e-5)
+    again = SpatialTransformer.from_config(layer.get_config())
+    np.testing.assert_array_equal(again.start, start)
+    np.testing.assert_allclose(transform.rotation(0.0), transform.identity(), atol=1e-6)
+    output = moved(layer, 9.0)(IMAGES)
+    assert 0.09 < np.abs(output.theta - start).max() < 0.1 + 1e-6
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS[:2], ids=str)
+def test_some_have_no_rotations(transform):
+    with pytest.raises(ValueError, match=r"Expected a transform with rotations.*Received: [TA]"):
+        transform.rotation(0.5)
+
+
 @every_transform
 def test_it_reads_its_own_grid_of_its_own_parameters(transform):
     options = {"interpolation": "bilinear", "padding": "border", "align_corners": True}
@@ -172,6 +195,11 @@ def test_places_are_of_float32_in_half_precision():
         ({"data_format": "NHWC"}, "Received: data_format='NHWC'"),
         ({"bound": 0.0}, r"Expected a bound between 1e-6 and 1e6, or None\. Received: bound=0.0"),
         ({"bound": "1"}, "Received: bound='1'"),
+        (
+            {"start": (0.0, 1.0)},
+            r"Expected a start of 6 finite numbers. Received: start=\[0.0, 1.0\]",
+        ),
+        ({"start": [1, 0, 0, 0, np.nan, 0]}, "Expected a start of 6 finite numbers"),
     ],
 )
 def test_bad_arguments(choices, message):

@@ -29,10 +29,10 @@ def transformer(transform, size, initializer="he_normal", **options):
     )
 
 
-def classifier(*transformers, grayscale=False, dropout=0.0):
+def classifier(*transformers, grayscale=False, dropout=0.0, parallel=1):
     keras.utils.set_random_seed(7)
     encoder = keras.layers.Conv2D(2, 3)
-    model = SpatialTransformerClassifier(transformers, encoder, 5, dropout, grayscale)
+    model = SpatialTransformerClassifier(transformers, encoder, 5, dropout, grayscale, parallel)
     model.build((None, 13, 11, 3))
     return model
 
@@ -40,6 +40,16 @@ def classifier(*transformers, grayscale=False, dropout=0.0):
 def two_in_depth(**options):
     first = transformer(Affine(), (7, 11), bound=0.3)
     return classifier(first, transformer(ThinPlateSpline(2, 3), (5, 7), bound=0.2), **options)
+
+
+def three_in_parallel(**options):
+    """Three side by side at three angles, then one."""
+    views = [
+        transformer(Affine(), (7, 11), bound=0.3, start=Affine().rotation(angle))
+        for angle in (-0.5, 0.0, 0.7)
+    ]
+    last = transformer(ThinPlateSpline(2, 3), (5, 7), bound=0.2)
+    return classifier(*views, last, parallel=3, **options)
 
 
 @pytest.mark.parametrize("grayscale", [False, True])
@@ -61,6 +71,49 @@ def test_logits_equal_the_parts_one_by_one(grayscale):
         (3, 7, 11, 1 if grayscale else 3),
         (3, 5, 7, 1 if grayscale else 3),
     ]
+
+
+def test_parallel_transformers_are_mixed():
+    """p(y) is that of each view alone, by its share; read is the view of the largest share."""
+    model = three_in_parallel()
+    logits, read = model.transformed(IMAGES)
+    probabilities, scores, views = [], [], []
+    for first in model.transformers[:3]:
+        alone = SpatialTransformerClassifier([first, model.transformers[3]], model.encoder, 5)
+        alone.build((None, 13, 11, 3))
+        alone.head.set_weights(model.head.get_weights())
+        own, seen = alone.transformed(IMAGES)
+        features = np.asarray(model.encoder(seen[-1].images)).reshape(3, -1)
+        kernel, bias = model.share.get_weights()
+        probabilities.append(np.asarray(keras.ops.softmax(own)))
+        scores.append(features @ kernel[:, 0] + bias)
+        views.append(seen)
+    shares = np.exp(scores) / np.exp(scores).sum(axis=0)
+    assert np.ptp(shares, axis=0).min() > 1e-3
+    np.testing.assert_allclose(
+        np.exp(logits), np.einsum("kb,kbc->bc", shares, probabilities), rtol=1e-4
+    )
+    np.testing.assert_allclose(np.exp(logits).sum(axis=-1), 1, rtol=1e-5)
+    for row, best in enumerate(np.argmax(shares, axis=0)):
+        for actual, expected in zip(read, views[best], strict=True):
+            for value, own in zip(actual, expected, strict=True):
+                np.testing.assert_allclose(value[row], own[row], atol=1e-5)
+
+
+def test_views_of_other_pictures_change_nothing():
+    model = three_in_parallel()
+    np.testing.assert_allclose(model(IMAGES[1:2]), model(IMAGES)[1:2], atol=1e-5)
+
+
+def test_parallel_transformers_that_agree_are_one():
+    first = transformer(Affine(), (7, 11), bound=0.3)
+    twins = [first, SpatialTransformer.from_config(first.get_config())]
+    model = classifier(*twins, parallel=2)
+    twins[1].set_weights(first.get_weights())
+    alone = classifier(first)
+    alone.encoder.set_weights(model.encoder.get_weights())
+    alone.head.set_weights(model.head.get_weights())
+    np.testing.assert_allclose(model(IMAGES), keras.ops.log_softmax(alone(IMAGES)), atol=1e-5)
 
 
 def test_without_transformers_it_is_the_cnn_alone():
@@ -93,8 +146,9 @@ def test_maps_in_depth_compose():
     np.testing.assert_array_equal(composed_grid(read[:1]), read[0].grid)
 
 
-def test_everything_learns_and_is_saved(tmp_path):
-    model = two_in_depth(dropout=0.3)
+@pytest.mark.parametrize("made", [two_in_depth, three_in_parallel])
+def test_everything_learns_and_is_saved(made, tmp_path):
+    model = made(dropout=0.3)
     before = [np.array(weight) for weight in model.get_weights()]
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(IMAGES, training=True) ** 2)
@@ -118,3 +172,9 @@ def test_bad_arguments():
             classifier(wrong)
     with pytest.raises(ValueError, match="Expected num_classes >= 1"):
         SpatialTransformerClassifier([], keras.layers.Flatten(), 0)
+    with pytest.raises(ValueError, match="Expected parallel >= 1"):
+        classifier(parallel=0)
+    same, other = transformer(Affine(), (3, 5)), transformer(Affine(), (5, 3))
+    for few in ([], [same], [same, other], [same, transformer(ThinPlateSpline(2, 3), (3, 5))]):
+        with pytest.raises(ValueError, match="Expected 2 first transformers with the same"):
+            classifier(*few, parallel=2)

@@ -47,13 +47,14 @@ def model(run, data, tmp_path_factory):
     return folder
 
 
-def test_two_transformers_in_depth_are_trained(run):
+def test_three_transformers_in_parallel_and_one_behind_are_trained(run):
     model = run.model()
-    assert [transformer.name for transformer in model.transformers] == [
-        "transformer_1",
-        "transformer_2",
-    ]
-    assert [transformer.transform.parameters for transformer in model.transformers] == [6, 32]
+    names = [transformer.name for transformer in model.transformers]
+    assert names == [f"transformer_{number}" for number in range(1, 5)]
+    parameters = [transformer.transform.parameters for transformer in model.transformers]
+    assert parameters == [6, 6, 6, 32] and model.parallel == 3
+    angles = [np.arctan2(layer.start[3], layer.start[0]) for layer in model.transformers[:3:2]]
+    np.testing.assert_allclose(np.degrees(angles), [-40, 40], atol=1e-4)
     part = run.experiment().model
     assert part.spatial.bound == 0.3 and part.backbone == "small"
     for each_transformer in model.transformers:
@@ -73,7 +74,7 @@ def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
     best = [answer["labels"][:2] for answer in actual[0]["answers"]]
     assert best == [answer["labels"] for answer in actual[1]["answers"]]
     card = (model / "README.md").read_text()
-    assert "behind spatial transformers (affine, thin_plate_spline)" in card
+    assert "behind spatial transformers (affine, thin_plate_spline, 3 in parallel)" in card
     assert "Pictures are fitted to 29×29 by squash." in card
 
 
@@ -96,7 +97,7 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
 
 
 def test_transformers_learn_more_slowly():
-    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine")}
+    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine"), "parallel": 1}
     recipe = RECIPE.replaced(values)
     made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
     model, optimizer = made.model, recipe.optimizer.build(10, made.slow_layers)
@@ -106,6 +107,17 @@ def test_transformers_learn_more_slowly():
         own.path for transformer in model.transformers for own in transformer.trainable_variables
     ]
     assert len(slow) == 16 and optimizer.slow_rate == 0.3
+
+
+@pytest.mark.parametrize(
+    ("transform", "count"),
+    [("none", 0), ("translation", 1), ("attention", 1), ("similarity", 5), ("projective", 5)],
+)
+def test_transformers_that_rotate_are_in_parallel(transform, count):
+    values = {"image_size": 29, "read_size": 17, "transforms": (transform,), "parallel": 5}
+    model = built(RECIPE.replaced(values), labels=3)
+    assert len(model.transformers) == count and model.parallel == max(count, 1)
+    assert model(np.zeros((2, 29, 29, 3), "uint8")).shape == (2, 3)
 
 
 @pytest.mark.parametrize("fine_tune", [False, True])

@@ -32,10 +32,12 @@ def transformer(transform, size):
     return SpatialTransformer(look, transform, size, **options)
 
 
-def made(transformers=2, grayscale=False):
+def made(transformers=2, grayscale=False, parallel=1):
     keras.utils.set_random_seed(5)
     layers = [transformer(Affine(), (11, 13)), transformer(Projective(), (5, 7))][:transformers]
-    model = SpatialTransformerClassifier(layers, keras.layers.Conv2D(2, 3), 3, 0.0, grayscale)
+    layers = [transformer(Affine(), (11, 13)) for _ in range(parallel - 1)] + layers
+    encoder = keras.layers.Conv2D(2, 3)
+    model = SpatialTransformerClassifier(layers, encoder, 3, 0.0, grayscale, parallel)
     model.build((None, 17, 19, 3))
     return SpatialTransformerService(model, LabelTable(NAMES), FORMAT, 2)
 
@@ -70,9 +72,10 @@ def test_answers_are_the_models(service):
         np.testing.assert_array_equal(value, answer[key])
 
 
-def test_a_crop_is_what_its_grid_reads_in_the_picture():
+@pytest.mark.parametrize("parallel", [1, 3])
+def test_a_crop_is_what_its_grid_reads_in_the_picture(parallel):
     """Of one transformer: in depth a second reading blurs the first."""
-    answer = made(1).explain(tf.constant(PICTURES))
+    answer = made(1, parallel=parallel).explain(tf.constant(PICTURES))
     seen = np.asarray(answer[PICTURE], "float32")
     assert np.abs(sample(seen, answer[GRID]) - np.asarray(answer[CROP], "float32")).max() <= 0.51
 

@@ -1,5 +1,6 @@
 """A CNN behind spatial transformers."""
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -7,16 +8,12 @@ from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
 
 NONE = "none"
-TRANSFORMS = (
-    "translation",
-    "attention",
-    "similarity",
-    "affine",
-    "projective",
-    "thin_plate_spline",
-)
+FIXED_ANGLE = ("translation", "attention")
+TRANSFORMS = (*FIXED_ANGLE, "similarity", "affine", "projective", "thin_plate_spline")
 SMALL, LITE0 = "small", "efficientnet_lite0"
 FEATURES, PLACES = "features", "places"
+APART, MOST_PARALLEL = 40, 9
+"""Degrees between the angles at which parallel transformers start, and how many fill a circle."""
 LOOK = 32
 """Approximate side of a localization network's input, in pixels."""
 COARSE, MOST_STAGES = 4, 6
@@ -52,6 +49,15 @@ class SpatialTransforms:
         most=1e6,
     )
 
+    parallel: int = option(
+        f"spatial transformers that read the picture side by side, {APART} degrees apart at the "
+        f"start; 1 where the first transform is {' or '.join(FIXED_ANGLE)}",
+        default=1,
+        settled=True,
+        least=1,
+        most=MOST_PARALLEL,
+    )
+
     def check(self):
         """Raises ValueError for "none" together with other transforms."""
         if NONE in self.transforms and len(self.transforms) > 1:
@@ -62,8 +68,16 @@ class SpatialTransforms:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the transforms; empty for "none"."""
+        """The names of the transforms in series; empty for "none"."""
         return () if self.transforms == (NONE,) else self.transforms
+
+    @property
+    def angles(self) -> tuple[float, ...]:
+        """Degrees at which the first transformers start, side by side."""
+        if self.transforms[0] in (NONE, *FIXED_ANGLE):
+            return (0.0,)
+        middle = (self.parallel - 1) / 2
+        return tuple(APART * (number - middle) for number in range(self.parallel))
 
 
 @part
@@ -236,18 +250,22 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
     keras.utils.set_random_seed(seed)
     height, width, _ = features["image"].shape
     size, transformers, read = height, [], part.spatial.read_size
-    for number, name in enumerate(part.spatial.names, 1):
-        transformers.append(
-            SpatialTransformer(
-                part.localization(size),
-                _transform(name)(),
-                (read, read),
-                bound=part.spatial.bound,
-                return_grid=True,
-                data_format="channels_last",
-                name=f"transformer_{number}",
+    names, angles = part.spatial.names, part.spatial.angles
+    for stage, name in enumerate(names, 1):
+        transform = _transform(name)()
+        for angle in angles if stage == 1 else (0.0,):
+            transformers.append(
+                SpatialTransformer(
+                    part.localization(size),
+                    transform,
+                    (read, read),
+                    bound=part.spatial.bound,
+                    return_grid=True,
+                    data_format="channels_last",
+                    start=transform.rotation(math.radians(angle)) if angle else None,
+                    name=f"transformer_{len(transformers) + 1}",
+                )
             )
-        )
         size = read
     model = SpatialTransformerClassifier(
         transformers,
@@ -255,12 +273,12 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
         vocabulary_sizes["labels"],
         part.dropout,
         grayscale,
+        len(angles),
         name="classifier",
     )
     model.build((None, height, width, 3))
-    behind = (
-        f" behind spatial transformers ({', '.join(part.spatial.names)})" if transformers else ""
-    )
+    kinds = ", ".join(names) + (f", {len(angles)} in parallel" if len(angles) > 1 else "")
+    behind = f" behind spatial transformers ({kinds})" if transformers else ""
     return Built(model, f"a CNN{behind}", [layer.name for layer in transformers])
 
 
