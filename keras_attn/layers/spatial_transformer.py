@@ -55,7 +55,7 @@ class SpatialTransformer(keras.layers.Layer):
         kernel_initializer: Keras initializer of W; by default θ begins at θ_0.
         data_format: "channels_last" or "channels_first"; None is Keras' setting.
         return_grid: bool. Whether the call returns `Transformed`.
-        start: numbers (parameters of the transform,). θ_0, such as `Affine().rotation(0.5)`.
+        initial_theta: float (parameters of the transform,). θ_0, such as `Affine().rotation(0.5)`.
             Default: the identity.
 
     Call arguments:
@@ -67,7 +67,7 @@ class SpatialTransformer(keras.layers.Layer):
         `return_grid`. Coordinates are computed in float32 in any precision.
 
     Raises:
-        ValueError: not a `Transform`; a start of another length, or not finite; an unknown
+        ValueError: not a `Transform`; an initial θ of another length, or not finite; an unknown
             interpolation, padding or data format; a size < 1; a bound ≤ 0; images that `sample`
             rejects.
 
@@ -95,7 +95,7 @@ class SpatialTransformer(keras.layers.Layer):
         kernel_initializer="zeros",
         data_format=None,
         return_grid=False,
-        start=None,
+        initial_theta=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -116,14 +116,8 @@ class SpatialTransformer(keras.layers.Layer):
             raise ValueError(
                 f"Expected a bound between 1e-6 and 1e6, or None. Received: bound={bound!r}"
             )
-        if start is not None:
-            start = np.array(start, "float32")
-            if start.shape != (transform.parameters,) or not np.all(np.isfinite(start)):
-                raise ValueError(
-                    f"Expected a start of {transform.parameters} finite numbers. "
-                    f"Received: start={start.tolist()}"
-                )
-            start = start.tolist()
+        if initial_theta is not None:
+            initial_theta = _finite_numbers(initial_theta, transform.parameters)
         if output_size is not None:
             if not isinstance(output_size, (tuple, list)) or len(output_size) != 2:
                 raise ValueError(
@@ -135,7 +129,8 @@ class SpatialTransformer(keras.layers.Layer):
         self.interpolation, self.padding = interpolation, padding
         self.align_corners, self.learned_grid = bool(align_corners), bool(learned_grid)
         self.bound, self.data_format, self.return_grid = bound, data_format, bool(return_grid)
-        self.start, self.kernel_initializer = start, keras.initializers.get(kernel_initializer)
+        self.initial_theta = initial_theta
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.head = keras.layers.Dense(
             transform.parameters,
             kernel_initializer=self.kernel_initializer,
@@ -191,8 +186,9 @@ class SpatialTransformer(keras.layers.Layer):
         chosen = self.head(self.flatten(self.localization(images, training=training)))
         if self.bound is not None:
             chosen = self.bound * ops.tanh(chosen / self.bound)
-        start = self.transform.identity() if self.start is None else np.array(self.start, "float32")
-        return start + chosen
+        if self.initial_theta is None:
+            return self.transform.identity() + chosen
+        return np.array(self.initial_theta, "float32") + chosen
 
     def _moved(self, images, axis):
         """With "channels_first", moves the channels to the end or back to axis 1."""
@@ -229,7 +225,7 @@ class SpatialTransformer(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
             "data_format": self.data_format,
             "return_grid": self.return_grid,
-            "start": self.start,
+            "initial_theta": self.initial_theta,
         }
         return {**super().get_config(), **config}
 
@@ -239,3 +235,17 @@ class SpatialTransformer(keras.layers.Layer):
         for name in ("localization", "transform"):
             config[name] = keras.saving.deserialize_keras_object(config[name])
         return cls(**config)
+
+
+def _finite_numbers(values, count):
+    """θ as a tuple of floats."""
+    try:
+        numbers = np.array([float(value) for value in values])
+    except (TypeError, ValueError):
+        numbers = np.zeros(0)
+    if len(numbers) != count or not np.all(np.isfinite(numbers)):
+        raise ValueError(
+            f"Expected an initial theta of {count} finite numbers. "
+            f"Received: initial_theta={values!r}"
+        )
+    return tuple(numbers.tolist())

@@ -40,7 +40,9 @@ class Transform:
         """θ of a rotation about the center, NumPy float32 (parameters,).
 
         Args:
-            angle: float, radians; reads at R(angle) [x, y]ᵀ, as `similarity_grid`.
+            angle: float, radians; reads at R(angle) [x, y]ᵀ, as in `similarity_grid`: the window
+                turns clockwise, what is read counterclockwise. Coordinates are those of the grid,
+                so a picture that is not square is sheared as well.
 
         Raises:
             ValueError: the family has no rotations.

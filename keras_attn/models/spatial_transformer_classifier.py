@@ -14,14 +14,16 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SpatialTransformerClassifier(BaseModel):
-    """Spatial transformers in series, then a CNN; each samples the output of the one before it.
+    """Spatial transformers in series or in parallel, then a CNN.
 
-    With `parallel` = K, the first K transformers sample the picture side by side, and the others
-    and the CNN read each of the K views. The answer is a mixture, whose shares are learned:
+    In series, each samples the output of the one before it. With `num_parallel` = K, the first K
+    transformers sample the picture side by side, and the others and the CNN read each of the K
+    views. The answer is a mixture with learned shares:
 
         p(y) = Σ_k softmax_k(wᵀ h_k + b) softmax(V h_k + c)_y,  h_k the CNN's features of view k
 
-    Transformers that start at different angles are hypotheses about the angle of the object.
+    Transformers with different `initial_theta`, such as rotations, are hypotheses about where the
+    object is and how it is turned.
 
     Args:
         transformers: sequence of `SpatialTransformer` of channels-last pictures, with
@@ -32,19 +34,19 @@ class SpatialTransformerClassifier(BaseModel):
         dropout: float, 0 to 1, of the features.
         grayscale: bool. Whether the transformers and the encoder get luminance, C = 1, instead of
             RGB.
-        parallel: int ≥ 1. K; above 1, the first K transformers have the same transform and output
-            size.
+        num_parallel: int ≥ 1. K; above 1, the first K transformers must have the same transform
+            and output size, and should start differently.
 
     Call arguments:
         images: uint8 or float (B, height, width, 3), RGB pixels in 0..255; rescaled to 0..1.
         training: bool.
 
     Returns:
-        logits: float32 (B, num_classes).
+        logits: float32 (B, num_classes); log-probabilities with several in parallel.
 
     Raises:
-        ValueError: not a `SpatialTransformer` with these settings; num_classes or parallel < 1;
-            parallel transformers that are missing or not alike.
+        ValueError: not a `SpatialTransformer` with these settings; num_classes or num_parallel < 1;
+            one class, or transformers that are missing or not alike, with several in parallel.
 
     Example:
         >>> from keras_attn.layers import Affine, SpatialTransformer
@@ -60,7 +62,7 @@ class SpatialTransformerClassifier(BaseModel):
 
     Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4, 4.1 and, for transformers in parallel,
     4.3. Differs: the paper's parallel transformers have CNNs of their own, whose features are
-    joined.
+    concatenated.
     """
 
     def __init__(
@@ -70,12 +72,12 @@ class SpatialTransformerClassifier(BaseModel):
         num_classes,
         dropout=0.0,
         grayscale=False,
-        parallel=1,
+        num_parallel=1,
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_width("num_classes", num_classes)
-        check_width("parallel", parallel)
+        check_width("num_parallel", num_parallel)
         transformers = list(transformers)
         for transformer in transformers:
             if (
@@ -85,18 +87,15 @@ class SpatialTransformerClassifier(BaseModel):
                 raise ValueError(
                     f"Expected SpatialTransformers with {SETTINGS}. Received: {transformer!r}"
                 )
-        alike = {(layer.transform, layer.output_size) for layer in transformers[:parallel]}
-        if parallel > 1 and (len(transformers) < parallel or len(alike) > 1):
-            raise ValueError(
-                f"Expected {parallel} first transformers with the same transform and output size. "
-                f"Received: {len(transformers)} transformers, {len(alike)} kinds among the first"
-            )
-        self.transformers, self.encoder, self.parallel = transformers, encoder, parallel
+        if num_parallel > 1:
+            _check_parallel(transformers[:num_parallel], num_parallel, num_classes)
+        self.transformers, self.encoder = transformers, encoder
+        self.num_parallel = num_parallel
         self.num_classes, self.dropout, self.grayscale = num_classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
         self.drop = keras.layers.Dropout(dropout, name="drop")
         self.head = keras.layers.Dense(num_classes, name="head", dtype="float32")
-        if parallel > 1:
+        if num_parallel > 1:
             self.share = keras.layers.Dense(1, name="share", dtype="float32")
 
     def build(self, images_shape):
@@ -104,19 +103,19 @@ class SpatialTransformerClassifier(BaseModel):
         for number, transformer in enumerate(self.transformers, 1):
             if not transformer.built:
                 transformer.build(shape)
-            if number >= self.parallel:
+            if number >= self.num_parallel:
                 shape = transformer.compute_output_shape(shape).images
         if not self.encoder.built:
             self.encoder.build(shape)
         features = self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape))
         self.head.build(features)
-        if self.parallel > 1:
+        if self.num_parallel > 1:
             self.share.build(features)
 
     def float32_layers(self):
         """Layers that compute in float32 in any precision: those of logits and coordinates."""
         places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
-        return [self.head, *([self.share] if self.parallel > 1 else []), *places]
+        return [self.head, *([self.share] if self.num_parallel > 1 else []), *places]
 
     def input_signature(self):
         """See `BaseModel`: the sizes of the pictures that the model was built for."""
@@ -141,7 +140,10 @@ class SpatialTransformerClassifier(BaseModel):
         if self.grayscale:
             pixels = ops.sum(pixels * ops.convert_to_tensor(LUMINANCE), axis=-1, keepdims=True)
         pixels = ops.cast(pixels, self.compute_dtype)
-        first, later = self.transformers[: self.parallel], self.transformers[self.parallel :]
+        first, later = (
+            self.transformers[: self.num_parallel],
+            self.transformers[self.num_parallel :],
+        )
         views = [transformer(pixels, training=training) for transformer in first]
         read = [_joined(views)] if views else []
         for transformer in later:
@@ -149,27 +151,26 @@ class SpatialTransformerClassifier(BaseModel):
         features = self.encoder(read[-1].images if read else pixels, training=training)
         features = self.flatten(features)
         logits = self.head(self.drop(features, training=training))
-        if self.parallel == 1:
+        if self.num_parallel == 1:
             return logits, read
-        shares = ops.reshape(self.share(features), (-1, self.parallel))
+        shares = ops.reshape(self.share(features), (-1, self.num_parallel))
         return self._mixed(logits, shares), [self._of_largest(values, shares) for values in read]
 
     def _mixed(self, logits, shares):
         """log p, float32 (B, num_classes), from logits (B · K, num_classes) of the views."""
         log_views = ops.log_softmax(
-            ops.reshape(logits, (-1, self.parallel, self.num_classes)), axis=-1
+            ops.reshape(logits, (-1, self.num_parallel, self.num_classes)), axis=-1
         )
         return ops.logsumexp(log_views + ops.log_softmax(shares, axis=-1)[..., None], axis=1)
 
     def _of_largest(self, read, shares):
         """Of `Transformed` of all views (B · K, …), those with the largest share (B, …)."""
-        chosen = ops.one_hot(ops.argmax(shares, axis=-1), self.parallel)
-        values = []
+        chosen, values = ops.argmax(shares, axis=-1), []
         for value in read:
             shape = tuple(value.shape[1:])
-            picked = ops.reshape(chosen, (-1, self.parallel, *(1 for _ in shape)))
-            views = ops.reshape(value, (-1, self.parallel, *shape))
-            values.append(ops.sum(ops.cast(picked, value.dtype) * views, axis=1))
+            views = ops.reshape(value, (-1, self.num_parallel, *shape))
+            picked = ops.reshape(chosen, (-1, 1, *(1 for _ in shape)))
+            values.append(ops.squeeze(ops.take_along_axis(views, picked, axis=1), axis=1))
         return Transformed(*values)
 
     def compute_output_shape(self, images_shape):
@@ -185,7 +186,7 @@ class SpatialTransformerClassifier(BaseModel):
             "num_classes": self.num_classes,
             "dropout": self.dropout,
             "grayscale": self.grayscale,
-            "parallel": self.parallel,
+            "num_parallel": self.num_parallel,
         }
         return {**super().get_config(), **config}
 
@@ -199,6 +200,20 @@ class SpatialTransformerClassifier(BaseModel):
 
 def _settings(transformer):
     return {name: getattr(transformer, name) for name in SETTINGS}
+
+
+def _check_parallel(first, num_parallel, num_classes):
+    """Raises ValueError for what cannot be read side by side and mixed."""
+    if num_classes < 2:
+        raise ValueError(
+            f"Expected num_classes >= 2 with transformers in parallel. Received: {num_classes}"
+        )
+    kinds = {(layer.transform, layer.output_size) for layer in first}
+    if len(first) < num_parallel or len(kinds) > 1:
+        raise ValueError(
+            f"Expected the first {num_parallel} transformers to have the same transform and output "
+            f"size. Received: {len(first)} transformers, {len(kinds)} different kinds"
+        )
 
 
 def _joined(views):

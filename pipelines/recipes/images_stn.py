@@ -6,11 +6,11 @@ Command:
 
 Pictures may have any size; the transformers read them at `--image-size` and pass crops of
 `--read-size` to the CNN. Three transformers in parallel start 40 degrees apart, and the CNN's
-answers to their crops are mixed; `--parallel 1` takes about a third of the time. In training
+predictions for their crops are mixed; `--parallel 1` takes about half the time. During training,
 pictures are shifted and turned at random (`--shift 0 --turn 0` where that changes the label).
 `--backbone efficientnet_lite0` starts from ImageNet weights, recommended for a few hundred
 pictures; `--transforms none` is the CNN alone. The SavedModel maps image bytes to labels, scores
-and the crop that counted most.
+and the crop with the largest share.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions

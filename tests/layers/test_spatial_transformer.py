@@ -48,14 +48,14 @@ def test_it_begins_as_the_identity(transform):
 def test_it_begins_at_a_rotation(transform):
     start = transform.rotation(0.7)
     layer = SpatialTransformer(
-        localization(), transform, (5, 7), bound=0.1, return_grid=True, start=start
+        localization(), transform, (5, 7), bound=0.1, return_grid=True, initial_theta=start
     )
     output = layer(IMAGES)
     turn = [[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]]
     expected = target_points(5, 7) @ np.transpose(turn)
     np.testing.assert_allclose(output.grid, np.tile(expected, (3, 1, 1, 1)), atol=1e-5)
     again = SpatialTransformer.from_config(layer.get_config())
-    np.testing.assert_array_equal(again.start, start)
+    np.testing.assert_allclose(again.initial_theta, start, rtol=1e-6)
     np.testing.assert_allclose(transform.rotation(0.0), transform.identity(), atol=1e-6)
     output = moved(layer, 9.0)(IMAGES)
     assert 0.09 < np.abs(output.theta - start).max() < 0.1 + 1e-6
@@ -195,11 +195,13 @@ def test_places_are_of_float32_in_half_precision():
         ({"data_format": "NHWC"}, "Received: data_format='NHWC'"),
         ({"bound": 0.0}, r"Expected a bound between 1e-6 and 1e6, or None\. Received: bound=0.0"),
         ({"bound": "1"}, "Received: bound='1'"),
-        (
-            {"start": (0.0, 1.0)},
-            r"Expected a start of 6 finite numbers. Received: start=\[0.0, 1.0\]",
-        ),
-        ({"start": [1, 0, 0, 0, np.nan, 0]}, "Expected a start of 6 finite numbers"),
+        ({"initial_theta": (0.0, 1.0)}, r"theta of 6 finite numbers\. Received: .*=\(0\.0, 1\.0\)"),
+        ({"initial_theta": [1, 0, 0, 0, np.nan, 0]}, "Expected an initial theta of 6 finite"),
+        ({"initial_theta": [[1, 0, 0], [0, 1]]}, "Expected an initial theta of 6 finite"),
+        ({"initial_theta": np.eye(2, 3)}, "Expected an initial theta of 6 finite"),
+        ({"initial_theta": 6 * [1j]}, "Expected an initial theta of 6 finite"),
+        ({"initial_theta": "affine"}, "Expected an initial theta of 6 finite numbers.*'affine'"),
+        ({"initial_theta": 1.0}, "Expected an initial theta of 6 finite"),
     ],
 )
 def test_bad_arguments(choices, message):

@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.layers import Affine, SpatialTransformer, ThinPlateSpline, Translation
+from keras_attn.layers.spatial_transformer import Transformed
 from keras_attn.models.spatial_transformer_classifier import (
     SpatialTransformerClassifier,
     composed_grid,
@@ -29,10 +30,10 @@ def transformer(transform, size, initializer="he_normal", **options):
     )
 
 
-def classifier(*transformers, grayscale=False, dropout=0.0, parallel=1):
+def classifier(*transformers, grayscale=False, dropout=0.0, num_parallel=1):
     keras.utils.set_random_seed(7)
     encoder = keras.layers.Conv2D(2, 3)
-    model = SpatialTransformerClassifier(transformers, encoder, 5, dropout, grayscale, parallel)
+    model = SpatialTransformerClassifier(transformers, encoder, 5, dropout, grayscale, num_parallel)
     model.build((None, 13, 11, 3))
     return model
 
@@ -45,11 +46,11 @@ def two_in_depth(**options):
 def three_in_parallel(**options):
     """Three side by side at three angles, then one."""
     views = [
-        transformer(Affine(), (7, 11), bound=0.3, start=Affine().rotation(angle))
+        transformer(Affine(), (7, 11), bound=0.3, initial_theta=Affine().rotation(angle))
         for angle in (-0.5, 0.0, 0.7)
     ]
     last = transformer(ThinPlateSpline(2, 3), (5, 7), bound=0.2)
-    return classifier(*views, last, parallel=3, **options)
+    return classifier(*views, last, num_parallel=3, **options)
 
 
 @pytest.mark.parametrize("grayscale", [False, True])
@@ -100,6 +101,15 @@ def test_parallel_transformers_are_mixed():
                 np.testing.assert_allclose(value[row], own[row], atol=1e-5)
 
 
+def test_a_view_that_is_not_chosen_spoils_nothing():
+    model = three_in_parallel()
+    shares = keras.ops.convert_to_tensor([[0.0, 9.0, 0.0]] * 3)
+    grid = np.full((9, 2), np.nan, "float32")
+    grid[1::3] = [[3.0, 5.0]]
+    chosen = model._of_largest(Transformed(grid, grid, grid), shares)
+    np.testing.assert_array_equal(chosen.theta, [[3.0, 5.0]] * 3)
+
+
 def test_views_of_other_pictures_change_nothing():
     model = three_in_parallel()
     np.testing.assert_allclose(model(IMAGES[1:2]), model(IMAGES)[1:2], atol=1e-5)
@@ -108,7 +118,7 @@ def test_views_of_other_pictures_change_nothing():
 def test_parallel_transformers_that_agree_are_one():
     first = transformer(Affine(), (7, 11), bound=0.3)
     twins = [first, SpatialTransformer.from_config(first.get_config())]
-    model = classifier(*twins, parallel=2)
+    model = classifier(*twins, num_parallel=2)
     twins[1].set_weights(first.get_weights())
     alone = classifier(first)
     alone.encoder.set_weights(model.encoder.get_weights())
@@ -172,9 +182,11 @@ def test_bad_arguments():
             classifier(wrong)
     with pytest.raises(ValueError, match="Expected num_classes >= 1"):
         SpatialTransformerClassifier([], keras.layers.Flatten(), 0)
-    with pytest.raises(ValueError, match="Expected parallel >= 1"):
-        classifier(parallel=0)
+    with pytest.raises(ValueError, match="Expected num_parallel >= 1"):
+        classifier(num_parallel=0)
     same, other = transformer(Affine(), (3, 5)), transformer(Affine(), (5, 3))
     for few in ([], [same], [same, other], [same, transformer(ThinPlateSpline(2, 3), (3, 5))]):
-        with pytest.raises(ValueError, match="Expected 2 first transformers with the same"):
-            classifier(*few, parallel=2)
+        with pytest.raises(ValueError, match="Expected the first 2 transformers to have the same"):
+            classifier(*few, num_parallel=2)
+    with pytest.raises(ValueError, match="Expected num_classes >= 2 with transformers in parallel"):
+        SpatialTransformerClassifier([same, same], keras.layers.Flatten(), 1, num_parallel=2)

@@ -52,8 +52,11 @@ def test_three_transformers_in_parallel_and_one_behind_are_trained(run):
     names = [transformer.name for transformer in model.transformers]
     assert names == [f"transformer_{number}" for number in range(1, 5)]
     parameters = [transformer.transform.parameters for transformer in model.transformers]
-    assert parameters == [6, 6, 6, 32] and model.parallel == 3
-    angles = [np.arctan2(layer.start[3], layer.start[0]) for layer in model.transformers[:3:2]]
+    assert parameters == [6, 6, 6, 32] and model.num_parallel == 3
+    angles = [
+        np.arctan2(layer.initial_theta[3], layer.initial_theta[0])
+        for layer in model.transformers[:3:2]
+    ]
     np.testing.assert_allclose(np.degrees(angles), [-40, 40], atol=1e-4)
     part = run.experiment().model
     assert part.spatial.bound == 0.3 and part.backbone == "small"
@@ -74,7 +77,7 @@ def test_the_saved_model_answers_as_the_run(run, model, data, tmp_path):
     best = [answer["labels"][:2] for answer in actual[0]["answers"]]
     assert best == [answer["labels"] for answer in actual[1]["answers"]]
     card = (model / "README.md").read_text()
-    assert "behind spatial transformers (affine, thin_plate_spline, 3 in parallel)" in card
+    assert "behind spatial transformers (3 parallel affine, thin_plate_spline)" in card
     assert "Pictures are fitted to 29×29 by squash." in card
 
 
@@ -116,7 +119,7 @@ def test_transformers_learn_more_slowly():
 def test_transformers_that_rotate_are_in_parallel(transform, count):
     values = {"image_size": 29, "read_size": 17, "transforms": (transform,), "parallel": 5}
     model = built(RECIPE.replaced(values), labels=3)
-    assert len(model.transformers) == count and model.parallel == max(count, 1)
+    assert len(model.transformers) == count and model.num_parallel == max(count, 1)
     assert model(np.zeros((2, 29, 29, 3), "uint8")).shape == (2, 3)
 
 

@@ -26,7 +26,7 @@ LEAST_READ, MOST_READ = 24, 256
 
 @part
 class SpatialTransforms:
-    """Spatial transformers in series."""
+    """Spatial transformers in series, the first of them possibly several in parallel."""
 
     transforms: tuple[str, ...] = option(
         "spatial transformations applied in series; or none",
@@ -42,7 +42,7 @@ class SpatialTransforms:
         most=4096,
     )
     bound: float | None = option(
-        "largest deviation of each transformation parameter from the identity",
+        "largest deviation of each transformation parameter from its initial value",
         default=None,
         settled=True,
         least=1e-6,
@@ -262,7 +262,7 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
                     bound=part.spatial.bound,
                     return_grid=True,
                     data_format="channels_last",
-                    start=transform.rotation(math.radians(angle)) if angle else None,
+                    initial_theta=transform.rotation(math.radians(angle)) if angle else None,
                     name=f"transformer_{len(transformers) + 1}",
                 )
             )
@@ -277,8 +277,8 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
         name="classifier",
     )
     model.build((None, height, width, 3))
-    kinds = ", ".join(names) + (f", {len(angles)} in parallel" if len(angles) > 1 else "")
-    behind = f" behind spatial transformers ({kinds})" if transformers else ""
+    several = f"{len(angles)} parallel " if len(angles) > 1 else ""
+    behind = f" behind spatial transformers ({several}{', '.join(names)})" if transformers else ""
     return Built(model, f"a CNN{behind}", [layer.name for layer in transformers])
 
 
