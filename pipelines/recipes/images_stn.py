@@ -5,12 +5,11 @@ Command:
     keras-attn train images_stn --data my_classes --transforms affine thin_plate_spline --out …
 
 Pictures may have any size; the transformers read them at `--image-size` and pass crops of
-`--read-size` to the CNN. Three transformers in parallel start 40 degrees apart, and the CNN's
-predictions for their crops are mixed; `--parallel 1` takes about half the time. During training,
-pictures are shifted and turned at random (`--shift 0 --turn 0` where that changes the label).
-`--backbone efficientnet_lite0` starts from ImageNet weights, recommended for a few hundred
-pictures; `--transforms none` is the CNN alone. The SavedModel maps image bytes to labels, scores
-and the crop with the largest share.
+`--read-size` to the CNN. `--parallel 3` has three transformers side by side, which start 40 degrees
+apart, and mixes the CNN's predictions for their crops. During training, pictures are shifted and
+turned at random (`--shift 0 --turn 0` where that changes the label). `--transforms none` is the CNN
+alone; `--backbone efficientnet_lite0` starts from ImageNet weights, recommended for a few hundred
+pictures. The SavedModel maps image bytes to labels, scores and the crop that the CNN saw.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions
@@ -18,7 +17,6 @@ from keras_attn_pipelines.tasks.classification import (
     Classification,
     LabeledPictures,
     SpatialTransformer,
-    SpatialTransforms,
 )
 
 RECIPE = Experiment(
@@ -26,9 +24,7 @@ RECIPE = Experiment(
     task=Classification(
         pictures=PictureOptions(image_size=128, shift=0.2, turn=30.0), label_smoothing=0.0
     ),
-    model=SpatialTransformer(
-        spatial=SpatialTransforms(read_size=64, bound=0.5, parallel=3), dropout=0.1
-    ),
+    model=SpatialTransformer(dropout=0.1),
     optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.3),
     fit=Fit(epochs=60, monitor="val_accuracy", patience=20),
 )

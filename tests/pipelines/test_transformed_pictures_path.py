@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 TINY = ["--image-size", "29", "--read-size", "17", "--filters", "2", "--batch-size", "5"]
 TINY += ["--transforms", "affine", "thin_plate_spline", "--bound", "0.3", "--flip"]
+TINY += ["--parallel", "3"]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +101,7 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
 
 
 def test_transformers_learn_more_slowly():
-    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine"), "parallel": 1}
+    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine")}
     recipe = RECIPE.replaced(values)
     made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
     model, optimizer = made.model, recipe.optimizer.build(10, made.slow_layers)
