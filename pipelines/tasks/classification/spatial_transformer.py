@@ -48,7 +48,6 @@ class SpatialTransforms:
         least=1e-6,
         most=1e6,
     )
-
     parallel: int = option(
         f"spatial transformers that read the picture side by side, {APART} degrees apart at the "
         f"start; 1 where the first transform is {' or '.join(FIXED_ANGLE)}",
