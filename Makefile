@@ -8,7 +8,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test slow lint docs browser tfds tpu-check audit bounds release clean
+.PHONY: setup demo test systems slow lint docs browser tfds tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -19,6 +19,11 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Tests whole systems: a tiny training of each kind, its evaluation, export and answers by the command
+# line, on several devices and in several processes, and through interruptions.
+systems: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "systems and not slow" tests
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow

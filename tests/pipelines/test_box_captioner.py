@@ -11,6 +11,8 @@ from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn_pipelines.recipes.own_pictures_transformer import RECIPE
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
+pytestmark = pytest.mark.systems
+
 FOLDER = Path(__file__).resolve().parents[2] / "saved_models" / "flickr8k_captioner"
 PHOTOGRAPHS = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 

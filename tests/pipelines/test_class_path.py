@@ -19,7 +19,10 @@ from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, TINY, flags, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 TRAIN = ["train", "vit_classifier", "--data", "x", "--out", "y"]
 

@@ -13,7 +13,10 @@ from keras_attn_pipelines.tasks.seq2seq import Convolutional
 from tests.pipelines.toy_language import TINY_CONVOLUTIONAL, write_folder
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 VALUES = {**TINY_CONVOLUTIONAL, "num_decoder_layers": 2, "positions": "sinusoidal", "tied": False}
 VALUES |= {"vocabulary": "separate", "batch_tokens": 230, "epochs": 1, "monitor": "val_loss"}

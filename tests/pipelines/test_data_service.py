@@ -16,6 +16,8 @@ from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.train import train
 from tests.recipes.registry import ROWS
 
+pytestmark = pytest.mark.systems
+
 BY_NAME = {row.name: row for row in ROWS}
 IN_GRAPH = [
     "flickr8k_vit",

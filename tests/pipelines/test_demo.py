@@ -22,6 +22,8 @@ from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 from tests.serving.model_cards import digests_on_card
 
+pytestmark = pytest.mark.systems
+
 
 def test_demo(tmp_path, capfd):
     out = tmp_path / "demo"

@@ -22,7 +22,10 @@ from keras_attn_pipelines.tasks.classification.transformer_film import Transform
 from tests.pipelines.encoded import built, encoded
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 TINY = ["--batch-size", "7", "--epochs", "2", "--filters", "3", "--transforms", "affine"]
 TINY += ["--dev-share", "0.2"]

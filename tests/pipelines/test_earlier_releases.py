@@ -19,7 +19,10 @@ from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.golden.make_release import MODELS, OPTIONS, RELEASES, plain
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 ARCHIVES = sorted(RELEASES.glob("*/*.tar.xz"))
 

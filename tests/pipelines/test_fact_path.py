@@ -17,7 +17,10 @@ from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_facts import write_facts
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 CHOICES = (
     "--vocabulary-size 330 --lengths 40 90 --source-lengths 48 130 --max-facts 5 --num-layers 1 "

@@ -16,7 +16,10 @@ from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.runs.run import Run
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 
 VALUES = {

@@ -13,7 +13,10 @@ from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.file_events import FileEvents
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 TINY = {
     "image_size": 32,

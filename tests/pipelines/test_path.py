@@ -22,6 +22,8 @@ from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
+pytestmark = pytest.mark.systems
+
 TRAIN = ["train", "scenes", "--data", ".", "--out", "y"]
 CHOICES = ["--batch-size", "5", "--hidden-dim", "7", "--embedding-dim", "3", "--epochs", "2"]
 CHOICES += ["--attention-dim", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]

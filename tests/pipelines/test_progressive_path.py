@@ -21,7 +21,10 @@ from tests.pipelines.labeled_texts import examples
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 SIZES = "--embedding-dim 5 --hidden-dim 7 --memory-dim 3 --lengths 7 13 --batch-tokens 112"
 CHOICES = [*SIZES.split(), "--epochs", "1"]

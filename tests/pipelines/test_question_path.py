@@ -19,7 +19,10 @@ from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_stories import write_tasks
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 CHOICES = "--lengths 3 7 --embedding-dim 7 --epochs 9 --batch-size 5 --learning-rate 0.5"
 ASKED = "Mary went to the garden. John went to the park. Where is Mary?"

@@ -15,7 +15,10 @@ from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 DATA = "generated:3"
 SIZES = "--bits 1 --lengths 2 --held-out 11 --num-slots 5 --slot-dim 3 --hidden-dim 7"

@@ -18,7 +18,10 @@ from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 CHOICES = "--vocabulary-size 310 --lengths 7 13 23 --embedding-dim 6 --hidden-dim 7 --epochs 2"
 

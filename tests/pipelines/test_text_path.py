@@ -28,7 +28,10 @@ from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_language import TINY, write_folder
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 LANGUAGES = ["--source-column", "en", "--target-column", "de"]
 CHOICES = [

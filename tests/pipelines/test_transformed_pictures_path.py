@@ -14,7 +14,10 @@ from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, write_classes
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 TINY = ["--image-size", "29", "--read-size", "17", "--filters", "2", "--batch-size", "5"]
 TINY += ["--transforms", "affine", "thin_plate_spline", "--bound", "0.3", "--flip"]

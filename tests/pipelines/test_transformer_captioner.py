@@ -16,6 +16,8 @@ from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claimi
 from tests.pipelines.encoded import built
 from tests.pipelines.explored import explored
 
+pytestmark = pytest.mark.systems
+
 SIZES = {
     "image_size": 64,
     "patch_size": 16,

@@ -16,7 +16,10 @@ from tests.pipelines import toy_language
 from tests.pipelines.test_interrupted import VALUES
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 ONE_LINE = r"keras-attn: Expected 2 workers until training ends. Received: no answer from 127.0.0.1"
 TRANSLATOR = {

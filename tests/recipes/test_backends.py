@@ -11,6 +11,8 @@ from tests.processes import run_module
 from tests.recipes.registry import ROWS
 from tests.recipes.test_matrix import even, interrupted
 
+pytestmark = pytest.mark.systems
+
 QUICK = ("babi_memory_network",)
 EIGHT = 8
 TRAINED = [

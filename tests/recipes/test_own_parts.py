@@ -18,6 +18,8 @@ from keras_attn_pipelines.runs.train import train
 from tests.pipelines.explored import explored
 from tests.recipes.registry import RECURRENT, SIZES, language, scenes
 
+pytestmark = pytest.mark.systems
+
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 MOST_LINES = 120
 WORDS = {"sport": ["goal", "team", "match", "ball"], "food": ["soup", "bread", "oven", "salt"]}

@@ -16,6 +16,8 @@ from tensorflow.core.protobuf import saved_model_pb2
 from keras_attn.contracts import CAPTION, ERROR, IMAGE, SCORE, SOURCE, TARGET, TEXT, TOKEN_SCORES
 from tests.serving.tiny_service import PICTURES
 
+pytestmark = pytest.mark.systems
+
 C_API = Path(__file__).with_name("c_api.py")
 CAPTIONS = ["a red dog", "dogs ☂", "dogs", "a " * 20, "dogs"]
 SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one"]

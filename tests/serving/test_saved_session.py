@@ -12,6 +12,8 @@ from keras_attn.saved.session import SavedSession, session_config
 from keras_attn.serving.export import export_service
 from tests.serving.tiny_text_service import text_service
 
+pytestmark = pytest.mark.systems
+
 SENTENCES = np.array([b"one two", b"", b"two"], object)
 
 

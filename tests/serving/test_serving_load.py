@@ -14,6 +14,8 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from benchmarks import serving_load
 
+pytestmark = pytest.mark.systems
+
 PARAMETERS = Path(__file__).resolve().parents[2] / "deploy" / "batching_parameters.txt"
 SOURCES = [b"one two three", b"", b"seven"]
 

@@ -11,6 +11,8 @@ from keras_attn.training.jax_devices import check_even
 from keras_attn_pipelines.demo.scenes import write_scenes
 from tests.processes import run_module
 
+pytestmark = pytest.mark.systems
+
 
 def test_two_devices_equal_one(tmp_path):
     folder = write_scenes(tmp_path / "scenes", train=11, dev=5, test=2, novel=2)

@@ -9,6 +9,8 @@ from keras_attn.training.workers import Workers
 from tests import workers
 from tests.training import multi_worker
 
+pytestmark = pytest.mark.systems
+
 
 def test_two_workers_equal_one_device(tmp_path):
     outs = [tmp_path / f"{index}.npz" for index in range(2)]
