@@ -1,5 +1,7 @@
 """The data-to-text model as a service: facts in, sentences out."""
 
+from dataclasses import replace
+
 import tensorflow as tf
 
 from keras_attn.contracts import (
@@ -9,6 +11,7 @@ from keras_attn.contracts import (
     FACTS,
     LINKS,
     LOGITS,
+    PAD_ID,
     SCORE,
     SOURCE,
     SOURCE_FACTS,
@@ -16,9 +19,8 @@ from keras_attn.contracts import (
     TARGET,
     TEXT,
     TOKENS,
-    WORD_MARK,
 )
-from keras_attn.decoding import AllowedTokens, decode
+from keras_attn.decoding import AllowedTokens, Beam, decode, most_covering
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.serving.answers import (
@@ -42,8 +44,9 @@ class FactService(tf.Module):
     """A data-to-text model with its reader of facts, tokenizer and search.
 
     Names are made readable in the graph: underscores and camel case become words, quotes around
-    values are removed. An answer has no slot without a name. Lengths of answers are limited as
-    those of `TextService`.
+    values are removed. An answer has no slot without a name, and of the hypotheses of a beam search
+    those come first that say most of the set's slots, see `most_covering`. Lengths of answers are
+    limited as those of `TextService`.
 
     Args:
         model: `DataToText`.
@@ -92,10 +95,7 @@ class FactService(tf.Module):
         read = self._read(facts)
         tokens, readable = FactTokens.of(read.tokens), read.reasons == ""
         most = tf.where(readable, most_pieces(tokens.pieces, self.max_length), 1)
-        longest = tf.reduce_max(most)
-        limits = [MaximumLength(most), *self._own_slots(read.names)]
-        context = {SOURCE: read.tokens}
-        result = decode(self.model, context, self.strategy, longest, with_weights, limits)
+        result = self._decoded(read, most, with_weights)
         answer = answer_of(result, self.tokenizer, read.reasons)
         for key in (TEXT, ANSWER_PIECES):
             answer[key] = self.tokenizer.fill(answer[key], read.names)
@@ -166,8 +166,23 @@ class FactService(tf.Module):
 
     def _labels(self, names):
         """What slots are called among the pieces of the facts, "⟨1⟩" and so on: of (B, slots)."""
-        labels = [f"{WORD_MARK}⟨{slot + 1}⟩" for slot in range(self.tokenizer.slots)]
+        labels = [f"⟨{slot + 1}⟩" for slot in range(self.tokenizer.slots)]
         return tf.broadcast_to(tf.constant(labels, tf.string), tf.shape(names))
+
+    def _decoded(self, read, most, with_weights):
+        """`DecodeResult` of sets, whose answers have at most `most` pieces, int32 (B,)."""
+        search, slots = self.strategy, self.tokenizer.slots
+        covers = bool(slots) and isinstance(search, Beam)
+        if covers:
+            search = replace(search, n_best=search.width)
+        limits = [MaximumLength(most), *self._own_slots(read.names)]
+        context, longest = {SOURCE: read.tokens}, tf.reduce_max(most)
+        result = decode(self.model, context, search, longest, with_weights, limits)
+        if not covers:
+            return result
+        wanted = self.tokenizer.plain.vocabulary_size + tf.range(slots)
+        wanted = tf.where(read.names != "", wanted, PAD_ID)
+        return most_covering(result, wanted, self.strategy.n_best)
 
     def _own_slots(self, names):
         """The constraint that an answer has none but the slots of its set: a list."""

@@ -78,7 +78,7 @@ def readable_facts(facts):
 def read_fact_sets(facts, tokenizer, fields, max_facts, max_source) -> FactSets:
     """Sets of facts to tokens for an encoder.
 
-    Each subject and object has the piece of its slot at its end. Which slot it is does not depend
+    Each subject and object begins with the piece of its slot. Which slot it is does not depend
     on the order of the facts; names beyond the tokenizer's slots have none.
 
     Args:

@@ -76,6 +76,7 @@ class SlotTokenizer(tf.Module):
         self.plain, self.slots = tokenizer, slots
         self.vocabulary_size = tokenizer.vocabulary_size + slots
         self._marks = tf.constant(["", *(chr(MARKS + slot) for slot in range(slots))])
+        self._before = tf.where(self._marks == "", "", tf.strings.join([self._marks, " "]))
         self._byte = _first_byte(tokenizer)
 
     def equals(self, other) -> bool:
@@ -129,8 +130,9 @@ class SlotTokenizer(tf.Module):
         )
 
     def with_mark(self, texts, slots):
-        """Texts with the mark of a slot at the end: string (B,), of int32 (B,), −1 for none."""
-        return tf.strings.join([texts, tf.gather(self._marks, tf.convert_to_tensor(slots) + 1)])
+        """Texts after the mark of a slot and a space: string (B,), of int32 (B,), −1 for none."""
+        before = tf.gather(self._before, tf.convert_to_tensor(slots) + 1)
+        return tf.strings.join([before, texts])
 
     def decode(self, tokens):
         """Ids to text as `Tokenizer`, a slot to its mark: int32 (..., T) to string (...)."""

@@ -1,15 +1,16 @@
-"""Made-up names replace real ones in the facts and in the text alike."""
+"""Training batches with made-up names, and with nothing but the slots of names."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import SOURCE, TARGET
+from keras_attn.contracts import PAD_ID, SOURCE, TARGET
+from keras_attn.models.fact_encoder import FactTokens
 from keras_attn_pipelines.experiment.parts import Setting
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.tasks.data_to_text import SetsOfFacts
 from keras_attn_pipelines.tasks.data_to_text.features import encode, learn
-from keras_attn_pipelines.tasks.data_to_text.made_up_names import NAMED, MadeUpNames
+from keras_attn_pipelines.tasks.data_to_text.made_up_names import NAMED, PROPERTY, MadeUpNames
 from tests.pipelines.toy_facts import TINY, write_facts
 
 
@@ -23,8 +24,8 @@ def records(tmp_path_factory):
     return SetsOfFacts().read(write_facts(tmp_path_factory.mktemp("data") / "facts"))
 
 
-def batches(records, setting, share, slots=0):
-    task = RECIPE.replaced({**TINY, "made_up_names": share, "slots": slots}).task
+def batches(records, setting, share, slots=0, **more):
+    task = RECIPE.replaced({**TINY, "made_up_names": share, "slots": slots, **more}).task
     data = encode(task, records, learn(task, records.splits["train"]), setting)
     return data, list(data.training(0).take(data.steps))
 
@@ -54,7 +55,7 @@ def test_names_are_replaced_in_training_only(records, setting):
     assert changed > 30
 
 
-def test_names_in_slots_are_respelled_in_the_facts_and_slots_shuffled(records, setting):
+def test_names_in_slots_are_respelled_in_the_facts_alone(records, setting):
     data, plain = batches(records, setting, 0.0, slots=5)
     other, made_up = batches(records, setting, 0.9, slots=5)
     tokenizer = other.extra.vocabularies["tokenizer"]
@@ -70,8 +71,7 @@ def test_names_in_slots_are_respelled_in_the_facts_and_slots_shuffled(records, s
         for row in range(len(said)):  # Texts say slots of their own facts.
             assert {*said[row]} <= {-1, *slots[row]}
     assert respelled > 30
-    said = np.concatenate([tokenizer.slots_of(targets).numpy().ravel() for _, targets, _ in plain])
-    assert {*said} == {-1, 0, 1, 2, 3, 4}  # Sets have at most three names.
+    assert tokenizer.slots == 4  # A set has no more names.
 
 
 def test_only_names_that_the_text_says_are_replaced(records, setting):
@@ -88,3 +88,27 @@ def test_only_names_that_the_text_says_are_replaced(records, setting):
     first, second = np.split(renamed[SOURCE].numpy()[0, :, 0], 2)
     assert (first != pieces).any() and (second == pieces).all()
     assert renamed[TARGET].numpy()[0].tolist() == [7, 9, *first]
+
+
+def test_of_a_name_nothing_but_its_slot_is_left(records, setting):
+    _, plain = batches(records, setting, 0.0, slots=5)
+    data, dropped = batches(records, setting, 0.0, slots=5, name_dropout=0.5)
+    tokenizer, kept = data.extra.vocabularies["tokenizer"], []
+    tf.nest.map_structure(np.testing.assert_array_equal, next(iter(data.training(1))), dropped[1])
+    for (inputs, targets, _), (known, real, _) in zip(dropped, plain):
+        np.testing.assert_array_equal(targets, real)
+        for row, origin in zip(inputs[SOURCE].numpy(), known[SOURCE].numpy()):
+            tokens, missing = FactTokens.of(origin), (row != origin).any(axis=1)
+            assert (row[missing] == PAD_ID).all()
+            for node in {*tokens.nodes[tokens.roles != PROPERTY]} - {0}:
+                own = (tokens.nodes == node) & (tokens.roles != PROPERTY)
+                spelling = own & (tokenizer.slots_of(tokens.pieces).numpy() < 0)
+                kept.append(not missing[own].any())
+                np.testing.assert_array_equal(missing[own], spelling[own] & ~kept[-1])
+            assert not missing[tokens.roles == PROPERTY].any()
+    assert 0.3 < np.mean(kept) < 0.7 and len(kept) > 100
+
+
+def test_without_slots_names_cannot_be_left_out():
+    with pytest.raises(ValueError, match=r"slots > 0 with name_dropout. .*name_dropout=0.5"):
+        RECIPE.replaced({"name_dropout": 0.5, "slots": 0})

@@ -118,7 +118,8 @@ def test_columns_of_tokens(service):
     ):
         spelled = service.tokenizer.slots_of(pieces[0][inside]).numpy().tolist()
         slot = slots.pop(name.encode(), -1)
-        assert spelled == [-1] * (len(spelled) - 1) + [slot]  # The slot comes last.
+        begins = [each for each in spelled if each >= 0]
+        assert begins == [slot] * (slot >= 0) and spelled[1] == slot  # After the mark of a word.
         marks = service.tokenizer.with_mark([name], [slot]).numpy()[0]
         assert service.tokenizer.decode(pieces[0][inside]) == marks
     assert list(slots) == [b"Arden"]
@@ -140,7 +141,7 @@ def test_explain_says_where_each_piece_came_from(service):
     answer = service.explain(tf.constant(joined(FACT_SETS), tf.string))
     numbers, pieces = answer[SOURCE_FACTS].numpy(), answer[SOURCE_PIECES].numpy()
     assert ((numbers > 0) == (pieces != b"")).all() and {1, 2} <= set(numbers[0])
-    slots = {f"▁⟨{slot}⟩".encode() for slot in (1, 2, 3)}  # Ada Low has one, in both facts.
+    slots = {f"⟨{slot}⟩".encode() for slot in (1, 2, 3)}  # Ada Low has one, in both facts.
     assert slots == {*pieces[0]} & slots and sum(piece in slots for piece in pieces[0]) == 4
     weights = answer[ANSWER_WEIGHTS].numpy()
     written = answer["tokens"].numpy() != 0
@@ -249,22 +250,42 @@ def test_a_name_that_was_never_seen_is_one_token():
     assert filled.numpy()[0].decode() == "Zoë Őry (comicsCharacter), optics."
 
 
-def test_no_slot_without_a_name_is_said(monkeypatch):
-    service = fact_service(Greedy())
+def loud_slots(service):
+    """Makes an untrained model say slots."""
     first, vocabulary = service.tokenizer.plain.vocabulary_size, service.tokenizer.vocabulary_size
     (embedding,) = (weight for weight in service.model.weights if weight.shape[0] == vocabulary)
     random = np.random.default_rng(0).normal(0, 99, embedding.shape)
     embedding.assign(np.where(np.arange(vocabulary)[:, None] < first + 3, embedding, random))
+
+
+def said_slots(service, facts):
+    """The slots that each answer has: sets, by set of facts and rank."""
+    slots = service.tokenizer.slots_of(service.explain(facts)["tokens"]).numpy()
+    return [[{*row.tolist()} - {-1} for row in rows] for rows in slots]
+
+
+def test_no_slot_without_a_name_is_said(monkeypatch):
+    service = fact_service(Greedy())
+    loud_slots(service)
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
-
-    def said():
-        answer = service.explain(facts)
-        return [{*row} - {-1} for row in service.tokenizer.slots_of(answer["tokens"]).numpy()[:, 0]]
-
     own = [{0, 1, 2}, {0, 1}]
-    assert all(slots <= names for slots, names in zip(said(), own))
+    assert all(rows[0] <= names for rows, names in zip(said_slots(service, facts), own))
     monkeypatch.setattr(service, "_own_slots", lambda names: [])
-    assert not all(slots <= names for slots, names in zip(said(), own))
+    assert not all(rows[0] <= names for rows, names in zip(said_slots(service, facts), own))
+
+
+def test_answers_that_say_most_names_come_first():
+    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+    counts, scores = [], []
+    for n_best in (2, 5):
+        service = fact_service(Beam(5, 0.6, n_best=n_best))
+        loud_slots(service)
+        counts.append([[len(said) for said in rows] for rows in said_slots(service, facts)])
+        scores.append(service.answer(facts)[SCORE].numpy())
+    np.testing.assert_allclose(scores[0], scores[1][:, :2], rtol=1e-5)
+    assert counts[0] == [rows[:2] for rows in counts[1]]
+    assert all(rows == sorted(rows, reverse=True) for rows in counts[1])
+    assert (np.diff(scores[1]) > 0).any()  # Not by score alone.
 
 
 def test_names_beyond_the_slots_have_none():

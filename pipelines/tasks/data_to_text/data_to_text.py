@@ -34,7 +34,8 @@ class DataToText:
         "maximum vocabulary size of the tokenizer", default=4000, settled=True, most=MOST_PIECES
     )
     slots: int = option(
-        "most names of a set that the tokenizer makes one token of each; 0: none",
+        "most names of a set that the tokenizer makes one token of each, at most as many as a set "
+        "of training has; 0: none",
         default=0,
         settled=True,
         least=0,
@@ -49,7 +50,7 @@ class DataToText:
     )
     source_lengths: tuple[int, ...] = option(
         "bucket lengths of sets of facts, in pieces, as many as lengths",
-        default=(16, 24, 34, 44, 54, 66, 82, 104, 256),
+        default=(16, 24, 34, 44, 54, 66, 82, 104, 384),
         buckets=True,
     )
     label_smoothing: float = option(
@@ -62,15 +63,26 @@ class DataToText:
         least=0,
         below=1,
     )
+    name_dropout: float = option(
+        "probability that a name with a slot has nothing but its slot in training batches",
+        default=0.0,
+        least=0,
+        below=1,
+    )
     search: BeamSearch = BeamSearch(length_alpha=0.6)
 
     def check(self):
-        """Raises ValueError unless there are as many source_lengths as lengths."""
+        """Raises ValueError unless source_lengths are as many as lengths, and dropout has slots."""
         lengths = self.source_lengths
         if not (is_increasing(lengths) and len(lengths) == len(self.lengths)):
             raise ValueError(
                 f"Expected source_lengths to be increasing and >= 1, as many as "
                 f"lengths={self.lengths}. Received: source_lengths={lengths}"
+            )
+        if self.name_dropout and not self.slots:
+            raise ValueError(
+                "Expected slots > 0 with name_dropout. Received: "
+                f"name_dropout={self.name_dropout}, slots=0"
             )
 
     def features(self):

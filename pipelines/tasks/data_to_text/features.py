@@ -25,9 +25,9 @@ from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import (
     NAMED,
     MadeUpNames,
-    ShuffledSlots,
     named_pieces,
 )
+from keras_attn_pipelines.tasks.data_to_text.name_dropout import NameDropout
 from keras_attn_pipelines.tasks.data_to_text.names import FIELDS, TOKENIZER
 
 ROWS = 4096
@@ -52,14 +52,17 @@ class FactFeatures:
 def learn(task, records: Sequence[FactSet]) -> dict[str, Any]:
     """The pieces of names and texts, and the fields of the link matrix."""
     facts = sorted({fact for record in records for fact in record.facts})
-    names = readable_facts(tf.constant(facts)).numpy().ravel().tolist()
-    spelled = sorted({name.decode() for name in names})
+    parts = readable_facts(tf.constant(facts)).numpy()
+    spelled = sorted({part.decode() for part in parts.ravel()})
+    names = dict(zip(facts, parts[:, [0, 2]].tolist()))
+    of_sets = ({name for fact in record.facts for name in names[fact]} for record in records)
+    most = max(len(found - {b""}) for found in of_sets)
     texts = [text for record in records for text in record.texts]
     properties = sorted({fact[1] for fact in facts})
     fields = field_names(tf.constant(properties)).numpy().tolist()
     plain = Tokenizer.learn(spelled + texts, task.vocabulary_size, task.lowercase)
     return {
-        TOKENIZER: SlotTokenizer(plain, task.slots),
+        TOKENIZER: SlotTokenizer(plain, min(task.slots, most)),  # More would not be trained.
         FIELDS: SymbolTable(sorted({field.decode() for field in fields})),
     }
 
@@ -114,8 +117,8 @@ def _format(task, vocabularies, setting) -> PairFormat:
     changes: list[Callable] = []
     if task.made_up_names:
         changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
-    if task.slots:
-        changes.append(ShuffledSlots(tokenizer, seed))
+    if task.name_dropout:
+        changes.append(NameDropout(tokenizer, task.name_dropout, seed))
 
     def tables(pairs):
         sources, targets = _encoded(task, pairs, vocabularies)

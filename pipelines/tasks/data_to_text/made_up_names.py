@@ -8,6 +8,7 @@ import tensorflow as tf
 from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
+from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed
 
 NAMED = "named"
 """Feature of training batches: int32 (B, T), number of the name that each piece of the target
@@ -19,7 +20,7 @@ PROPERTY = 2
 def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = None) -> np.ndarray:
     """Names of facts that a text has piece for piece: int32 (T,), their numbers, else 0.
 
-    A name with a slot, which is then its last piece, is where its slot is.
+    A name with a slot, which is then among its first pieces, is where its slot is.
 
     Args:
         source: int32 (S, 7), see `FactTokens`, without padding.
@@ -37,7 +38,8 @@ def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = Non
         if role != PROPERTY:
             inside = (tokens.facts == fact) & (tokens.roles == role)
             pieces = tokens.pieces[inside].tolist()
-            spelled[node] = tuple(pieces[-1:] if slots and pieces[-1] >= slots else pieces)
+            own = [piece for piece in pieces if slots and piece >= slots]
+            spelled[node] = tuple(own or pieces)
     pieces, named = target.tolist(), np.zeros(len(target), "int32")
     for node, name in sorted(spelled.items(), key=lambda item: -len(item[1])):
         for start in range(len(pieces) - len(name) + 1):
@@ -58,7 +60,7 @@ class MadeUpNames:
     Attributes:
         tokenizer: `SlotTokenizer`; its slots stay as they are.
         share: probability that a name is replaced.
-        seed: int. With the step of a batch it determines all that is drawn.
+        seed: int, see `batch_seed`.
     """
 
     tokenizer: SlotTokenizer
@@ -74,12 +76,12 @@ class MadeUpNames:
         """
         source, target, named = (features[key] for key in (SOURCE, TARGET, NAMED))
         nodes = FactTokens.of(source).nodes
-        seed = tf.stack([tf.constant(self.seed, tf.int64), tf.cast(step, tf.int64)])
+        seed = batch_seed(self.seed, step, "names")
         numbers = tf.reduce_max(nodes) + 1
         drawn = tf.random.stateless_uniform((tf.shape(nodes)[0], numbers), seed) < self.share
         said = tf.reduce_any(named[:, :, None] == tf.range(1, numbers), axis=1)
         replaced = drawn & tf.pad(said, [[0, 0], [1, 0]])
-        table = self._permutation(seed)
+        table = self._permutation(batch_seed(self.seed, step, "pieces"))
 
         def renamed(pieces, numbers):
             chosen = tf.gather(replaced, numbers, batch_dims=1)
@@ -93,7 +95,7 @@ class MadeUpNames:
         """int32 (V,): the piece that each piece becomes in this batch."""
         table = tf.range(self.tokenizer.vocabulary_size)
         for place, group in enumerate(self._groups()):
-            seeds = tf.random.fold_in(seed, place + 1)
+            seeds = tf.random.fold_in(seed, place)
             shuffled = tf.random.experimental.stateless_shuffle(tf.constant(group), seeds)
             table = tf.tensor_scatter_nd_update(table, tf.constant(group)[:, None], shuffled)
         return table
@@ -107,33 +109,3 @@ class MadeUpNames:
         begins = np.array([piece.startswith(WORD_MARK) for piece in pieces])
         groups = (ids[letters & begins], ids[letters & ~begins])
         return [group for group in groups if len(group)]
-
-
-@dataclass(frozen=True)
-class ShuffledSlots:
-    """Gives names other slots in each batch, so that every slot is learned as well as any other.
-
-    Attributes:
-        tokenizer: `SlotTokenizer`.
-        seed: int. With the step of a batch it determines what is drawn.
-    """
-
-    tokenizer: SlotTokenizer
-    seed: int
-
-    def __call__(self, features, step):
-        """Features with other slots: SOURCE int32 (B, S, 7) and TARGET int32 (B, T).
-
-        Args:
-            features: dict with SOURCE and TARGET.
-            step: int64 scalar.
-        """
-        first, slots = self.tokenizer.plain.vocabulary_size, tf.range(self.tokenizer.slots)
-        seed = tf.stack([tf.constant(self.seed, tf.int64), tf.cast(step, tf.int64)])
-        seed = tf.random.fold_in(seed, 0)  # `MadeUpNames` has the others.
-        shuffled = tf.random.experimental.stateless_shuffle(slots, seed)
-        table = tf.concat([tf.range(first), first + shuffled], axis=0)
-        source = features[SOURCE]
-        pieces = tf.gather(table, source[..., :1])
-        source = tf.concat([pieces, source[..., 1:]], axis=-1)
-        return {**features, SOURCE: source, TARGET: tf.gather(table, features[TARGET])}

@@ -1,0 +1,18 @@
+"""Seeds of what is drawn for each batch."""
+
+import tensorflow as tf
+
+DRAWS = ("names", "pieces", "left out")
+"""What is drawn, each with a seed of its own."""
+
+
+def batch_seed(seed: int, step, draw: str):
+    """Stateless seed, int64 (2,), which the seed of a run, the step and the draw determine.
+
+    Args:
+        seed: int.
+        step: int64 scalar.
+        draw: of `DRAWS`.
+    """
+    seeds = tf.stack([tf.constant(seed, tf.int64), tf.cast(step, tf.int64)])
+    return tf.random.fold_in(seeds, DRAWS.index(draw))
