@@ -20,8 +20,8 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Tests whole systems: a tiny training of each kind, its evaluation, export and answers by the command
-# line, on several devices and in several processes, and through interruptions.
+# End-to-end tests: a tiny training of each kind of system, its evaluation, export and answers by the
+# command line, on several devices, in several processes, and through interruptions.
 systems: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "systems and not slow" tests
 

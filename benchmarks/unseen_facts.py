@@ -1,4 +1,4 @@
-"""Facts into sentences on categories that training does not have: runs of copies, slots, neither.
+"""Facts into sentences on categories that training does not have: slots, runs of copies, neither.
 
 Run as `python -m benchmarks.unseen_facts --data FOLDER --out FOLDER`. FOLDER has train.jsonl(.gz)
 and dev.jsonl(.gz), sets of facts with a `category` each, such as those of webnlg. Trains
@@ -14,6 +14,7 @@ import json
 from pathlib import Path
 
 from benchmarks.ended_runs import ended_run
+from benchmarks.facts_to_sentences import PIECES
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
@@ -21,9 +22,9 @@ from keras_attn_pipelines.runs.evaluate import evaluate
 NAME = "webnlg_graph"
 HELD_OUT = ("Astronaut", "ComicsCharacter", "SportsTeam", "University")
 SYSTEMS = {
-    "runs of copies": {},
-    "neither": {"longest_run": 0},
-    "slots for names": {"slots": 32, "longest_run": 0},
+    "slots": {},
+    "runs of copies": {**PIECES, "longest_run": 4},
+    "neither": PIECES,
 }
 SEEN, UNSEEN = KINDS = ("seen", "unseen")
 HEADS = "system", "categories", "sets", "BLEU", "chrF", "order", "mentioned", "copied"

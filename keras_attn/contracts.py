@@ -61,9 +61,10 @@ LOCATIONS = "locations"
 """Output key of a model that samples locations in training: int32 (B, C, T), −1 for none."""
 
 TEXT = "text"
-"""Answer key: string (B, n), best first; of the signature `attention`: string (B,), the best."""
+"""Answer key: string (B, n), best first by score, or by `rank_by_coverage`; of the signature
+`attention`: string (B,), the best."""
 SCORE = "score"
-"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`), best first; of the
+"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`) of each text; of the
 signature `score`: float32 (B,), log-probability of the caption or target in nats."""
 LABELS = "labels"
 """Answer key of a classifier: string (B, n), the most probable first."""

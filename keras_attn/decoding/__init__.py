@@ -15,7 +15,7 @@ from keras_attn.decoding.greedy import Greedy
 from keras_attn.decoding.length_penalty import length_penalty
 from keras_attn.decoding.loop import Strategy, decode
 from keras_attn.decoding.maximum_length import MaximumLength
-from keras_attn.decoding.most_covering import most_covering
+from keras_attn.decoding.rank_by_coverage import rank_by_coverage
 from keras_attn.decoding.sampling import Sampling
 from keras_attn.decoding.well_formed_tree import WellFormedTree
 
@@ -37,5 +37,5 @@ __all__ = [
     "decode",
     "forbid",
     "length_penalty",
-    "most_covering",
+    "rank_by_coverage",
 ]

@@ -27,8 +27,8 @@ class DataToText(EncoderDecoder):
         num_positions: int > 0. Positions in a name that have vectors of their own.
 
     Call arguments:
-        batch: dict with SOURCE int32 (B, S, 7), see `FactTokens`, and TOKENS int32 (B, T), PAD_ID
-            at the end of both.
+        batch: dict with SOURCE int32 (B, S, 7), see `FactTokens`, PAD_ID where there is no piece,
+            and TOKENS int32 (B, T), PAD_ID at the end.
 
     Returns:
         dict: LOGITS float32 (B, T, V), with the mask of the real tokens, and WEIGHTS float32

@@ -20,7 +20,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKENS,
 )
-from keras_attn.decoding import AllowedTokens, Beam, decode, most_covering
+from keras_attn.decoding import AllowedTokens, Beam, decode, rank_by_coverage
 from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.serving.answers import (
@@ -45,7 +45,7 @@ class FactService(tf.Module):
 
     Names are made readable in the graph: underscores and camel case become words, quotes around
     values are removed. An answer has no slot without a name, and of the hypotheses of a beam search
-    those come first that say most of the set's slots, see `most_covering`. Lengths of answers are
+    those with most of the set's slots come first, see `rank_by_coverage`. Lengths of answers are
     limited as those of `TextService`.
 
     Args:
@@ -182,7 +182,7 @@ class FactService(tf.Module):
             return result
         wanted = self.tokenizer.plain.vocabulary_size + tf.range(slots)
         wanted = tf.where(read.names != "", wanted, PAD_ID)
-        return most_covering(result, wanted, self.strategy.n_best)
+        return rank_by_coverage(result, wanted, self.strategy.n_best)
 
     def _own_slots(self, names):
         """The constraint that an answer has none but the slots of its set: a list."""

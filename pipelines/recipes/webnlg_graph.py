@@ -15,8 +15,13 @@ SIZES = TransformerSizes(
 )
 RECIPE = Experiment(
     source=SetsOfFacts(),
-    task=DataToText(vocabulary_size=2000, made_up_names=0.3, search=BeamSearch(length_alpha=1.5)),
-    model=GraphTransformer(sizes=SIZES, longest_run=4),
+    task=DataToText(
+        vocabulary_size=2000,
+        slots=32,
+        name_dropout=0.5,
+        search=BeamSearch(beam_width=10, length_alpha=1.5),
+    ),
+    model=GraphTransformer(sizes=SIZES),
     optimizer=Adam(learning_rate=2e-3, warmup_steps=800, beta_2=0.98, epsilon=1e-9, average=3),
-    fit=Fit(epochs=16, batch_tokens=2048, monitor="val_bleu", patience=8),
+    fit=Fit(epochs=12, batch_tokens=2048, monitor="val_bleu", patience=8),
 )

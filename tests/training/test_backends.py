@@ -4,6 +4,8 @@ import pytest
 
 from tests.processes import run_module
 
+pytestmark = pytest.mark.systems
+
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])
 def test_training_on_a_backend(backend, tmp_path):

@@ -7,7 +7,7 @@ DRAWS = ("names", "pieces", "left out")
 
 
 def batch_seed(seed: int, step, draw: str):
-    """Stateless seed, int64 (2,), which the seed of a run, the step and the draw determine.
+    """Stateless seed, int32 (2,), which the seed of a run, the step and the draw determine.
 
     Args:
         seed: int.

@@ -34,8 +34,8 @@ class DataToText:
         "maximum vocabulary size of the tokenizer", default=4000, settled=True, most=MOST_PIECES
     )
     slots: int = option(
-        "most names of a set that the tokenizer makes one token of each, at most as many as a set "
-        "of training has; 0: none",
+        "most names of a set that get a token each, never more than the largest training set has; "
+        "0: none",
         default=0,
         settled=True,
         least=0,
@@ -64,7 +64,7 @@ class DataToText:
         below=1,
     )
     name_dropout: float = option(
-        "probability that a name with a slot has nothing but its slot in training batches",
+        "probability that a name with a slot is reduced to its slot in training batches",
         default=0.0,
         least=0,
         below=1,
@@ -72,17 +72,12 @@ class DataToText:
     search: BeamSearch = BeamSearch(length_alpha=0.6)
 
     def check(self):
-        """Raises ValueError unless source_lengths are as many as lengths, and dropout has slots."""
+        """Raises ValueError unless there are as many source_lengths as lengths."""
         lengths = self.source_lengths
         if not (is_increasing(lengths) and len(lengths) == len(self.lengths)):
             raise ValueError(
                 f"Expected source_lengths to be increasing and >= 1, as many as "
                 f"lengths={self.lengths}. Received: source_lengths={lengths}"
-            )
-        if self.name_dropout and not self.slots:
-            raise ValueError(
-                "Expected slots > 0 with name_dropout. Received: "
-                f"name_dropout={self.name_dropout}, slots=0"
             )
 
     def features(self):
@@ -155,7 +150,8 @@ class DataToText:
             "`score`: facts and target to score (log-probability in nats), token_scores, error. "
             f"A set has at most {service.max_facts} facts and {service.max_source} pieces. The "
             "order of the facts does not matter.",
-            "Search": search_text(service),
+            "Search": search_text(service)
+            + (" Answers that use most of the set's slots come first." if self.slots else ""),
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
         }

@@ -52,19 +52,26 @@ class FactFeatures:
 def learn(task, records: Sequence[FactSet]) -> dict[str, Any]:
     """The pieces of names and texts, and the fields of the link matrix."""
     facts = sorted({fact for record in records for fact in record.facts})
-    parts = readable_facts(tf.constant(facts)).numpy()
-    spelled = sorted({part.decode() for part in parts.ravel()})
-    names = dict(zip(facts, parts[:, [0, 2]].tolist()))
-    of_sets = ({name for fact in record.facts for name in names[fact]} for record in records)
-    most = max(len(found - {b""}) for found in of_sets)
+    names = readable_facts(tf.constant(facts)).numpy().ravel().tolist()
+    spelled = sorted({name.decode() for name in names})
     texts = [text for record in records for text in record.texts]
     properties = sorted({fact[1] for fact in facts})
     fields = field_names(tf.constant(properties)).numpy().tolist()
     plain = Tokenizer.learn(spelled + texts, task.vocabulary_size, task.lowercase)
-    return {
-        TOKENIZER: SlotTokenizer(plain, min(task.slots, most)),  # More would not be trained.
+    vocabularies = {
+        TOKENIZER: SlotTokenizer(plain, task.slots),
         FIELDS: SymbolTable(sorted({field.decode() for field in fields})),
     }
+    used = max(_used_slots(task, records, vocabularies)) if task.slots else 0
+    return {**vocabularies, TOKENIZER: SlotTokenizer(plain, used)}  # More would not be trained.
+
+
+def _used_slots(task, records, vocabularies):
+    """Slots of the largest set in each part of the records that can be read."""
+    for start in range(0, len(records), ROWS):
+        sets = [record.facts for record in records[start : start + ROWS]]
+        names = read_sets(task, sets, vocabularies).names
+        yield int(tf.reduce_max(tf.reduce_sum(tf.cast(names != "", tf.int32), axis=1)))
 
 
 def strings_of(facts: Sequence[Fact], count: int) -> np.ndarray:
@@ -96,7 +103,10 @@ def encode(task, records, vocabularies, setting):
             read = read_sets(task, sets, vocabularies).reasons.numpy().tolist()
             reasons |= dict(zip(sets, (reason.decode() for reason in read)))
     records, refused = usable_pairs(records, lambda record: reasons.get(record.facts, ""))
-    lines = smaller_than_asked({TOKENIZER: vocabularies[TOKENIZER].plain}, task.vocabulary_size)
+    tokenizer = vocabularies[TOKENIZER]
+    lines = smaller_than_asked({TOKENIZER: tokenizer.plain}, task.vocabulary_size)
+    if tokenizer.slots < task.slots:
+        lines.append(f"slots: {tokenizer.slots}, no set of training has more names")
     sets = {name: records.splits[name] for name in ("train", "dev")}
     pairs = replace(
         records, splits={name: fact_texts(split) for name, split in records.splits.items()}
@@ -117,7 +127,7 @@ def _format(task, vocabularies, setting) -> PairFormat:
     changes: list[Callable] = []
     if task.made_up_names:
         changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
-    if task.name_dropout:
+    if task.slots and task.name_dropout:
         changes.append(NameDropout(tokenizer, task.name_dropout, seed))
 
     def tables(pairs):

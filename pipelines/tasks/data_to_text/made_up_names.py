@@ -20,7 +20,7 @@ PROPERTY = 2
 def named_pieces(source: np.ndarray, target: np.ndarray, slots: int | None = None) -> np.ndarray:
     """Names of facts that a text has piece for piece: int32 (T,), their numbers, else 0.
 
-    A name with a slot, which is then among its first pieces, is where its slot is.
+    A name with a slot is found by the slot alone, which is among its first pieces.
 
     Args:
         source: int32 (S, 7), see `FactTokens`, without padding.

@@ -1,4 +1,4 @@
-"""Names that are left out of training batches, so that a model relies on their slots."""
+"""Names that are reduced to their slots in training batches, so that a model relies on these."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from keras_attn_pipelines.tasks.data_to_text.made_up_names import PROPERTY
 
 @dataclass(frozen=True)
 class NameDropout:
-    """Leaves nothing but its slot of a name, as if the model had never seen the name.
+    """Leaves out the pieces of names that have a slot; the slot stays where it is in its name.
 
     Attributes:
         tokenizer: `SlotTokenizer`; names without a slot stay.

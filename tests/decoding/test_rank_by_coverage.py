@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
-from keras_attn.decoding import most_covering
+from keras_attn.decoding import rank_by_coverage
 
 BATCH, WIDTH, LENGTH, SOURCE, VOCABULARY = 3, 7, 5, 2, 11
 
@@ -29,7 +29,7 @@ def test_it_equals_sorting(n_best):
     result = hypotheses(random)
     wanted = np.stack([random.permutation(np.arange(END_ID + 1, VOCABULARY))[:4] for _ in range(3)])
     wanted[0, 1:3] = PAD_ID
-    found = most_covering(result, wanted, n_best)
+    found = rank_by_coverage(result, wanted, n_best)
     for row in range(BATCH):
         own = [{*tokens} for tokens in result.tokens[row].tolist()]
         asked = {*wanted[row].tolist()} - {PAD_ID}
@@ -45,14 +45,16 @@ def test_it_equals_sorting(n_best):
 def test_nothing_wanted_changes_nothing_but_the_number():
     result = hypotheses(np.random.default_rng(5))._replace(weights=None)
     ends = (result.tokens == END_ID).any(axis=-1)
-    found = most_covering(result, np.full((BATCH, 2), PAD_ID), 2)
+    found = rank_by_coverage(result, np.full((BATCH, 2), PAD_ID), 2)
     assert found.weights is None
     for row in range(BATCH):
         np.testing.assert_allclose(found.scores[row], result.scores[row][ends[row]][:2])
 
 
-def test_more_hypotheses_than_there_are():
+def test_bad_arguments():
     result = hypotheses(np.random.default_rng(5))
+    with pytest.raises(ValueError, match=r"Expected wanted of shape \(B, W\)"):
+        rank_by_coverage(result, np.full(2, PAD_ID), 1)
     for n_best in (0, WIDTH + 1):
         with pytest.raises(ValueError, match=rf"n_best from 1 to 7\. Received: n_best={n_best}"):
-            most_covering(result, np.full((BATCH, 2), PAD_ID), n_best)
+            rank_by_coverage(result, np.full((BATCH, 2), PAD_ID), n_best)
