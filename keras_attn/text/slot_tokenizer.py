@@ -187,6 +187,8 @@ class SlotTokenizer(tf.Module):
     def fill(self, texts, names):
         """Puts names in place of marks: string (B, ...) to string (B, ...).
 
+        A period after a name that ends with one is left out.
+
         Args:
             texts: string (B, ...).
             names: string (B, N ≤ slots); a mark without name is left out.
@@ -204,7 +206,13 @@ class SlotTokenizer(tf.Module):
         rows = tf.cast(characters.value_rowids(), tf.int32) // tf.maximum(each, 1)
         is_mark = (slots >= 0) & (slots < self.slots)
         places = tf.stack([rows, tf.where(is_mark, slots, 0)], axis=1)
-        filled = tf.where(is_mark, tf.gather_nd(names, places), characters.flat_values)
+        named = tf.where(is_mark, tf.gather_nd(names, places), "")
+        texts_of = characters.value_rowids()
+        ends = tf.strings.regex_full_match(named[:-1], r"(?s).*\.") & (
+            texts_of[1:] == texts_of[:-1]
+        )
+        doubled = tf.pad(ends & (characters.flat_values[1:] == "."), [[1, 0]])[: tf.size(named)]
+        filled = tf.where(is_mark, named, tf.where(doubled, "", characters.flat_values))
         joined = tf.strings.reduce_join(characters.with_flat_values(filled), axis=1)
         return tf.reshape(joined, tf.shape(texts))
 

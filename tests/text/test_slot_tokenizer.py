@@ -65,6 +65,21 @@ def test_there_and_back(tokenizer):
     assert tokenizer.fill(decoded, names[:, :1]).numpy()[0] == b"Ada Low was born in  in ."
 
 
+def test_a_name_that_ends_a_sentence_has_one_period(tokenizer):
+    names = tf.constant([["Moss Jr.", "Ada"]])
+    first, second = (chr(MARKS + slot) for slot in (0, 1))
+    for text, expected in {
+        f"{first}. {first} {second}..": "Moss Jr. Moss Jr. Ada..",
+        f"{first}{first}...": "Moss Jr.Moss Jr...",
+        first: "Moss Jr.",
+        ".": ".",
+        "": "",
+    }.items():
+        assert tokenizer.fill([text], names).numpy()[0].decode() == expected
+    two = tokenizer.fill([[first, "."]], names).numpy()[0].tolist()
+    assert two == [b"Moss Jr.", b"."]  # Texts of their own.
+
+
 def test_every_slot_is_one_token_and_no_other_mark(tokenizer):
     marks = [chr(MARKS + slot) for slot in range(72)]
     tokens = tokenizer.encode(marks)
