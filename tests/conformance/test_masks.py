@@ -29,5 +29,6 @@ def test_keras_layers_of_the_same_mechanism():
     masks.check_keras_scores()
 
 
+@pytest.mark.systems
 def test_all_of_it_on_jax(tmp_path):
     run_module("tests.conformance.masks", tmp_path, backend="jax")

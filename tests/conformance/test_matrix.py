@@ -42,6 +42,7 @@ def replayed(request, saved):
     return folder / request.param
 
 
+@pytest.mark.systems
 @each_case
 def test_fresh_process_and_backend(name, saved, replayed):
     with np.load(replayed / f"{name}.npz") as arrays:

@@ -21,6 +21,7 @@ def learned(tmp_path_factory):
     return folder
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("name", sorted(models.MODELS))
 def test_a_step_is_the_same_on_both_backends(name, learned):
     with (

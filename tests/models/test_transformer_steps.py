@@ -179,6 +179,7 @@ def test_an_empty_batch_has_empty_answers():
         assert call(tf.zeros((0, 7), "int32"), tf.zeros((0, 2), "int32")).shape == (0, VOCABULARY)
 
 
+@pytest.mark.systems
 def test_steps_on_jax(tmp_path):
     run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
     inputs = batch()

@@ -24,6 +24,8 @@ from tests import workers
 from tests.processes import run_module
 from tests.recipes.registry import ROWS
 
+pytestmark = pytest.mark.systems
+
 BY_NAME = {row.name: row for row in ROWS}
 TRAINED = [
     pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
