@@ -44,6 +44,8 @@ from keras_attn_pipelines.experiment import part
 from tests.pipelines import labeled_texts, toy_facts, toy_stories
 from tests.pipelines.encoded import built
 
+pytestmark = pytest.mark.systems
+
 
 @part
 class TinyEncoder:

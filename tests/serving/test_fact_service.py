@@ -77,12 +77,18 @@ def read(service, *sets):
     return read_fact_sets(facts, service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE)
 
 
+def in_graph(service):
+    """What answers sets with the weights, traced once."""
+    return tf.function(service.explain, [tf.TensorSpec((None, None, 3), tf.string)])
+
+
 def test_bad_sets_have_their_own_reason_and_harm_no_other(service):
-    answer = service.answer(tf.constant(joined(FACT_SETS), tf.string))
+    ask = in_graph(service)
+    answer = ask(tf.constant(joined(FACT_SETS), tf.string))
     for error, (_, reason) in zip(answer[ERROR].numpy(), SETS):
         assert reason in error.decode() and bool(reason) == bool(error), (error, reason)
     for row in range(len(SETS)):
-        alone = service.answer(tf.constant(FACT_SETS[row][None], tf.string))
+        alone = ask(tf.constant(FACT_SETS[row][None], tf.string))
         assert alone[TEXT][0].numpy().tolist() == answer[TEXT][row].numpy().tolist()
         np.testing.assert_allclose(alone[SCORE][0], answer[SCORE][row], rtol=1e-4, atol=1e-5)
         assert (row in GOOD) or (not any(answer[TEXT][row].numpy()) and not any(answer[SCORE][row]))
@@ -258,30 +264,32 @@ def loud_slots(service):
     embedding.assign(np.where(np.arange(vocabulary)[:, None] < first + 3, embedding, random))
 
 
-def said_slots(service, facts):
+def said_slots(service, answer):
     """The slots that each answer has: sets, by set of facts and rank."""
-    slots = service.tokenizer.slots_of(service.explain(facts)["tokens"]).numpy()
+    slots = service.tokenizer.slots_of(answer["tokens"]).numpy()
     return [[{*row.tolist()} - {-1} for row in rows] for rows in slots]
 
 
 def test_no_slot_without_a_name_is_said(monkeypatch):
-    service = fact_service(Greedy())
+    service, own = fact_service(Greedy()), [{0, 1, 2}, {0, 1}]
     loud_slots(service)
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
-    own = [{0, 1, 2}, {0, 1}]
-    assert all(rows[0] <= names for rows, names in zip(said_slots(service, facts), own))
+    said = said_slots(service, in_graph(service)(facts))
+    assert all(rows[0] <= names for rows, names in zip(said, own))
     monkeypatch.setattr(service, "_own_slots", lambda names: [])
-    assert not all(rows[0] <= names for rows, names in zip(said_slots(service, facts), own))
+    said = said_slots(service, in_graph(service)(facts))
+    assert not all(rows[0] <= names for rows, names in zip(said, own))
 
 
-def test_answers_that_say_most_names_come_first():
+def test_answers_that_use_most_slots_come_first():
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
     counts, scores = [], []
     for n_best in (2, 5):
         service = fact_service(Beam(5, 0.6, n_best=n_best))
         loud_slots(service)
-        counts.append([[len(said) for said in rows] for rows in said_slots(service, facts)])
-        scores.append(service.answer(facts)[SCORE].numpy())
+        answer = in_graph(service)(facts)
+        counts.append([[len(said) for said in rows] for rows in said_slots(service, answer)])
+        scores.append(answer[SCORE].numpy())
     np.testing.assert_allclose(scores[0], scores[1][:, :2], rtol=1e-5)
     assert counts[0] == [rows[:2] for rows in counts[1]]
     assert all(rows == sorted(rows, reverse=True) for rows in counts[1])

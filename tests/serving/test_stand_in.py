@@ -27,6 +27,8 @@ from benchmarks.stand_in.c_session import CError, CSession  # noqa: E402
 from benchmarks.stand_in.servers import grpc_server, rest_server, running  # noqa: E402
 from keras_attn_pipelines.saved.rest import rest_application  # noqa: E402  (needs fastapi)
 
+pytestmark = pytest.mark.systems
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one", b"seven"]
 
