@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID, SOURCE, TARGET
 from keras_attn.models.fact_encoder import FactTokens
+from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.experiment.parts import Setting
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.tasks.data_to_text import SetsOfFacts
@@ -74,6 +75,13 @@ def test_names_in_slots_are_respelled_in_the_facts_alone(records, setting):
             assert {*said[row]} <= {-1, *slots[row]}
     assert respelled > 30
     assert tokenizer.slots == 4  # A set has no more names.
+    assert "slots: 4, no set of training has more names" in other.lines
+
+
+def test_a_set_that_cannot_be_read_adds_no_slots(records):
+    task = RECIPE.replaced({**TINY, "slots": 32}).task
+    long = FactSet(tuple(("Ada", "field", str(number)) for number in range(9)), ("Too long.",))
+    assert learn(task, [*records.splits["train"], long])["tokenizer"].slots == 4
 
 
 def test_only_names_that_the_text_says_are_replaced(records, setting):

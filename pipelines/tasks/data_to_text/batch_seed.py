@@ -1,4 +1,4 @@
-"""Seeds of what is drawn for each batch."""
+"""What is drawn for each batch, and its seeds."""
 
 import tensorflow as tf
 
@@ -16,3 +16,15 @@ def batch_seed(seed: int, step, draw: str):
     """
     seeds = tf.stack([tf.constant(seed, tf.int64), tf.cast(step, tf.int64)])
     return tf.random.fold_in(seeds, DRAWS.index(draw))
+
+
+def drawn_names(nodes, share: float, seed):
+    """Which names of each set are drawn: bool (B, N), by their numbers.
+
+    Args:
+        nodes: int32 (B, S), see `FactTokens`.
+        share: probability of each.
+        seed: see `batch_seed`.
+    """
+    shape = tf.shape(nodes)[0], tf.reduce_max(nodes) + 1
+    return tf.random.stateless_uniform(shape, seed) < share

@@ -22,11 +22,7 @@ from keras_attn_pipelines.data.pair_training import (
 from keras_attn_pipelines.data.sequence_examples import ends, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import smaller_than_asked
-from keras_attn_pipelines.tasks.data_to_text.made_up_names import (
-    NAMED,
-    MadeUpNames,
-    named_pieces,
-)
+from keras_attn_pipelines.tasks.data_to_text.made_up_names import NAMED, MadeUpNames, named_pieces
 from keras_attn_pipelines.tasks.data_to_text.name_dropout import NameDropout
 from keras_attn_pipelines.tasks.data_to_text.names import FIELDS, TOKENIZER
 
@@ -62,16 +58,18 @@ def learn(task, records: Sequence[FactSet]) -> dict[str, Any]:
         TOKENIZER: SlotTokenizer(plain, task.slots),
         FIELDS: SymbolTable(sorted({field.decode() for field in fields})),
     }
-    used = max(_used_slots(task, records, vocabularies)) if task.slots else 0
+    if not task.slots:
+        return vocabularies
+    read = (read.names != "" for _, read in _parts(task, records, vocabularies))
+    used = max(int(tf.reduce_max(tf.math.count_nonzero(named, axis=1))) for named in read)
     return {**vocabularies, TOKENIZER: SlotTokenizer(plain, used)}  # More would not be trained.
 
 
-def _used_slots(task, records, vocabularies):
-    """Slots of the largest set in each part of the records that can be read."""
+def _parts(task, records, vocabularies):
+    """ROWS records with facts at a time, and what was read of them."""
     for start in range(0, len(records), ROWS):
-        sets = [record.facts for record in records[start : start + ROWS]]
-        names = read_sets(task, sets, vocabularies).names
-        yield int(tf.reduce_max(tf.reduce_sum(tf.cast(names != "", tf.int32), axis=1)))
+        part = records[start : start + ROWS]
+        yield part, read_sets(task, [record.facts for record in part], vocabularies)
 
 
 def strings_of(facts: Sequence[Fact], count: int) -> np.ndarray:
@@ -98,10 +96,9 @@ def encode(task, records, vocabularies, setting):
     """Training data of facts with texts: see `Task.encode`."""
     reasons = {}
     for name in ("train", "dev"):
-        for start in range(0, len(records.splits[name]), ROWS):
-            sets = [record.facts for record in records.splits[name][start : start + ROWS]]
-            read = read_sets(task, sets, vocabularies).reasons.numpy().tolist()
-            reasons |= dict(zip(sets, (reason.decode() for reason in read)))
+        for part, read in _parts(task, records.splits[name], vocabularies):
+            found = (reason.decode() for reason in read.reasons.numpy().tolist())
+            reasons |= dict(zip((record.facts for record in part), found))
     records, refused = usable_pairs(records, lambda record: reasons.get(record.facts, ""))
     tokenizer = vocabularies[TOKENIZER]
     lines = smaller_than_asked({TOKENIZER: tokenizer.plain}, task.vocabulary_size)
@@ -165,9 +162,7 @@ def _rows(table: RaggedTable) -> list[np.ndarray]:
 def _encoded(task, pairs, vocabularies) -> tuple[RaggedTable, RaggedTable]:
     """Pieces of facts and of texts; names in the texts are the slots of their facts."""
     tokenizer, sources, targets = vocabularies[TOKENIZER], [], []
-    for start in range(0, len(pairs), ROWS):
-        part = pairs[start : start + ROWS]
-        read = read_sets(task, [pair.facts for pair in part], vocabularies)
+    for part, read in _parts(task, pairs, vocabularies):
         sources.append(tf.ragged.boolean_mask(read.tokens, read.tokens[..., 0] != PAD_ID))
         texts = tokenizer.normalize([pair.target for pair in part])
         targets.append(tokenizer.encode(tokenizer.mark(texts, read.names)))

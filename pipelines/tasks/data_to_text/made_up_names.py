@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
-from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed
+from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
 
 NAMED = "named"
 """Feature of training batches: int32 (B, T), number of the name that each piece of the target
@@ -76,10 +76,8 @@ class MadeUpNames:
         """
         source, target, named = (features[key] for key in (SOURCE, TARGET, NAMED))
         nodes = FactTokens.of(source).nodes
-        seed = batch_seed(self.seed, step, "names")
-        numbers = tf.reduce_max(nodes) + 1
-        drawn = tf.random.stateless_uniform((tf.shape(nodes)[0], numbers), seed) < self.share
-        said = tf.reduce_any(named[:, :, None] == tf.range(1, numbers), axis=1)
+        drawn = drawn_names(nodes, self.share, batch_seed(self.seed, step, "names"))
+        said = tf.reduce_any(named[:, :, None] == tf.range(1, tf.shape(drawn)[1]), axis=1)
         replaced = drawn & tf.pad(said, [[0, 0], [1, 0]])
         table = self._permutation(batch_seed(self.seed, step, "pieces"))
 

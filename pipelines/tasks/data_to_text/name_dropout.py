@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_attn.contracts import PAD_ID, SOURCE
 from keras_attn.models.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
-from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed
+from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import PROPERTY
 
 
@@ -34,11 +34,9 @@ class NameDropout:
         """
         source = features[SOURCE]
         tokens = FactTokens.of(source)
-        numbers = tf.reduce_max(tokens.nodes) + 1
-        is_slot = self.tokenizer.slots_of(tokens.pieces) >= 0
+        drawn = drawn_names(tokens.nodes, self.share, batch_seed(self.seed, step, "left out"))
+        is_slot, numbers = self.tokenizer.slots_of(tokens.pieces) >= 0, tf.shape(drawn)[1]
         holds = is_slot[:, :, None] & (tokens.nodes[:, :, None] == tf.range(numbers))
-        seed = batch_seed(self.seed, step, "left out")
-        drawn = tf.random.stateless_uniform((tf.shape(source)[0], numbers), seed) < self.share
         left_out = tf.gather(drawn & tf.reduce_any(holds, axis=1), tokens.nodes, batch_dims=1)
         left_out &= ~is_slot & (tokens.roles != PROPERTY)
         return {**features, SOURCE: tf.where(left_out[..., None], PAD_ID, source)}
