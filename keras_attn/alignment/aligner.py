@@ -1,10 +1,11 @@
 """Word aligner: both directions, trained on sentence pairs and applied to any."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from keras_attn.alignment.batches import make_batches, rows_of_batches
+from keras_attn.alignment.batches import Batch, make_batches, rows_of_batches
 from keras_attn.alignment.options import AlignerOptions
 from keras_attn.alignment.symmetrization import check_symmetrization, symmetrize
 from keras_attn.alignment.training import train
@@ -13,6 +14,18 @@ from keras_attn.alignment.vocabulary import Vocabulary
 
 DECODINGS = ("posterior", "viterbi")
 Sentences = Sequence[Sequence[str]]
+
+
+class _Corpus(NamedTuple):
+    """Sentences of a training, with the batches of both directions."""
+
+    sources: list[tuple[str, ...]]
+    targets: list[tuple[str, ...]]
+    batches: tuple[list[Batch], list[Batch]]
+
+    def is_of(self, sources, targets) -> bool:
+        """Whether it is the corpus of these sentences."""
+        return self.sources == _copied(sources) and self.targets == _copied(targets)
 
 
 class Aligner:
@@ -39,6 +52,7 @@ class Aligner:
         self.forward, self.backward = forward, backward
         self.vocabularies, self.options = tuple(vocabularies), options
         self.log_likelihoods = np.zeros((0, 2)) if log_likelihoods is None else log_likelihoods
+        self._corpus = None
 
     @classmethod
     def train(
@@ -68,9 +82,11 @@ class Aligner:
         vocabularies = Vocabulary.of(sources), Vocabulary.of(targets)
         encoded = _encode(vocabularies, (sources, targets))
         trained = train(encoded[0], encoded[1], vocabularies, options, progress)
-        return cls(
+        aligner = cls(
             trained.forward, trained.backward, vocabularies, options, trained.log_likelihoods
         )
+        aligner._corpus = _Corpus(_copied(sources), _copied(targets), trained.batches)
+        return aligner
 
     def align(
         self,
@@ -81,6 +97,9 @@ class Aligner:
         progress=None,
     ) -> list[list[tuple[int, int]]]:
         """Links of sentence pairs, also of others than those of the training.
+
+        Those of the training are aligned faster, until the aligner is saved and loaded again: it
+        keeps them as numbers.
 
         Args:
             sources, targets: sentences, each a sequence of words.
@@ -116,17 +135,11 @@ class Aligner:
         _check_lengths(sources, targets)
         if decoding not in DECODINGS:
             raise ValueError(f"Expected a decoding of {', '.join(DECODINGS)}. Received: {decoding}")
-        sides, vocabularies = (
-            (sources, targets),
-            tuple(
-                vocabulary.extended(side)
-                for vocabulary, side in zip(self.vocabularies, (sources, targets), strict=True)
-            ),
-        )
-        encoded = _encode(vocabularies, sides)
-        rows = rows_of_batches(*encoded)
-        forward, batches = self._applied(self.forward, encoded, rows, vocabularies, 1)
-        backward, swapped = self._applied(self.backward, encoded, rows, vocabularies, -1)
+        if self._corpus is not None and self._corpus.is_of(sources, targets):
+            forward, backward = self.forward, self.backward
+            batches, swapped = self._corpus.batches
+        else:
+            (forward, batches), (backward, swapped) = self._applied_to(sources, targets)
         for number, (batch, other) in enumerate(zip(batches, swapped, strict=True)):
             given_source = _matrices(batch, forward.links(batch, decoding))
             given_target = _matrices(other, backward.links(other, decoding))
@@ -134,6 +147,20 @@ class Aligner:
                 yield row, one.T, two
             if progress is not None:
                 progress("aligning", number + 1, len(batches))
+
+    def _applied_to(self, sources, targets):
+        """Both directions with entries for new sentences, each with the batches of these."""
+        sides = sources, targets
+        vocabularies = tuple(
+            vocabulary.extended(side)
+            for vocabulary, side in zip(self.vocabularies, sides, strict=True)
+        )
+        encoded = _encode(vocabularies, sides)
+        rows = rows_of_batches(*encoded)
+        return [
+            self._applied(direction, encoded, rows, vocabularies, order)
+            for direction, order in ((self.forward, 1), (self.backward, -1))
+        ]
 
     def _applied(self, direction, encoded, rows, vocabularies, order):
         """A direction with entries for every pair of words of new sentences, and their batches."""
@@ -157,6 +184,10 @@ def _encode(vocabularies, sides):
         [vocabulary.encode(words) for words in side]
         for vocabulary, side in zip(vocabularies, sides, strict=True)
     ]
+
+
+def _copied(sentences):
+    return [tuple(words) for words in sentences]
 
 
 def _shorter(source, target):

@@ -26,6 +26,7 @@ class Direction:
     def __init__(self, keys, distortion, values=None):
         self.keys, self.distortion = keys, distortion
         self.lexicon = ConditionalTable(words_of_keys(keys)[0], values)
+        self._set_values()
         self.start_iteration()
 
     def start_iteration(self) -> None:
@@ -33,8 +34,6 @@ class Direction:
         self._links = np.zeros(len(self.lexicon) + 1)
         self._counts = self.distortion.empty_counts()
         self.log_likelihood = 0.0
-        self._values = np.maximum(self.lexicon.values, FLOOR)
-        self._values[-1] = 0
 
     def expect(self, batch):
         """Posteriors of a batch (B, T, 1 + S); its jumps or positions are counted."""
@@ -56,6 +55,7 @@ class Direction:
         links = self._links[:-1]
         self.lexicon.update(links if stems is None else stems.smoothed(links), prior)
         self.distortion.update(self._counts, prior)
+        self._set_values()
 
     def extended(self, keys, values) -> "Direction":
         """The same model with more entries: keys (E', ), those of this model first."""
@@ -74,6 +74,11 @@ class Direction:
         if decoding == "viterbi":
             return self.distortion.best(batch, lexical)
         return np.argmax(self.distortion.expect(batch, lexical).posteriors, axis=2)
+
+    def _set_values(self):
+        """Sets the probabilities that sentences are read with, (E + 1,)."""
+        self._values = np.maximum(self.lexicon.values, FLOOR)
+        self._values[-1] = 0
 
 
 def make_distortion(model, batches, null_probability):

@@ -39,14 +39,14 @@ class PositionDistortion:
             lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
             counts: from `empty_counts`, or None.
         """
-        entries = self._entries(batch)
-        joint = lexical * self._probabilities(batch, entries)
+        shapes, which = _shapes(batch)
+        entries = self._entries(shapes, lexical.shape[1:])
+        joint = lexical * self._probabilities(shapes, entries)[which]
         expectation = independent_expectation(joint, batch.target_lengths)
         if counts is not None:
-            distinct, cells = np.unique(entries, return_inverse=True)
-            counts["links"][distinct] += np.bincount(
-                cells.ravel(), expectation.posteriors.ravel(), len(distinct)
-            )
+            order = np.argsort(which, kind="stable")
+            starts = np.searchsorted(which[order], np.arange(len(shapes)))
+            counts["links"][entries] += np.add.reduceat(expectation.posteriors[order], starts)
         return expectation
 
     def best(self, batch, lexical) -> np.ndarray:
@@ -81,21 +81,28 @@ class PositionDistortion:
 
     def probabilities(self, batch) -> np.ndarray:
         """a of each cell of a batch, float (B, T, 1 + S)."""
-        return self._probabilities(batch, self._entries(batch))
+        shapes, which = _shapes(batch)
+        return self._probabilities(shapes, self._entries(shapes, batch.cells.shape[1:]))[which]
 
-    def _probabilities(self, batch, entries):
-        """a of each cell, float (B, T, 1 + S)."""
-        uniform = 1 / (1 + batch.source_lengths[:, None, None])
-        return np.where(entries < 0, uniform, self._table.values[entries])
+    def _probabilities(self, shapes, entries):
+        """a of each entry, float (N, T, 1 + S)."""
+        return np.where(entries < 0, 1 / (1 + shapes[:, :1, None]), self._table.values[entries])
 
-    def _entries(self, batch):
-        """Entry of each cell, int (B, T, 1 + S): the last for padding, −1 for unknown lengths."""
-        _, words, places = batch.cells.shape
-        pairs = zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
-        numbers = np.array([self._numbers.get(pair, -1) for pair in pairs])[:, None, None]
-        starts = np.append(self._starts, 0)[numbers]
-        widths = 1 + batch.source_lengths[:, None, None]
-        target, source = np.ogrid[:words, :places]
-        entries = np.where(numbers < 0, -1, starts + target * widths + source)
-        padding = (source >= widths) | (target >= batch.target_lengths[:, None, None])
-        return np.where(padding, len(self._table), entries)
+    def _entries(self, shapes, cells):
+        """Entry of each cell of pairs of lengths (N, 2), int (N, T, 1 + S).
+
+        The last for padding, −1 for unknown lengths; otherwise distinct.
+        """
+        numbers = np.array([self._numbers.get(pair, -1) for pair in map(tuple, shapes.tolist())])
+        numbers, starts = numbers[:, None, None], np.append(self._starts, 0)
+        widths, words = 1 + shapes[:, :1, None], shapes[:, 1:, None]
+        target, source = np.ogrid[: cells[0], : cells[1]]
+        entries = np.where(numbers < 0, -1, starts[numbers] + target * widths + source)
+        return np.where((source >= widths) | (target >= words), len(self._table), entries)
+
+
+def _shapes(batch):
+    """Distinct pairs of lengths (l, m) of a batch, int (N, 2), and which one each row has, (B,)."""
+    lengths = np.stack([batch.source_lengths, batch.target_lengths], axis=1)
+    shapes, which = np.unique(lengths, axis=0, return_inverse=True)
+    return shapes, which.ravel()

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_attn.alignment.batches import make_batches, rows_of_batches
+from keras_attn.alignment.batches import Batch, make_batches, rows_of_batches
 from keras_attn.alignment.direction import Direction, make_distortion
 from keras_attn.alignment.model1 import UniformDistortion
 from keras_attn.alignment.options import AlignerOptions
@@ -22,11 +22,13 @@ class Trained(NamedTuple):
         forward: `Direction` of the target given the source.
         backward: `Direction` of the source given the target.
         log_likelihoods: float (iterations, 2), nats. Of both directions before each iteration.
+        batches: list of `Batch` of each direction. What they were trained on.
     """
 
     forward: Direction
     backward: Direction
     log_likelihoods: np.ndarray
+    batches: tuple[list[Batch], list[Batch]]
 
 
 def train(sources, targets, vocabularies, options: AlignerOptions, progress=None) -> Trained:
@@ -60,7 +62,7 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
             direction.end_iteration(smoothing, prior)
     if not options.iterations:
         _start_model(directions, made, options)
-    return Trained(directions[0], directions[1], likelihoods)
+    return Trained(*directions, likelihoods, (made[0][0], made[1][0]))
 
 
 def _stems(made, vocabularies, options):
