@@ -9,7 +9,10 @@ from PIL import Image
 from benchmarks import gallery
 from tests.recipes.registry import ROWS
 
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.systems,
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 
 def test_pictures(tmp_path, capsys):

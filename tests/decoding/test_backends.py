@@ -31,6 +31,7 @@ def on_jax(tmp_path_factory):
         return {name: [answers[f"{name}/{part}"] for part in range(5)] for name in ON_JAX}
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("name", ON_JAX)
 def test_jax(name, eager, on_jax):
     check_equal(on_jax[name], eager[name])

@@ -50,6 +50,7 @@ def test_classifier_of_transformers_at_both_sizes(name, tmp_path):
     check_weights(classifier.encoder.pool(arrays["image"])[1], arrays)
 
 
+@pytest.mark.systems
 def test_the_other_backend_gives_the_same_logits(tmp_path):
     write_folder(tmp_path, "classifier")
     answer = tmp_path / "logits.npz"

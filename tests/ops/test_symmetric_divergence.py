@@ -77,6 +77,7 @@ def test_greatest_logits_are_finite():
     np.testing.assert_array_equal(same, [0, 0])
 
 
+@pytest.mark.systems
 def test_on_jax():
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     command = [sys.executable, "-c", ON_JAX]

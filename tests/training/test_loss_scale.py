@@ -111,6 +111,7 @@ class Stop(Exception):
     """Ends a training in the middle of an epoch."""
 
 
+@pytest.mark.systems
 def test_stopped_and_resumed_is_uninterrupted_with_skipped_steps(data, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "keras_attn_pipelines.runs.prepared.scaled_for",
@@ -149,6 +150,7 @@ def test_stopped_and_resumed_is_uninterrupted_with_skipped_steps(data, tmp_path,
         np.testing.assert_allclose(weight, other, atol=1e-5)
 
 
+@pytest.mark.systems
 def test_an_overflow_of_one_replica_skips_the_step_of_all(tmp_path):
     run_module("tests.training.mirrored_scale", tmp_path / "steps.npz")
     with np.load(tmp_path / "steps.npz") as steps:

@@ -119,21 +119,25 @@ def encode(task, records, vocabularies, setting):
 
 def _format(task, vocabularies, setting) -> PairFormat:
     """How facts with a text become batches."""
-
     tokenizer, seed = vocabularies[TOKENIZER], setting.fit.seed
+    lengths = {SOURCE: task.source_lengths, TARGET: task.lengths}
     changes: list[Callable] = []
     if task.made_up_names:
+        lengths[NAMED] = task.lengths
         changes.append(MadeUpNames(tokenizer, task.made_up_names, seed))
     if task.slots and task.name_dropout:
         changes.append(NameDropout(tokenizer, task.name_dropout, seed))
 
     def tables(pairs):
         sources, targets = _encoded(task, pairs, vocabularies)
-        named = [
-            named_pieces(source, target, tokenizer.plain.vocabulary_size)
-            for source, target in zip(_rows(sources), _rows(targets))
-        ]
-        return {SOURCE: sources, TARGET: targets, NAMED: RaggedTable.of(named)}
+        encoded = {SOURCE: sources, TARGET: targets}
+        if task.made_up_names:
+            named = [
+                named_pieces(source, target, tokenizer.plain.vocabulary_size)
+                for source, target in zip(_rows(sources), _rows(targets))
+            ]
+            encoded[NAMED] = RaggedTable.of(named)
+        return encoded
 
     def arrange_training(features, step):
         for change in changes:
@@ -142,7 +146,7 @@ def _format(task, vocabularies, setting) -> PairFormat:
 
     return PairFormat(
         encode=tables,
-        lengths={SOURCE: task.source_lengths, TARGET: task.lengths, NAMED: task.lengths},
+        lengths=lengths,
         units=("pieces", "pieces"),
         arrange=_arrange,
         arrange_training=arrange_training if changes else None,
