@@ -69,7 +69,7 @@ def ours(options):
         aligner = Aligner.train(sources, targets, options)
         for row, *both in aligner.directed(sources, targets):
             for side, matrix in zip(links, both):
-                side[row] = np.argwhere(matrix).tolist()
+                side[row] = list(zip(*(places.tolist() for places in matrix.nonzero())))
         return seconds() - begin, links
 
     return align

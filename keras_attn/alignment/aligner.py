@@ -169,7 +169,7 @@ class Aligner:
         trained, new = direction.keys, keys[len(direction.keys) :]
         values = unseen_probabilities(
             trained,
-            direction.lexicon.values[:-1],
+            direction.lexicon.values,
             new,
             vocabularies[::order],
             known,
@@ -179,11 +179,8 @@ class Aligner:
 
 
 def _encode(vocabularies, sides):
-    """Numbers of the words of both sides, lists of int32 (T,)."""
-    return [
-        [vocabulary.encode(words) for words in side]
-        for vocabulary, side in zip(vocabularies, sides, strict=True)
-    ]
+    """`EncodedSentences` of both sides."""
+    return [vocabulary.encode(side) for vocabulary, side in zip(vocabularies, sides, strict=True)]
 
 
 def _copied(sentences):
@@ -195,9 +192,10 @@ def _shorter(source, target):
 
 
 def _matrices(batch, links):
-    """For each pair the links as bool (T, S); links are int (B, T), 0 for NULL."""
-    for row, source, target in zip(links, batch.source_lengths, batch.target_lengths, strict=True):
-        yield row[:target, None] == np.arange(1, 1 + source)
+    """For each pair the links as bool (T, S); links are those of all words, 0 for NULL."""
+    parts = np.split(links, np.cumsum(batch.target_lengths)[:-1])
+    for part, length in zip(parts, batch.source_lengths.tolist(), strict=True):
+        yield part[:, None] == np.arange(1, 1 + length)
 
 
 def _check_lengths(sources, targets):

@@ -1,67 +1,64 @@
-"""Sentence pairs of similar length, as padded arrays of indices into a sparse table."""
+"""Sentence pairs as indices into a sparse table of the words beside each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
+from keras_attn.alignment.compiled import compiled
+from keras_attn.alignment.encoded_sentences import EncodedSentences, starts_of
 from keras_attn.alignment.vocabulary import NULL
 
-CELLS = 1 << 16
+CELLS = 1 << 15
 """Greatest number of cells (one source word beside one target word) of a batch of several pairs."""
-DENSE = 32
-"""Greatest size of a table of all pairs of the words of a batch, as a multiple of its cells."""
 _SHIFT = 32
 
 
 class Batch(NamedTuple):
-    """Sentence pairs of similar length in one direction.
+    """Sentence pairs in one direction.
+
+    A pair of S source words and T target words has T · (1 + S) cells: one for each target word
+    beside NULL and each source word, target word by target word. Those of all pairs follow each
+    other.
 
     Attributes:
-        rows: int (B,). Which pairs of the corpus.
-        entries: int (E,). Entries of the lexical table that occur, the one of padding first.
-        cells: int32 (B, T, 1 + S). Position in `entries` for each target word beside NULL and each
-            source word; 0 is padding.
-        source_lengths: int (B,), words.
-        target_lengths: int (B,), words.
+        rows: int64 (B,). Which pairs of the corpus.
+        cells: int32 (C,). Entry of the lexical table of each cell.
+        starts: int64 (B + 1,). First cell of each pair, and after the last.
+        source_lengths: int64 (B,), words.
+        target_lengths: int64 (B,), words.
     """
 
     rows: np.ndarray
-    entries: np.ndarray
     cells: np.ndarray
+    starts: np.ndarray
     source_lengths: np.ndarray
     target_lengths: np.ndarray
 
-    def lexical(self, values: np.ndarray) -> np.ndarray:
-        """Probability of each cell, float (B, T, 1 + S), 0 at padding; from values (E + 1,)."""
-        return values.take(self.entries).take(self.cells)
+    def lexical(self, values: np.ndarray, least: float = 0.0) -> np.ndarray:
+        """Value of each cell, float (C,), at least this; from values of the entries, (E,)."""
+        found = np.empty(len(self.cells))
+        _look_up(self.cells, values, least, found)
+        return found
 
     def add_counts(self, counts: np.ndarray, weights: np.ndarray) -> None:
-        """Adds a weight for each cell, float (B, T, 1 + S), to counts of the entries, (E + 1,)."""
-        counts[self.entries] += np.bincount(
-            self.cells.ravel(), weights.ravel(), minlength=len(self.entries)
-        )
+        """Adds a weight for each cell, float (C,), to counts of the entries, (E,)."""
+        _add_counts(self.cells, weights, counts)
 
 
-def rows_of_batches(sources: Sequence[np.ndarray], targets: Sequence[np.ndarray]):
-    """Groups the pairs that have words on both sides by length.
+def rows_of_batches(sources: EncodedSentences, targets: EncodedSentences) -> list[np.ndarray]:
+    """Groups the pairs that have words on both sides.
 
     Args:
-        sources, targets: lists of int (S,) and int (T,), one for each pair.
+        sources, targets: `EncodedSentences`, as many.
 
     Returns:
-        list of int (B,), rows of the corpus; short sentences first.
+        list of int64 (B,), rows of the corpus in order.
     """
-    lengths = np.array([[len(words) for words in side] for side in (sources, targets)], int)
-    rows = np.flatnonzero(lengths.min(axis=0) > 0) if lengths.size else np.zeros(0, int)
-    rows = rows[np.lexsort((lengths.min(axis=0)[rows], lengths.max(axis=0)[rows]))]
-    batches, start, longest = [], 0, np.zeros(2, int)
-    for end, row in enumerate(rows):
-        longest = np.maximum(longest, lengths[:, row])
-        if end > start and (end + 1 - start) * np.prod(longest + 1) > CELLS:
-            batches.append(rows[start:end])
-            start, longest = end, lengths[:, row]
-    return [*batches, rows[start:]] if len(rows) else []
+    lengths = np.stack([sources.lengths, targets.lengths])
+    rows = np.flatnonzero(lengths.min(axis=0) > 0)
+    groups = np.cumsum(np.prod(1 + lengths[:, rows], axis=0)) // CELLS
+    return np.split(rows, np.flatnonzero(np.diff(groups)) + 1) if len(rows) else []
 
 
 def pair_keys(sources, targets):
@@ -78,97 +75,133 @@ def make_batches(sources, targets, rows, known=None):
     """Batches of a corpus in one direction, and the keys of their lexical table.
 
     Args:
-        sources, targets: lists of int (S,) and int (T,), one for each pair.
-        rows: list of int (B,), from `rows_of_batches`.
+        sources, targets: `EncodedSentences`, as many.
+        rows: list of int64 (B,), from `rows_of_batches`.
         known: int64 (E,), sorted keys of a trained table. Default: none.
 
     Returns:
-        batches: list of `Batch`. Their entries point into `keys`, the padding's to its end.
+        batches: list of `Batch`. Their entries point into `keys`.
         keys: int64, see `pair_keys`. Those of `known` first, then all others that occur, sorted.
     """
     known = np.zeros(0, "int64") if known is None else known
-    found = [_keys_of(sources, targets, chosen) for chosen in rows]
-    every, (old, *own) = _merged([known, *(distinct[1:] for distinct, _ in found)])
-    places = _places(old, len(every))
-    keys = np.empty_like(every)
-    keys[places] = every
-    batches = []
-    for chosen, (_, cells), ranks in zip(rows, found, own, strict=True):
-        lengths = [np.array([len(side[row]) for row in chosen]) for side in (sources, targets)]
-        batches.append(Batch(chosen, np.append(len(keys), places[ranks]), cells, *lengths))
-    return batches, keys
-
-
-def _merged(runs):
-    """What occurs in sorted runs, sorted; and for each run where its members are in it."""
-    flat = np.concatenate(runs)
-    order = np.argsort(flat, kind="stable")  # Merges what is sorted already.
-    flat = flat[order]
-    first = np.append(np.ones(min(1, len(flat)), bool), flat[1:] > flat[:-1])
-    ranks = np.empty(len(flat), "int64")
-    ranks[order] = np.cumsum(first) - 1
-    return flat[first], np.split(ranks, np.cumsum([len(run) for run in runs[:-1]]))
-
-
-def _places(known, count):
-    """int64 (count,): places of keys in a table that has the known ones first, then the others."""
-    places, old = np.zeros(count, "int64"), np.zeros(count, bool)
-    old[known] = True
-    places[old] = np.arange(len(known))
-    places[~old] = np.arange(len(known), count)
-    return places
+    if not rows:
+        return [], known
+    sources, targets = (side.chosen(np.concatenate(rows)) for side in (sources, targets))
+    counts = np.stack([sources.lengths, targets.lengths])
+    cell_starts = starts_of(counts[1] * (1 + counts[0]))
+    cells = np.empty(cell_starts[-1], "int32")
+    new = _numbered_cells(*sources.after(NULL), *targets, cell_starts, known, cells)
+    batches, first = [], 0
+    for group in rows:
+        end = first + len(group)
+        own = cell_starts[first : end + 1]
+        batches.append(Batch(group, cells[own[0] : own[-1]], own - own[0], *counts[:, first:end]))
+        first = end
+    return batches, np.concatenate([known, new])
 
 
 def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The rows of a batch, each with its part of values (B, T, 1 + S), without padding."""
-    lengths = zip(batch.target_lengths.tolist(), batch.source_lengths.tolist(), strict=True)
-    for row, value, (target, source) in zip(batch.rows.tolist(), values, lengths, strict=True):
-        yield row, value[:target, : 1 + source]
+    """The rows of a batch, each with its values (T, 1 + S), of values of all cells (C,)."""
+    shapes = zip(batch.target_lengths.tolist(), (1 + batch.source_lengths).tolist(), strict=True)
+    parts = np.split(values, batch.starts[1:-1])
+    for row, part, shape in zip(batch.rows.tolist(), parts, shapes, strict=True):
+        yield row, part.reshape(shape)
 
 
-def _keys_of(sources, targets, rows):
-    """Distinct keys of a batch, sorted, −1 for padding first; int32 (B, T, 1 + S) into them."""
-    nulls = np.zeros(1, "int32") + NULL
-    source_words, source = _numbered([words for row in rows for words in (nulls, sources[row])], 2)
-    target_words, target = _numbered([targets[row] for row in rows], 1)
-    pairs = source[:, None, :] * len(target_words) + target[:, :, None]
-    pairs[(source == 0)[:, None, :] | (target == 0)[:, :, None]] = 0
-    distinct, cells = _distinct(pairs, len(source_words) * len(target_words))
-    of_source, of_target = np.divmod(distinct, len(target_words))
-    keys = pair_keys(source_words[of_source], target_words[of_target])
-    keys[0] = -1
-    return keys, cells
+@compiled
+def _look_up(cells, values, least, found):
+    for cell in range(len(cells)):
+        found[cell] = max(values[cells[cell]], least)
 
 
-def _distinct(numbers, end):
-    """The distinct of numbers in [0, end), 0 among them, sorted; and int32 of the numbers' shape.
-
-    As np.unique, but without sorting where there are not many more possible numbers than given.
-    """
-    if end > DENSE * numbers.size:
-        distinct, places = np.unique(np.append(0, numbers), return_inverse=True)
-        return distinct, places[1:].reshape(numbers.shape).astype("int32")
-    occurs = np.zeros(end, bool)
-    occurs[0] = occurs[numbers] = True
-    distinct = np.flatnonzero(occurs)
-    places = np.zeros(end, "int32")
-    places[distinct] = np.arange(len(distinct), dtype="int32")
-    return distinct, places[numbers]
+@compiled
+def _add_counts(cells, weights, counts):
+    for cell in range(len(cells)):
+        counts[cells[cell]] += weights[cell]
 
 
-def _numbered(parts, each):
-    """Distinct words, sorted, −1 first, and which of them stand where, `each` parts a sentence.
+@compiled
+def _numbered_cells(words, starts, others, other_starts, cell_starts, known, cells):
+    """Sets the entries of all cells; returns the keys that are not known, int64, sorted.
 
     Args:
-        parts: list of int32 arrays.
-        each: int ≥ 1.
-
-    Returns:
-        int64 (W,), and int64 (B, longest) into them, 0 at padding.
+        words: int32, of the source, NULL before each sentence.
+        starts: int64 (N + 1,). Of each sentence in `words`.
+        others, other_starts: the same of the target, without NULL.
+        cell_starts: int64 (N + 1,). Of each pair in `cells`.
+        known: int64, sorted keys.
+        cells: int32, the result.
     """
-    flat = np.concatenate(parts)
-    words, numbers = np.unique(flat, return_inverse=True)
-    lengths = np.array([len(part) for part in parts]).reshape(-1, each).sum(axis=1)
-    padded = np.zeros((len(lengths), lengths.max()), "int64")
-    padded[np.arange(padded.shape[1]) < lengths[:, None]] = numbers + 1
-    return np.append(-1, words.astype("int64")), padded
+    begins, order, pair_of = _occurrences(words, starts)
+    firsts, beside = _words_beside(words, starts, others, other_starts)
+    last = others.max()
+    for key in known:
+        last = max(last, key & 0xFFFFFFFF)
+    seen, entries = np.full(last + 1, -1, np.int32), np.empty(last + 1, np.int32)
+    new, count, passed = np.empty(len(beside), np.int64), 0, 0
+    for word in range(len(begins) - 1):
+        while passed < len(known) and known[passed] >> 32 == word:
+            other = known[passed] & 0xFFFFFFFF
+            seen[other], entries[other] = word, passed
+            passed += 1
+        for other in beside[firsts[word] : firsts[word + 1]]:
+            if seen[other] != word:
+                entries[other] = len(known) + count
+                new[count] = word << 32 | other
+                count += 1
+        for place in order[begins[word] : begins[word + 1]]:
+            pair = pair_of[place]
+            width = starts[pair + 1] - starts[pair]
+            cell = cell_starts[pair] + place - starts[pair]
+            for other in others[other_starts[pair] : other_starts[pair + 1]]:
+                cells[cell] = entries[other]
+                cell += width
+    return new[:count].copy()
+
+
+@compiled
+def _words_beside(words, starts, others, other_starts):
+    """For each word where its partners begin, int64, and the partners, int32, sorted by word.
+
+    The partners of each other word are found first; put in the rows of their words in that order,
+    they are sorted.
+    """
+    begins, order, pair_of = _occurrences(others, other_starts)
+    seen, ends = np.full(words.max() + 1, -1, np.int32), np.zeros(len(begins), np.int64)
+    firsts = np.zeros(len(seen) + 1, np.int64)
+    found, count = np.empty(1024, np.int32), 0
+    for other in range(len(begins) - 1):
+        for place in order[begins[other] : begins[other + 1]]:
+            pair = pair_of[place]
+            for word in words[starts[pair] : starts[pair + 1]]:
+                if seen[word] != other:
+                    if count == len(found):
+                        found = np.append(found, np.empty(len(found), np.int32))
+                    seen[word], found[count] = other, word
+                    firsts[word + 1] += 1
+                    count += 1
+        ends[other + 1] = count
+    firsts = np.cumsum(firsts)
+    filled, beside = firsts.copy(), np.empty(count, np.int32)
+    for other in range(len(begins) - 1):
+        for word in found[ends[other] : ends[other + 1]]:
+            beside[filled[word]] = other
+            filled[word] += 1
+    return firsts, beside
+
+
+@compiled
+def _occurrences(words, starts):
+    """Places of words ordered by word: where those of each begin, the places, and their pairs."""
+    begins = np.zeros(words.max() + 2, np.int64)
+    for word in words:
+        begins[word + 1] += 1
+    begins = np.cumsum(begins)
+    filled, order = begins.copy(), np.empty(len(words), np.int64)
+    pair_of = np.empty(len(words), np.int64)
+    for pair in range(len(starts) - 1):
+        for place in range(starts[pair], starts[pair + 1]):
+            pair_of[place] = pair
+            order[filled[words[place]]] = place
+            filled[words[place]] += 1
+    return begins, order, pair_of

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.special import digamma
 
+from keras_attn.alignment.compiled import compiled
+
 
 class ConditionalTable:
     """p(outcome | condition) of those pairs of a condition and an outcome that occur together.
@@ -13,22 +15,22 @@ class ConditionalTable:
 
     Attributes:
         conditions: int (E,).
-        values: float64 (E + 1,). Probabilities; the last belongs to padding and is 0.
+        values: float64 (E,). Probabilities.
 
     Example:
         >>> table = ConditionalTable(np.array([0, 0, 2, 2, 2]))
         >>> table.values.round(2).tolist()
-        [0.5, 0.5, 0.33, 0.33, 0.33, 0.0]
+        [0.5, 0.5, 0.33, 0.33, 0.33]
         >>> table.update(np.array([3.0, 1.0, 1.0, 0.0, 1.0]))
         >>> table.values.tolist()
-        [0.75, 0.25, 0.5, 0.0, 0.5, 0.0]
+        [0.75, 0.25, 0.5, 0.0, 0.5]
     """
 
     def __init__(self, conditions, values=None):
         self.conditions = np.asarray(conditions)
         if values is None:
             values = 1 / np.bincount(self.conditions)[self.conditions]
-        self.values = np.append(values, 0.0)
+        self.values = np.array(values, float)
 
     def __len__(self):
         return len(self.conditions)
@@ -42,18 +44,21 @@ class ConditionalTable:
                 likelihood, c / Σ c. Above 0: mean-field variational Bayes, exp(ψ(c + α)) /
                 exp(ψ(Σ (c + α))), whose values sum to less than 1.
         """
-        counts = counts + np.asarray(prior)
-        totals = np.bincount(self.conditions, counts)
         if np.any(np.asarray(prior) > 0):
-            values = np.exp(digamma(counts) - digamma(totals)[self.conditions])
-        else:
-            known = totals > 0
-            values = counts / np.where(known, totals, 1)[self.conditions]
-            if not known.all():
-                values = np.where(known[self.conditions], values, self.values[:-1])
-        self.values[:-1] = values
+            counts = counts + np.asarray(prior)
+            totals = np.bincount(self.conditions, counts)
+            self.values = np.exp(digamma(counts) - digamma(totals)[self.conditions])
+        elif len(counts):
+            _divide(np.asarray(counts), self.conditions, self.values)
 
-    def normalize(self):
-        """Scales the probabilities of each condition to a sum of 1."""
-        totals = np.bincount(self.conditions, self.values[:-1])
-        self.values[:-1] /= np.where(totals > 0, totals, 1)[self.conditions]
+
+@compiled
+def _divide(counts, conditions, values):
+    """Sets the values to their shares of the counts of their conditions, where there are any."""
+    totals = np.zeros(conditions.max() + 1)
+    for entry in range(len(values)):
+        totals[conditions[entry]] += counts[entry]
+    for entry in range(len(values)):
+        total = totals[conditions[entry]]
+        if total > 0:
+            values[entry] = counts[entry] / total

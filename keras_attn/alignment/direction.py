@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_attn.alignment.batches import words_of_keys
 from keras_attn.alignment.conditional_table import ConditionalTable
+from keras_attn.alignment.expectation import most_probable
 from keras_attn.alignment.options import MODELS
 
 FLOOR = 1e-12
@@ -26,23 +27,22 @@ class Direction:
     def __init__(self, keys, distortion, values=None):
         self.keys, self.distortion = keys, distortion
         self.lexicon = ConditionalTable(words_of_keys(keys)[0], values)
-        self._set_values()
         self.start_iteration()
 
     def start_iteration(self) -> None:
         """Sets the expected counts to 0."""
-        self._links = np.zeros(len(self.lexicon) + 1)
+        self._links = np.zeros(len(self.lexicon))
         self._counts = self.distortion.empty_counts()
         self.log_likelihood = 0.0
 
     def expect(self, batch):
-        """Posteriors of a batch (B, T, 1 + S); its jumps or positions are counted."""
-        expectation = self.distortion.expect(batch, batch.lexical(self._values), self._counts)
+        """Posteriors of a batch (C,); its jumps or positions are counted."""
+        expectation = self.distortion.expect(batch, self._lexical(batch), self._counts)
         self.log_likelihood += float(expectation.log_likelihoods.sum())
         return expectation.posteriors
 
     def count_links(self, batch, posteriors) -> None:
-        """Counts the expected links of a batch, (B, T, 1 + S)."""
+        """Counts the expected links of a batch, (C,)."""
         batch.add_counts(self._links, posteriors)
 
     def end_iteration(self, stems=None, prior=0.0) -> None:
@@ -52,33 +52,31 @@ class Direction:
             stems: `Stems` that smooth the counts, or None.
             prior: float ≥ 0. Concentration of the Dirichlet priors.
         """
-        links = self._links[:-1]
+        links = self._links
         self.lexicon.update(links if stems is None else stems.smoothed(links), prior)
         self.distortion.update(self._counts, prior)
-        self._set_values()
 
     def extended(self, keys, values) -> "Direction":
         """The same model with more entries: keys (E', ), those of this model first."""
-        values = np.append(self.lexicon.values[:-1], values)
+        values = np.append(self.lexicon.values, values)
         return Direction(keys, self.distortion, values)
 
     def links(self, batch, decoding):
-        """For each target word 0 for NULL, or 1 + its source word: int (B, T).
+        """For each target word 0 for NULL, or 1 + its source word: int64, pair by pair.
 
         Args:
             batch: `Batch`.
             decoding: "posterior", the most probable link of each word, or "viterbi", the most
                 probable alignment of the sentence.
         """
-        lexical = batch.lexical(self._values)
+        lexical = self._lexical(batch)
         if decoding == "viterbi":
             return self.distortion.best(batch, lexical)
-        return np.argmax(self.distortion.expect(batch, lexical).posteriors, axis=2)
+        return most_probable(batch, self.distortion.expect(batch, lexical).posteriors)
 
-    def _set_values(self):
-        """Sets the probabilities that sentences are read with, (E + 1,)."""
-        self._values = np.maximum(self.lexicon.values, FLOOR)
-        self._values[-1] = 0
+    def _lexical(self, batch):
+        """t(f_j | e_i) of each cell, float (C,)."""
+        return batch.lexical(self.lexicon.values, FLOOR)
 
 
 def make_distortion(model, batches, null_probability):

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_attn.alignment.compiled import compiled
+
 TINY = 1e-300
 """Smallest sum of probabilities that is divided by."""
 
@@ -12,8 +14,7 @@ class Expectation(NamedTuple):
     """Posterior probabilities of links, and how likely the sentences are.
 
     Attributes:
-        posteriors: float (B, T, 1 + S). p(a_j = i | sentences): column 0 is NULL. Rows sum to 1, or
-            are 0 at padding.
+        posteriors: float (C,). p(a_j = i | sentences) of each cell of a `Batch`.
         log_likelihoods: float (B,), nats. log p(target words | source words, target length).
     """
 
@@ -21,17 +22,53 @@ class Expectation(NamedTuple):
     log_likelihoods: np.ndarray
 
 
-def independent_expectation(joint, target_lengths):
+def independent_expectation(batch, joint):
     """Expectation where each target word's link is independent of the others.
 
     Args:
-        joint: float ≥ 0 (B, T, 1 + S). p(target word, a_j = i), 0 at padding.
-        target_lengths: int (B,).
+        batch: `Batch`.
+        joint: float ≥ 0 (C,). p(target word, a_j = i); becomes the posteriors.
 
     Returns:
         `Expectation`.
     """
-    totals = joint.sum(axis=2)
-    valid = np.arange(joint.shape[1]) < target_lengths[:, None]
-    bounded = np.where(valid, np.maximum(totals, TINY), 1)
-    return Expectation(joint / bounded[..., None], np.log(bounded).sum(axis=1))
+    likelihoods = np.zeros(len(batch.rows))
+    _normalize(joint, batch.starts, 1 + batch.source_lengths, likelihoods)
+    return Expectation(joint, likelihoods)
+
+
+def most_probable(batch, values):
+    """For each target word the place of the largest value, 0 for NULL: int64, pair by pair.
+
+    Args:
+        batch: `Batch`.
+        values: float (C,).
+    """
+    places = np.empty(batch.target_lengths.sum(), "int64")
+    _largest(values, batch.starts, 1 + batch.source_lengths, places)
+    return places
+
+
+@compiled
+def _normalize(joint, starts, widths, likelihoods):
+    """Scales the cells of each target word to a sum of 1; adds the logarithms of the sums."""
+    for pair in range(len(widths)):
+        width = widths[pair]
+        for begin in range(starts[pair], starts[pair + 1], width):
+            total = 0.0
+            for cell in range(begin, begin + width):
+                total += joint[cell]
+            total = max(total, TINY)
+            for cell in range(begin, begin + width):
+                joint[cell] /= total
+            likelihoods[pair] += np.log(total)
+
+
+@compiled
+def _largest(values, starts, widths, places):
+    word = 0
+    for pair in range(len(widths)):
+        width = widths[pair]
+        for begin in range(starts[pair], starts[pair + 1], width):
+            places[word] = np.argmax(values[begin : begin + width])
+            word += 1

@@ -4,7 +4,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from keras_attn.alignment.batches import make_batches, rows_of_batches, words_of_keys
+import numpy as np
+
+from keras_attn.alignment.batches import (
+    each_pair,
+    make_batches,
+    rows_of_batches,
+    words_of_keys,
+)
 from keras_attn.alignment.options import AlignerOptions
 from keras_attn.alignment.training import train
 from keras_attn.alignment.vocabulary import NULL, Vocabulary
@@ -99,7 +106,7 @@ def _model2_tables(sources, targets):
     least = translate.IBMModel.MIN_PROB
     vocabularies = Vocabulary.of(sources), Vocabulary.of(targets)
     encoded = [
-        [vocabulary.encode(words) for words in side]
+        vocabulary.encode(side)
         for vocabulary, side in zip(vocabularies, (sources, targets), strict=True)
     ]
     options = AlignerOptions(model="model2", agreement=False, stem_weight=0)
@@ -111,11 +118,10 @@ def _model2_tables(sources, targets):
         translation[names[1][f]][None if e == NULL else names[0][e]] = max(value, least)
     alignment = defaultdict(lambda: defaultdict(lambda: defaultdict(lambda: defaultdict(float))))
     for batch in make_batches(*encoded, rows_of_batches(*encoded))[0]:
-        for b, values in enumerate(forward.distortion.probabilities(batch)):
-            length, words = int(batch.source_lengths[b]), int(batch.target_lengths[b])
-            for j in range(words):
-                for i in range(1 + length):
-                    alignment[i][1 + j][length][words] = max(float(values[j, i]), least)
+        for _, values in each_pair(batch, forward.distortion.probabilities(batch)):
+            words, length = len(values), values.shape[1] - 1
+            for (j, i), value in np.ndenumerate(values):
+                alignment[i][1 + j][length][words] = max(float(value), least)
     return {"translation_table": translation, "alignment_table": alignment}
 
 

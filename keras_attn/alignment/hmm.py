@@ -1,29 +1,10 @@
 """The hidden Markov model of word alignment."""
 
-from typing import NamedTuple
-
 import numpy as np
 
+from keras_attn.alignment.compiled import compiled
 from keras_attn.alignment.expectation import TINY, Expectation
 from keras_attn.alignment.jumps import Jumps
-
-
-class _Chain(NamedTuple):
-    """A batch as a Markov chain over the last linked source position, −1 before the first link.
-
-    Attributes:
-        linked: float (B, T, S). (1 − p_0) t(f_j | e_i).
-        empty: float (B, T, 1). p_0 t(f_j | NULL).
-        valid: bool (B, T). Whether there is a target word.
-        matrix: float (1 + S, S). Weights of jumps.
-        shares: float (B, 1 + S). 1 / the sum of the weights that are possible.
-    """
-
-    linked: np.ndarray
-    empty: np.ndarray
-    valid: np.ndarray
-    matrix: np.ndarray
-    shares: np.ndarray
 
 
 class JumpDistortion:
@@ -54,35 +35,27 @@ class JumpDistortion:
 
         Args:
             batch: `Batch`.
-            lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
+            lexical: float (C,). t(f_j | e_i) of each cell.
             counts: from `empty_counts`, or None.
         """
-        chain = self._chain(batch, lexical)
-        forward, arriving, scales = _forward(chain)
-        backward, leaving = _backward(chain, scales)
-        empty = np.sum(forward[:, :-1] * backward[:, 1:], axis=2, keepdims=True)
-        empty *= chain.empty / scales[..., None]
-        posteriors = np.concatenate([empty, arriving * leaving], axis=2)
-        posteriors *= chain.valid[..., None]
-        if counts is not None:
-            _count_jumps(counts, batch, chain, forward, leaving)
-        return Expectation(posteriors, np.log(scales).sum(axis=1))
+        counted = self.empty_counts() if counts is None else counts
+        posteriors, likelihoods = np.empty(len(lexical)), np.empty(len(batch.rows))
+        _forward_backward(
+            lexical,
+            *self._arguments(batch),
+            counts is not None,
+            counted["jumps"],
+            counted["visits"],
+            posteriors,
+            likelihoods,
+        )
+        return Expectation(posteriors, likelihoods)
 
     def best(self, batch, lexical) -> np.ndarray:
-        """The most probable alignment (Viterbi), int (B, T): 0 is NULL, i + 1 source word i."""
-        chain = self._chain(batch, lexical)
-        rows, words, places = lexical.shape
-        score, came = np.zeros((rows, places)), np.full((words, rows, places), -1)
-        score[:, 0] = 1
-        for word in range(words):
-            paths = (score * chain.shares)[:, :, None] * chain.matrix
-            moved = np.max(paths, axis=1) * chain.linked[:, word]
-            now = score * chain.empty[:, word]
-            came[word, :, 1:] = np.where(now[:, 1:] < moved, np.argmax(paths, axis=1), -1)
-            now[:, 1:] = np.maximum(now[:, 1:], moved)
-            now /= np.maximum(now.max(axis=1, keepdims=True), TINY)
-            score = np.where(chain.valid[:, word, None], now, score)
-        return _trace_back(came, np.argmax(score, axis=1), batch.target_lengths)
+        """The most probable alignment (Viterbi): int64, 0 for NULL, i + 1 for source word i."""
+        links = np.empty(batch.target_lengths.sum(), "int64")
+        _viterbi(lexical, *self._arguments(batch), links)
+        return links
 
     def update(self, counts, prior=0.0):
         """Moves the weights of jumps to expected counts, see `Jumps.update`."""
@@ -109,66 +82,127 @@ class JumpDistortion:
         reach = max((int(batch.source_lengths.max()) for batch in batches), default=1)
         return cls(Jumps(reach), null_probability)
 
-    def _chain(self, batch, lexical):
-        words, length = lexical.shape[1], lexical.shape[2] - 1
-        return _Chain(
-            linked=lexical[:, :, 1:] * (1 - self.null_probability),
-            empty=lexical[:, :, :1] * self.null_probability,
-            valid=np.arange(words) < batch.target_lengths[:, None],
-            matrix=self.jumps.matrix(length),
-            shares=1 / self.jumps.normalizers(length)[batch.source_lengths],
+    def _arguments(self, batch):
+        """What both algorithms need besides the lexical probabilities of the cells."""
+        longest = int(batch.source_lengths.max())
+        return (
+            batch.starts,
+            batch.source_lengths,
+            batch.target_lengths,
+            self.jumps.matrix(longest),
+            1 / self.jumps.normalizers(longest),
+            self.null_probability,
         )
 
 
-def _forward(chain):
-    """Scaled forward probabilities (B, 1 + T, 1 + S), those moved (B, T, S), scales (B, T)."""
-    rows, words, length = chain.linked.shape
-    forward, arriving = np.zeros((rows, 1 + words, 1 + length)), np.zeros((rows, words, length))
-    scales = np.ones((rows, words))
-    forward[:, 0, 0] = 1
-    for word in range(words):
-        last, valid = forward[:, word], chain.valid[:, word]
-        arriving[:, word] = (last * chain.shares) @ chain.matrix
-        now = last * chain.empty[:, word]
-        now[:, 1:] += arriving[:, word] * chain.linked[:, word]
-        scales[:, word] = np.where(valid, np.maximum(now.sum(axis=1), TINY), 1)
-        forward[:, 1 + word] = np.where(valid[:, None], now / scales[:, word, None], last)
-    return forward, arriving, scales
+@compiled
+def _forward_backward(
+    lexical,
+    starts,
+    lengths,
+    words,
+    matrix,
+    shares,
+    null,
+    counting,
+    jumps,
+    visits,
+    posteriors,
+    likelihoods,
+):
+    """Posteriors and log-likelihoods of a batch; adds expected jumps where they are counted.
 
+    States are the last linked source position plus 1; 0 is that of no link yet.
 
-def _backward(chain, scales):
-    """Scaled backward probabilities (B, 1 + T, 1 + S), and those that words are linked with."""
-    rows, words, length = chain.linked.shape
-    backward, leaving = np.ones((rows, 1 + words, 1 + length)), np.zeros((rows, words, length))
-    for word in reversed(range(words)):
-        after = backward[:, 1 + word] / scales[:, word, None]
-        leaving[:, word] = after[:, 1:] * chain.linked[:, word]
-        now = after * chain.empty[:, word] + chain.shares * (leaving[:, word] @ chain.matrix.T)
-        backward[:, word] = np.where(chain.valid[:, word, None], now, backward[:, 1 + word])
-    return backward, leaving
-
-
-def _count_jumps(counts, batch, chain, forward, leaving):
-    """Adds the expected jumps of a batch, from each position and to each."""
-    length = chain.linked.shape[2]
-    left = forward[:, :-1] * chain.shares[:, None]
-    moved = left.reshape(-1, 1 + length).T @ leaving.reshape(-1, length)
-    counts["jumps"][: 1 + length, :length] += moved * chain.matrix
-    visits = np.sum(left * (leaving @ chain.matrix.T), axis=1)
-    np.add.at(counts["visits"][:, : 1 + length], batch.source_lengths, visits)
-
-
-def _trace_back(came, ends, target_lengths):
-    """Alignments (B, T) from the last states (B,) and the states before (T, B, 1 + S).
-
-    A state is the last linked position plus 1; the state before is −1 where a word is linked to
-    NULL, which keeps the state.
+    Args:
+        lexical, starts, lengths, words: of the batch; lengths are those of the sources.
+        matrix: float (1 + L, L). Weights of jumps from the states to the positions.
+        shares: float (1 + L, 1 + L). For each length of the source and each state, 1 / the sum of
+            the weights that are possible.
+        null: p_0.
+        counting: whether to add to jumps, (1 + L, L), and visits, (1 + L, 1 + L).
+        posteriors: float (C,), a result.
+        likelihoods: float (B,), a result.
     """
-    words, rows, _ = came.shape
-    state, links = ends, np.zeros((rows, words), "int64")
-    for word in reversed(range(words)):
-        before = came[word, np.arange(rows), state]
-        moved = (before >= 0) & (word < target_lengths)
-        links[:, word] = np.where(moved, state, 0)
-        state = np.where(moved, before, state)
-    return links
+    for pair in range(len(lengths)):
+        length, count = lengths[pair], words[pair]
+        share = shares[length]
+        cells = lexical[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
+        links = posteriors[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
+        forward = np.zeros((1 + count, 1 + length))
+        forward[0, 0] = 1.0
+        likelihoods[pair] = 0.0
+        scales = np.empty(count)
+        for word in range(count):
+            last, now, empty = forward[word], forward[1 + word], null * cells[word, 0]
+            arrived = links[word, 1:]
+            arrived[:] = 0.0
+            for state in range(1 + length):
+                weight = last[state] * share[state]
+                for position in range(length):
+                    arrived[position] += weight * matrix[state, position]
+            now[0] = last[0] * empty
+            total = now[0]
+            for position in range(length):
+                linked = (1 - null) * cells[word, 1 + position]
+                now[1 + position] = last[1 + position] * empty + arrived[position] * linked
+                total += now[1 + position]
+            scales[word] = max(total, TINY)
+            for state in range(1 + length):
+                now[state] /= scales[word]
+            likelihoods[pair] += np.log(scales[word])
+        after, leaving = np.ones(1 + length), np.empty(length)
+        for word in range(count - 1, -1, -1):
+            last, empty = forward[word], null * cells[word, 0]
+            unlinked = 0.0
+            for state in range(1 + length):
+                after[state] /= scales[word]
+                unlinked += last[state] * after[state]
+            for position in range(length):
+                linked = (1 - null) * cells[word, 1 + position]
+                leaving[position] = after[1 + position] * linked
+                links[word, 1 + position] *= leaving[position]
+            links[word, 0] = unlinked * empty
+            for state in range(1 + length):
+                left, onward = last[state] * share[state], 0.0
+                for position in range(length):
+                    onward += matrix[state, position] * leaving[position]
+                after[state] = after[state] * empty + share[state] * onward
+                if counting:
+                    visits[length, state] += left * onward
+                    for position in range(length):
+                        jumps[state, position] += left * leaving[position] * matrix[state, position]
+
+
+@compiled
+def _viterbi(lexical, starts, lengths, words, matrix, shares, null, links):
+    """The most probable links of a batch, pair by pair; arguments as in `_forward_backward`."""
+    done = 0
+    for pair in range(len(lengths)):
+        length, count = lengths[pair], words[pair]
+        share = shares[length]
+        cells = lexical[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
+        came = np.empty((count, 1 + length), np.int64)
+        score, now = np.zeros(1 + length), np.empty(1 + length)
+        score[0] = 1.0
+        for word in range(count):
+            for state in range(1 + length):
+                now[state] = score[state] * null * cells[word, 0]
+                came[word, state] = -1
+            for position in range(length):
+                best, origin = -1.0, 0
+                for state in range(1 + length):
+                    path = score[state] * share[state] * matrix[state, position]
+                    if path > best:
+                        best, origin = path, state
+                best *= (1 - null) * cells[word, 1 + position]
+                if best > now[1 + position]:
+                    now[1 + position], came[word, 1 + position] = best, origin
+            score[:] = now / max(now.max(), TINY)
+        state = np.argmax(score)
+        for word in range(count - 1, -1, -1):
+            origin = came[word, state]
+            links[done + word] = state if origin >= 0 else 0
+            if origin >= 0:
+                state = origin
+        done += count

@@ -2,7 +2,11 @@
 
 import numpy as np
 
-from keras_attn.alignment.expectation import Expectation, independent_expectation
+from keras_attn.alignment.expectation import (
+    Expectation,
+    independent_expectation,
+    most_probable,
+)
 
 
 class UniformDistortion:
@@ -23,16 +27,16 @@ class UniformDistortion:
 
         Args:
             batch: `Batch`.
-            lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
+            lexical: float (C,). t(f_j | e_i) of each cell; becomes the posteriors.
             counts: unused.
         """
-        posteriors, likelihoods = independent_expectation(lexical, batch.target_lengths)
+        posteriors, likelihoods = independent_expectation(batch, lexical)
         positions = batch.target_lengths * np.log1p(batch.source_lengths)
         return Expectation(posteriors, likelihoods - positions)
 
     def best(self, batch, lexical) -> np.ndarray:
-        """The most probable alignment, int (B, T): 0 is NULL, i + 1 source word i."""
-        return np.argmax(lexical, axis=2)
+        """The most probable alignment, see `most_probable`."""
+        return most_probable(batch, lexical)
 
     def update(self, counts, prior=0.0):
         """Nothing is learned."""

@@ -2,8 +2,13 @@
 
 import numpy as np
 
+from keras_attn.alignment.compiled import compiled
 from keras_attn.alignment.conditional_table import ConditionalTable
-from keras_attn.alignment.expectation import Expectation, independent_expectation
+from keras_attn.alignment.expectation import (
+    Expectation,
+    independent_expectation,
+    most_probable,
+)
 
 
 class PositionDistortion:
@@ -23,43 +28,39 @@ class PositionDistortion:
         widths = np.repeat(1 + self.lengths[:, 0], self.lengths[:, 1])
         self._table = ConditionalTable(np.repeat(np.arange(len(widths)), widths), values)
         sizes = self.lengths[:, 1] * (1 + self.lengths[:, 0])
-        self._starts = np.cumsum(sizes) - sizes
-        pairs = map(tuple, self.lengths.tolist())
-        self._numbers = {pair: number for number, pair in enumerate(pairs)}
+        starts = np.cumsum(sizes) - sizes
+        self._first = dict(zip(map(tuple, self.lengths.tolist()), starts.tolist(), strict=True))
 
     def empty_counts(self):
         """Expected links of each entry, all 0."""
-        return {"links": np.zeros(len(self._table) + 1)}
+        return {"links": np.zeros(len(self._table))}
 
     def expect(self, batch, lexical, counts=None) -> Expectation:
         """Posteriors of a batch, whose links are added to the counts.
 
         Args:
             batch: `Batch`.
-            lexical: float (B, T, 1 + S). t(f_j | e_i), 0 at padding.
+            lexical: float (C,). t(f_j | e_i) of each cell; becomes the posteriors.
             counts: from `empty_counts`, or None.
         """
-        shapes, which = _shapes(batch)
-        entries = self._entries(shapes, lexical.shape[1:])
-        joint = lexical * self._probabilities(shapes, entries)[which]
-        expectation = independent_expectation(joint, batch.target_lengths)
+        entries = self._entries(batch)
+        _multiply(lexical, batch.starts, entries, self._table.values, 1 + batch.source_lengths)
+        expectation = independent_expectation(batch, lexical)
         if counts is not None:
-            order = np.argsort(which, kind="stable")
-            starts = np.searchsorted(which[order], np.arange(len(shapes)))
-            counts["links"][entries] += np.add.reduceat(expectation.posteriors[order], starts)
+            _add(expectation.posteriors, batch.starts, entries, counts["links"])
         return expectation
 
     def best(self, batch, lexical) -> np.ndarray:
-        """The most probable alignment, int (B, T): 0 is NULL, i + 1 source word i."""
-        return np.argmax(lexical * self.probabilities(batch), axis=2)
+        """The most probable alignment, see `most_probable`."""
+        return most_probable(batch, lexical * self.probabilities(batch))
 
     def update(self, counts, prior=0.0):
         """Sets a from expected links, with a Dirichlet prior of this concentration."""
-        self._table.update(counts["links"][:-1], prior)
+        self._table.update(counts["links"], prior)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is to be saved."""
-        return {"lengths": self.lengths, "positions": self._table.values[:-1]}
+        return {"lengths": self.lengths, "positions": self._table.values}
 
     @classmethod
     def of_arrays(cls, arrays, null_probability):
@@ -80,29 +81,31 @@ class PositionDistortion:
         return cls(np.unique(np.concatenate([np.zeros((0, 2), "int64"), *pairs]), axis=0))
 
     def probabilities(self, batch) -> np.ndarray:
-        """a of each cell of a batch, float (B, T, 1 + S)."""
-        shapes, which = _shapes(batch)
-        return self._probabilities(shapes, self._entries(shapes, batch.cells.shape[1:]))[which]
+        """a of each cell of a batch, float (C,)."""
+        values = np.ones(len(batch.cells))
+        entries = self._entries(batch)
+        _multiply(values, batch.starts, entries, self._table.values, 1 + batch.source_lengths)
+        return values
 
-    def _probabilities(self, shapes, entries):
-        """a of each entry, float (N, T, 1 + S)."""
-        return np.where(entries < 0, 1 / (1 + shapes[:, :1, None]), self._table.values[entries])
-
-    def _entries(self, shapes, cells):
-        """Entry of each cell of pairs of lengths (N, 2), int (N, T, 1 + S).
-
-        The last for padding, −1 for unknown lengths; otherwise distinct.
-        """
-        numbers = np.array([self._numbers.get(pair, -1) for pair in map(tuple, shapes.tolist())])
-        numbers, starts = numbers[:, None, None], np.append(self._starts, 0)
-        widths, words = 1 + shapes[:, :1, None], shapes[:, 1:, None]
-        target, source = np.ogrid[: cells[0], : cells[1]]
-        entries = np.where(numbers < 0, -1, starts[numbers] + target * widths + source)
-        return np.where((source >= widths) | (target >= words), len(self._table), entries)
+    def _entries(self, batch):
+        """First entry of each pair, int64 (B,); those of its other cells follow. −1: none."""
+        pairs = zip(batch.source_lengths.tolist(), batch.target_lengths.tolist(), strict=True)
+        return np.array([self._first.get(pair, -1) for pair in pairs], "int64")
 
 
-def _shapes(batch):
-    """Distinct pairs of lengths (l, m) of a batch, int (N, 2), and which one each row has, (B,)."""
-    lengths = np.stack([batch.source_lengths, batch.target_lengths], axis=1)
-    shapes, which = np.unique(lengths, axis=0, return_inverse=True)
-    return shapes, which.ravel()
+@compiled
+def _multiply(values, starts, entries, probabilities, widths):
+    """Multiplies the cells of each pair by the probabilities of its lengths, or by uniform ones."""
+    for pair in range(len(entries)):
+        first, entry = starts[pair], entries[pair]
+        for cell in range(first, starts[pair + 1]):
+            values[cell] *= probabilities[entry + cell - first] if entry >= 0 else 1 / widths[pair]
+
+
+@compiled
+def _add(values, starts, entries, counts):
+    """Adds the values of the cells of each pair to the counts of its lengths."""
+    for pair in range(len(entries)):
+        first = starts[pair]
+        for cell in range(first, starts[pair + 1]):
+            counts[entries[pair] + cell - first] += values[cell]

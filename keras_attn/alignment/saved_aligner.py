@@ -40,7 +40,7 @@ def save_aligner(aligner: Aligner, folder) -> None:
     arrays = {"log_likelihoods": aligner.log_likelihoods}
     for name in _DIRECTIONS:
         direction = getattr(aligner, name)
-        own = {"keys": direction.keys, "values": direction.lexicon.values[:-1]}
+        own = {"keys": direction.keys, "values": direction.lexicon.values}
         own |= direction.distortion.arrays()
         arrays |= {f"{name}_{key}": value for key, value in own.items()}
     with whole_folder(made_folder(folder.absolute().parent)) as partial:

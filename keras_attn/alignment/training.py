@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_attn.alignment.batches import Batch, make_batches, rows_of_batches
+from keras_attn.alignment.compiled import compiled
 from keras_attn.alignment.direction import Direction, make_distortion
 from keras_attn.alignment.model1 import UniformDistortion
 from keras_attn.alignment.options import AlignerOptions
@@ -35,7 +36,7 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
     """Trains both directions.
 
     Args:
-        sources, targets: lists of int (S,) and int (T,), numbers of words, one for each pair.
+        sources, targets: `EncodedSentences`, as many.
         vocabularies: pair of `Vocabulary`.
         options: `AlignerOptions`.
         progress: `Progress`, or None.
@@ -62,7 +63,7 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
             direction.end_iteration(smoothing, prior)
     if not options.iterations:
         _start_model(directions, made, options)
-    return Trained(*directions, likelihoods, (made[0][0], made[1][0]))
+    return Trained(directions[0], directions[1], likelihoods, (made[0][0], made[1][0]))
 
 
 def _stems(made, vocabularies, options):
@@ -93,10 +94,24 @@ def _iterate(directions, batches, agreement, progress, done):
             direction.expect(batch) for direction, batch in zip(directions, pair, strict=True)
         ]
         if agreement:
-            agreed = posteriors[0][:, :, 1:] * posteriors[1][:, :, 1:].swapaxes(1, 2)
-            posteriors[0][:, :, 1:], posteriors[1][:, :, 1:] = agreed, agreed.swapaxes(1, 2)
+            _agree(*posteriors, pair[0].starts, pair[0].source_lengths, pair[0].target_lengths)
         for direction, batch, expected in zip(directions, pair, posteriors, strict=True):
             direction.count_links(batch, expected)
         if progress is not None:
             step = iteration * len(batches) + number + 1
             progress("training", step, iterations * len(batches))
+
+
+@compiled
+def _agree(forward, backward, starts, lengths, words):
+    """Multiplies the posteriors of links of both directions by each other, in both."""
+    end = 0
+    for pair in range(len(lengths)):
+        length, count, first = lengths[pair], words[pair], end
+        end = first + length * (1 + count)
+        given = forward[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
+        other = backward[first:end].reshape((length, 1 + count))
+        for word in range(count):
+            for position in range(length):
+                agreed = given[word, 1 + position] * other[position, 1 + word]
+                given[word, 1 + position] = other[position, 1 + word] = agreed

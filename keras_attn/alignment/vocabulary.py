@@ -6,6 +6,8 @@ from itertools import chain
 
 import numpy as np
 
+from keras_attn.alignment.encoded_sentences import EncodedSentences
+
 NULL = 0
 """Number of the NULL word, which stands before every sentence."""
 
@@ -24,7 +26,7 @@ class Vocabulary:
 
     Example:
         >>> vocabulary = Vocabulary.of([["The", "house"], ["the", "car"]])
-        >>> vocabulary.words, vocabulary.encode(["The", "car"]).tolist()
+        >>> vocabulary.words, vocabulary.encode([["The", "car"]]).words.tolist()
         (('the', 'house', 'car'), [1, 3])
     """
 
@@ -47,9 +49,12 @@ class Vocabulary:
         seen.update(dict.fromkeys(word.lower() for word in distinct))
         return Vocabulary(seen)
 
-    def encode(self, words: Sequence[str]) -> np.ndarray:
-        """Numbers of words that are all in the vocabulary, int32 (T,)."""
-        return np.fromiter(map(self._numbers.__getitem__, words), "int32", len(words))
+    def encode(self, sentences: Sequence[Sequence[str]]) -> EncodedSentences:
+        """Sentences whose words are all in the vocabulary, as numbers."""
+        numbers = map(self._numbers.__getitem__, chain.from_iterable(sentences))
+        return EncodedSentences.of(
+            np.fromiter(numbers, "int32"), [len(words) for words in sentences]
+        )
 
 
 class _Numbers(dict):
