@@ -1,4 +1,4 @@
-"""Statistical word alignment; needs NumPy and SciPy, neither Keras nor TensorFlow."""
+"""Statistical word alignment; needs NumPy, SciPy and numba, neither Keras nor TensorFlow."""
 
 import lazy_loader
 
