@@ -14,7 +14,7 @@ class ConditionalTable:
         values: float (E,). Probability of each entry. Default: uniform for each condition.
 
     Attributes:
-        conditions: int (E,).
+        conditions: int32 (E,).
         values: float64 (E,). Probabilities.
 
     Example:
@@ -27,10 +27,10 @@ class ConditionalTable:
     """
 
     def __init__(self, conditions, values=None):
-        self.conditions = np.asarray(conditions)
+        self.conditions = np.asarray(conditions, "int32")
+        self.values = np.zeros(len(self.conditions)) if values is None else np.array(values, float)
         if values is None:
-            values = 1 / np.bincount(self.conditions)[self.conditions]
-        self.values = np.array(values, float)
+            self.update(np.ones(len(self.conditions)))
 
     def __len__(self):
         return len(self.conditions)
@@ -49,7 +49,7 @@ class ConditionalTable:
             totals = np.bincount(self.conditions, counts)
             self.values = np.exp(digamma(counts) - digamma(totals)[self.conditions])
         elif len(counts):
-            _divide(np.asarray(counts), self.conditions, self.values)
+            _divide(counts, self.conditions, self.values)
 
 
 @compiled

@@ -59,8 +59,9 @@ def _normalize(joint, starts, widths, likelihoods):
             for cell in range(begin, begin + width):
                 total += joint[cell]
             total = max(total, TINY)
+            scale = 1 / total
             for cell in range(begin, begin + width):
-                joint[cell] /= total
+                joint[cell] *= scale
             likelihoods[pair] += np.log(total)
 
 
