@@ -10,7 +10,9 @@ from keras_attn.alignment.encoded_sentences import EncodedSentences, starts_of
 from keras_attn.alignment.vocabulary import NULL
 
 CELLS = 1 << 15
-"""Greatest number of cells (one source word beside one target word) of a batch of several pairs."""
+"""About how many cells, one source word beside one target word, a batch of several pairs has."""
+MOST_ENTRIES = 2**31 - 1
+"""Greatest number of entries of a lexical table."""
 _SHIFT = 32
 
 
@@ -35,7 +37,7 @@ class Batch(NamedTuple):
     source_lengths: np.ndarray
     target_lengths: np.ndarray
 
-    def lexical(self, values: np.ndarray, least: float = 0.0) -> np.ndarray:
+    def lexical(self, values: np.ndarray, least: float) -> np.ndarray:
         """Value of each cell, float (C,), at least this; from values of the entries, (E,)."""
         found = np.empty(len(self.cells))
         _look_up(self.cells, values, least, found)
@@ -47,13 +49,13 @@ class Batch(NamedTuple):
 
 
 def rows_of_batches(sources: EncodedSentences, targets: EncodedSentences) -> list[np.ndarray]:
-    """Groups the pairs that have words on both sides.
+    """Groups the pairs that have words on both sides, so that batches have about `CELLS` cells.
 
     Args:
         sources, targets: `EncodedSentences`, as many.
 
     Returns:
-        list of int64 (B,), rows of the corpus in order.
+        list of int64 (B,), rows of the corpus, sorted.
     """
     lengths = np.stack([sources.lengths, targets.lengths])
     rows = np.flatnonzero(lengths.min(axis=0) > 0)
@@ -76,12 +78,16 @@ def make_batches(sources, targets, rows, known=None):
 
     Args:
         sources, targets: `EncodedSentences`, as many.
-        rows: list of int64 (B,), from `rows_of_batches`.
+        rows: list of int64 (B,), from `rows_of_batches`: sorted.
         known: int64 (E,), sorted keys of a trained table. Default: none.
 
     Returns:
         batches: list of `Batch`. Their entries point into `keys`.
         keys: int64, see `pair_keys`. Those of `known` first, then all others that occur, sorted.
+
+    Raises:
+        ValueError: too many pairs of words ("Expected at most 2147483647 pairs of words beside
+            each other. Received: 3000000000").
     """
     known = np.zeros(0, "int64") if known is None else known
     if not rows:
@@ -89,15 +95,25 @@ def make_batches(sources, targets, rows, known=None):
     sources, targets = (side.chosen(np.concatenate(rows)) for side in (sources, targets))
     counts = np.stack([sources.lengths, targets.lengths])
     cell_starts = starts_of(counts[1] * (1 + counts[0]))
+    before = sources.after(NULL)
+    places, others = _occurrences(*before), _occurrences(*targets)
+    beside = _words_beside(*before, *others)
+    if len(known) + len(beside[1]) > MOST_ENTRIES:
+        raise ValueError(
+            f"Expected at most {MOST_ENTRIES} pairs of words beside each other. "
+            f"Received: {len(known) + len(beside[1])}"
+        )
     cells = np.empty(cell_starts[-1], "int32")
-    new = _numbered_cells(*sources.after(NULL), *targets, cell_starts, known, cells)
+    known_words = words_of_keys(known)
+    new = _numbered_cells(*before[1:], *targets, *places, *beside, *known_words, cell_starts, cells)
+    keys = np.concatenate([known, pair_keys(*new)])
     batches, first = [], 0
     for group in rows:
         end = first + len(group)
         own = cell_starts[first : end + 1]
         batches.append(Batch(group, cells[own[0] : own[-1]], own - own[0], *counts[:, first:end]))
         first = end
-    return batches, np.concatenate([known, new])
+    return batches, keys
 
 
 def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -110,70 +126,66 @@ def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarra
 
 @compiled
 def _look_up(cells, values, least, found):
+    """Sets found, float (C,), to the values (E,) of the entries of cells, at least this."""
     for cell in range(len(cells)):
         found[cell] = max(values[cells[cell]], least)
 
 
 @compiled
 def _add_counts(cells, weights, counts):
+    """Adds the weights of cells, float (C,), to the counts of their entries, (E,)."""
     for cell in range(len(cells)):
         counts[cells[cell]] += weights[cell]
 
 
 @compiled
-def _numbered_cells(words, starts, others, other_starts, cell_starts, known, cells):
-    """Sets the entries of all cells; returns the keys that are not known, int64, sorted.
+def _occurrences(words, starts):
+    """Where each word stands in sentences.
 
     Args:
-        words: int32, of the source, NULL before each sentence.
-        starts: int64 (N + 1,). Of each sentence in `words`.
-        others, other_starts: the same of the target, without NULL.
-        cell_starts: int64 (N + 1,). Of each pair in `cells`.
-        known: int64, sorted keys.
-        cells: int32, the result.
+        words: int32 (W,).
+        starts: int64 (N + 1,), see `EncodedSentences`.
+
+    Returns:
+        begins: int64 (V + 1,). Where the places of each word begin, and the last end.
+        order: int64 (W,). Places in `words`, those of the same word next to each other.
+        pairs: int64 (W,). The sentence of each of these.
     """
-    begins, order, pair_of = _occurrences(words, starts)
-    firsts, beside = _words_beside(words, starts, others, other_starts)
-    last = others.max()
-    for key in known:
-        last = max(last, key & 0xFFFFFFFF)
-    seen, entries = np.full(last + 1, -1, np.int32), np.empty(last + 1, np.int32)
-    new, count, passed = np.empty(len(beside), np.int64), 0, 0
-    for word in range(len(begins) - 1):
-        while passed < len(known) and known[passed] >> 32 == word:
-            other = known[passed] & 0xFFFFFFFF
-            seen[other], entries[other] = word, passed
-            passed += 1
-        for other in beside[firsts[word] : firsts[word + 1]]:
-            if seen[other] != word:
-                entries[other] = len(known) + count
-                new[count] = word << 32 | other
-                count += 1
-        for place in order[begins[word] : begins[word + 1]]:
-            pair = pair_of[place]
-            width = starts[pair + 1] - starts[pair]
-            cell = cell_starts[pair] + place - starts[pair]
-            for other in others[other_starts[pair] : other_starts[pair + 1]]:
-                cells[cell] = entries[other]
-                cell += width
-    return new[:count].copy()
+    begins = np.zeros(words.max() + 2, np.int64)
+    for word in words:
+        begins[word + 1] += 1
+    begins = np.cumsum(begins)
+    filled, order = begins.copy(), np.empty(len(words), np.int64)
+    pairs = np.empty(len(words), np.int64)
+    for pair in range(len(starts) - 1):
+        for place in range(starts[pair], starts[pair + 1]):
+            at = filled[words[place]]
+            order[at], pairs[at] = place, pair
+            filled[words[place]] += 1
+    return begins, order, pairs
 
 
 @compiled
-def _words_beside(words, starts, others, other_starts):
-    """For each word where its partners begin, int64, and the partners, int32, sorted by word.
+def _words_beside(words, starts, begins, order, pairs):
+    """Target words that stand beside each source word in some pair.
 
-    The partners of each other word are found first; put in the rows of their words in that order,
-    they are sorted.
+    They are collected in ascending order, so those of each source word are sorted.
+
+    Args:
+        words: int32, of the source.
+        starts: int64 (N + 1,). Of each sentence in `words`.
+        begins, order, pairs: `_occurrences` of the target.
+
+    Returns:
+        firsts: int64 (V + 1,). Where those of each source word begin, and the last end.
+        beside: int32, target words.
     """
-    begins, order, pair_of = _occurrences(others, other_starts)
     seen, ends = np.full(words.max() + 1, -1, np.int32), np.zeros(len(begins), np.int64)
     firsts = np.zeros(len(seen) + 1, np.int64)
     found, count = np.empty(1024, np.int32), 0
     for other in range(len(begins) - 1):
-        for place in order[begins[other] : begins[other + 1]]:
-            pair = pair_of[place]
-            for word in words[starts[pair] : starts[pair + 1]]:
+        for at in range(begins[other], begins[other + 1]):
+            for word in words[starts[pairs[at]] : starts[pairs[at] + 1]]:
                 if seen[word] != other:
                     if count == len(found):
                         found = np.append(found, np.empty(len(found), np.int32))
@@ -191,17 +203,54 @@ def _words_beside(words, starts, others, other_starts):
 
 
 @compiled
-def _occurrences(words, starts):
-    """Places of words ordered by word: where those of each begin, the places, and their pairs."""
-    begins = np.zeros(words.max() + 2, np.int64)
-    for word in words:
-        begins[word + 1] += 1
-    begins = np.cumsum(begins)
-    filled, order = begins.copy(), np.empty(len(words), np.int64)
-    pair_of = np.empty(len(words), np.int64)
-    for pair in range(len(starts) - 1):
-        for place in range(starts[pair], starts[pair + 1]):
-            pair_of[place] = pair
-            order[filled[words[place]]] = place
-            filled[words[place]] += 1
-    return begins, order, pair_of
+def _numbered_cells(
+    starts,
+    others,
+    other_starts,
+    begins,
+    order,
+    pairs,
+    firsts,
+    beside,
+    known,
+    known_others,
+    cell_starts,
+    cells,
+):
+    """Sets the entries of all cells.
+
+    Args:
+        starts: int64 (N + 1,). Of each sentence of the source, NULL before each.
+        others, other_starts: words and starts of the target.
+        begins, order, pairs: `_occurrences` of the source.
+        firsts, beside: `_words_beside`.
+        known, known_others: int64 (E,), words of the known entries, sorted.
+        cell_starts: int64 (N + 1,). Of each pair in `cells`.
+        cells: int32 (C,), a result.
+
+    Returns:
+        source and target words of the entries that are not known, int32, sorted.
+    """
+    last = others.max()
+    if len(known_others):
+        last = max(last, known_others.max())
+    seen, entries = np.full(last + 1, -1, np.int32), np.empty(last + 1, np.int32)
+    new, new_others = np.empty(len(beside), np.int32), np.empty(len(beside), np.int32)
+    count, passed = 0, 0
+    for word in range(len(begins) - 1):
+        while passed < len(known) and known[passed] == word:
+            seen[known_others[passed]], entries[known_others[passed]] = word, passed
+            passed += 1
+        for other in beside[firsts[word] : firsts[word + 1]]:
+            if seen[other] != word:
+                entries[other] = len(known) + count
+                new[count], new_others[count] = word, other
+                count += 1
+        for at in range(begins[word], begins[word + 1]):
+            pair, place = pairs[at], order[at]
+            width = starts[pair + 1] - starts[pair]
+            cell = cell_starts[pair] + place - starts[pair]
+            for other in others[other_starts[pair] : other_starts[pair + 1]]:
+                cells[cell] = entries[other]
+                cell += width
+    return new[:count], new_others[:count]

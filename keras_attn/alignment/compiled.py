@@ -1,23 +1,47 @@
 """Loops over words, compiled by numba."""
 
+import functools
+import pickle
+
+_OPTIONS = {"nopython": True, "fastmath": {"contract", "nsz", "reassoc"}}
+"""Sums may be reordered, and products and sums fused. After a change here, delete the folders
+`__pycache__`: numba does not notice it."""
+_UNREADABLE = OSError, EOFError, pickle.UnpicklingError
+
 
 def compiled(function):
-    """Compiles a function on its first call, and keeps it on disk for later processes.
+    """A function of arrays and numbers that is compiled on its first call.
 
-    Sums may be added in another order than written, as NumPy does, too.
+    The machine code is kept on disk for later processes, where it can be written and read.
 
     Raises:
-        ImportError: numba is missing.
+        ImportError: on the first call; numba cannot be imported ("Expected numba for word
+            alignment: pip install 'keras-attn[alignment]'. Received: No module named 'numba'").
     """
+    made = []
+
+    @functools.wraps(function)
+    def call(*arguments):
+        if not made:
+            made.append(_compiler(function))
+        try:
+            return made[0](*arguments)
+        except _UNREADABLE:  # A full disk, or a damaged file of machine code.
+            made[0] = _compiler(function, kept=False)
+            return made[0](*arguments)
+
+    return call
+
+
+def _compiler(function, kept=True):
     try:
         import numba
     except ImportError as error:
         raise ImportError(
             "Expected numba for word alignment: pip install 'keras-attn[alignment]'. "
-            "Received: it is not installed"
+            f"Received: {error}"
         ) from error
-    options = {"nopython": True, "nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
     try:
-        return numba.jit(cache=True, **options)(function)
+        return numba.jit(cache=kept, **_OPTIONS)(function)
     except RuntimeError:  # There is no folder to keep it in.
-        return numba.jit(**options)(function)
+        return numba.jit(**_OPTIONS)(function)

@@ -54,7 +54,7 @@ class ConditionalTable:
 
 @compiled
 def _divide(counts, conditions, values):
-    """Sets the values to their shares of the counts of their conditions, where there are any."""
+    """Sets the values, (E,), to shares of the counts of their conditions, where there are any."""
     totals = np.zeros(conditions.max() + 1)
     for entry in range(len(values)):
         totals[conditions[entry]] += counts[entry]

@@ -33,7 +33,7 @@ def independent_expectation(batch, joint):
         `Expectation`.
     """
     likelihoods = np.zeros(len(batch.rows))
-    _normalize(joint, batch.starts, 1 + batch.source_lengths, likelihoods)
+    _normalize(joint, batch.starts, 1 + batch.source_lengths, TINY, likelihoods)
     return Expectation(joint, likelihoods)
 
 
@@ -50,15 +50,15 @@ def most_probable(batch, values):
 
 
 @compiled
-def _normalize(joint, starts, widths, likelihoods):
-    """Scales the cells of each target word to a sum of 1; adds the logarithms of the sums."""
+def _normalize(joint, starts, widths, least, likelihoods):
+    """Scales the cells (C,) of each target word to a sum of 1; adds up logarithms of sums, (B,)."""
     for pair in range(len(widths)):
         width = widths[pair]
         for begin in range(starts[pair], starts[pair + 1], width):
             total = 0.0
             for cell in range(begin, begin + width):
                 total += joint[cell]
-            total = max(total, TINY)
+            total = max(total, least)
             scale = 1 / total
             for cell in range(begin, begin + width):
                 joint[cell] *= scale
@@ -67,6 +67,7 @@ def _normalize(joint, starts, widths, likelihoods):
 
 @compiled
 def _largest(values, starts, widths, places):
+    """Sets the place of the largest cell, of (C,), of each target word, int64."""
     word = 0
     for pair in range(len(widths)):
         width = widths[pair]

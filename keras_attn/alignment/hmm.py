@@ -37,12 +37,22 @@ class JumpDistortion:
             batch: `Batch`.
             lexical: float (C,). t(f_j | e_i) of each cell.
             counts: from `empty_counts`, or None.
+
+        Raises:
+            ValueError: counts of sentences that are longer than the reach of the jumps.
         """
-        counted = self.empty_counts() if counts is None else counts
+        if counts is not None and batch.source_lengths.max() > self.jumps.reach:
+            raise ValueError(
+                f"Expected sentences of at most {self.jumps.reach} words to count jumps of. "
+                f"Received: {batch.source_lengths.max()}"
+            )
+        nothing = np.zeros((0, 0))
+        counted = {"jumps": nothing, "visits": nothing} if counts is None else counts
         posteriors, likelihoods = np.empty(len(lexical)), np.empty(len(batch.rows))
         _forward_backward(
             lexical,
-            *self._arguments(batch),
+            *self._shared(batch),
+            TINY,
             counts is not None,
             counted["jumps"],
             counted["visits"],
@@ -54,7 +64,7 @@ class JumpDistortion:
     def best(self, batch, lexical) -> np.ndarray:
         """The most probable alignment (Viterbi): int64, 0 for NULL, i + 1 for source word i."""
         links = np.empty(batch.target_lengths.sum(), "int64")
-        _viterbi(lexical, *self._arguments(batch), links)
+        _viterbi(lexical, *self._shared(batch), TINY, links)
         return links
 
     def update(self, counts, prior=0.0):
@@ -82,16 +92,16 @@ class JumpDistortion:
         reach = max((int(batch.source_lengths.max()) for batch in batches), default=1)
         return cls(Jumps(reach), null_probability)
 
-    def _arguments(self, batch):
-        """What both algorithms need besides the lexical probabilities of the cells."""
+    def _shared(self, batch):
+        """What both algorithms need of a batch and of the model."""
         longest = int(batch.source_lengths.max())
         return (
             batch.starts,
             batch.source_lengths,
             batch.target_lengths,
             self.jumps.matrix(longest),
-            1 / self.jumps.normalizers(longest),
-            self.null_probability,
+            np.ascontiguousarray(1 / self.jumps.normalizers(longest)),
+            float(self.null_probability),
         )
 
 
@@ -100,10 +110,11 @@ def _forward_backward(
     lexical,
     starts,
     lengths,
-    words,
+    word_counts,
     matrix,
     shares,
     null,
+    least,
     counting,
     jumps,
     visits,
@@ -115,17 +126,20 @@ def _forward_backward(
     States are the last linked source position plus 1; 0 is that of no link yet.
 
     Args:
-        lexical, starts, lengths, words: of the batch; lengths are those of the sources.
+        lexical: float (C,), of the cells of the batch.
+        starts: int64 (B + 1,), of the batch.
+        lengths, word_counts: int64 (B,), source and target words.
         matrix: float (1 + L, L). Weights of jumps from the states to the positions.
         shares: float (1 + L, 1 + L). For each length of the source and each state, 1 / the sum of
             the weights that are possible.
         null: p_0.
+        least: smallest sum of probabilities that is divided by.
         counting: whether to add to jumps, (1 + L, L), and visits, (1 + L, 1 + L).
         posteriors: float (C,), a result.
         likelihoods: float (B,), a result.
     """
     for pair in range(len(lengths)):
-        length, count = lengths[pair], words[pair]
+        length, count = lengths[pair], word_counts[pair]
         share = shares[length]
         cells = lexical[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
         links = posteriors[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
@@ -135,7 +149,7 @@ def _forward_backward(
         scales = np.empty(count)
         for word in range(count):
             last, now, empty = forward[word], forward[1 + word], null * cells[word, 0]
-            arrived = links[word, 1:]
+            arrived = links[word, 1:]  # Until the way back multiplies it.
             arrived[:] = 0.0
             for state in range(1 + length):
                 weight = last[state] * share[state]
@@ -147,7 +161,7 @@ def _forward_backward(
                 linked = (1 - null) * cells[word, 1 + position]
                 now[1 + position] = last[1 + position] * empty + arrived[position] * linked
                 total += now[1 + position]
-            scales[word] = max(total, TINY)
+            scales[word] = max(total, least)
             for state in range(1 + length):
                 now[state] /= scales[word]
             likelihoods[pair] += np.log(scales[word])
@@ -175,11 +189,14 @@ def _forward_backward(
 
 
 @compiled
-def _viterbi(lexical, starts, lengths, words, matrix, shares, null, links):
-    """The most probable links of a batch, pair by pair; arguments as in `_forward_backward`."""
+def _viterbi(lexical, starts, lengths, word_counts, matrix, shares, null, least, links):
+    """The most probable links of a batch, int64, pair by pair.
+
+    Other arguments are those of `_forward_backward`.
+    """
     done = 0
     for pair in range(len(lengths)):
-        length, count = lengths[pair], words[pair]
+        length, count = lengths[pair], word_counts[pair]
         share = shares[length]
         cells = lexical[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
         came = np.empty((count, 1 + length), np.int64)
@@ -198,7 +215,7 @@ def _viterbi(lexical, starts, lengths, words, matrix, shares, null, links):
                 best *= (1 - null) * cells[word, 1 + position]
                 if best > now[1 + position]:
                     now[1 + position], came[word, 1 + position] = best, origin
-            score[:] = now / max(now.max(), TINY)
+            score[:] = now / max(now.max(), least)
         state = np.argmax(score)
         for word in range(count - 1, -1, -1):
             origin = came[word, state]

@@ -35,7 +35,7 @@ class UniformDistortion:
         return Expectation(posteriors, likelihoods - positions)
 
     def best(self, batch, lexical) -> np.ndarray:
-        """The most probable alignment, see `most_probable`."""
+        """The most probable alignment, int64, see `most_probable`."""
         return most_probable(batch, lexical)
 
     def update(self, counts, prior=0.0):

@@ -42,16 +42,21 @@ class PositionDistortion:
             batch: `Batch`.
             lexical: float (C,). t(f_j | e_i) of each cell; becomes the posteriors.
             counts: from `empty_counts`, or None.
+
+        Raises:
+            ValueError: counts of pairs whose lengths are not in the table.
         """
         entries = self._entries(batch)
-        _multiply(lexical, batch.starts, entries, self._table.values, 1 + batch.source_lengths)
+        if counts is not None and np.any(entries < 0):
+            raise ValueError("Expected lengths of the table to count links of. Received: others")
+        self._multiply(batch, entries, lexical)
         expectation = independent_expectation(batch, lexical)
         if counts is not None:
             _add(expectation.posteriors, batch.starts, entries, counts["links"])
         return expectation
 
     def best(self, batch, lexical) -> np.ndarray:
-        """The most probable alignment, see `most_probable`."""
+        """The most probable alignment, int64, see `most_probable`."""
         return most_probable(batch, lexical * self.probabilities(batch))
 
     def update(self, counts, prior=0.0):
@@ -66,8 +71,12 @@ class PositionDistortion:
     def of_arrays(cls, arrays, null_probability):
         """The distortion that was saved."""
         lengths, values = arrays["lengths"], arrays["positions"]
-        sizes = lengths[:, 1] * (1 + lengths[:, 0]) if lengths.ndim == 2 else [-1]
-        if lengths.shape[1:] != (2,) or values.shape != (np.sum(sizes),):
+        if lengths.dtype != np.int64 or lengths.ndim != 2 or lengths.shape[1] != 2:
+            raise ValueError(
+                f"Expected lengths int64 (N, 2). Received: {lengths.dtype} {lengths.shape}"
+            )
+        cells = sum(words * (1 + length) for length, words in lengths.tolist())
+        if np.any(lengths < 1) or values.shape != (cells,):
             raise ValueError(
                 f"Expected positions for each pair of lengths. Received: {values.shape} for "
                 f"{lengths.shape}"
@@ -83,9 +92,13 @@ class PositionDistortion:
     def probabilities(self, batch) -> np.ndarray:
         """a of each cell of a batch, float (C,)."""
         values = np.ones(len(batch.cells))
-        entries = self._entries(batch)
-        _multiply(values, batch.starts, entries, self._table.values, 1 + batch.source_lengths)
+        self._multiply(batch, self._entries(batch), values)
         return values
+
+    def _multiply(self, batch, entries, values):
+        """Multiplies the values of the cells, (C,), by a."""
+        widths = 1 + batch.source_lengths
+        _multiply(values, batch.starts, entries, self._table.values, widths)
 
     def _entries(self, batch):
         """First entry of each pair, int64 (B,); those of its other cells follow. −1: none."""

@@ -58,6 +58,8 @@ class AlignerOptions:
         ):
             value = getattr(self, name)
             _expect(least <= value < float("inf"), f"{name} >= {least}", name, value)
+            if not isinstance(getattr(AlignerOptions, name), float):
+                _expect(value == int(value), f"a whole number for {name}", name, value)
         probability = self.null_probability
         fits = 0 < probability < 1
         _expect(fits, "null_probability > 0 and < 1", "null_probability", probability)

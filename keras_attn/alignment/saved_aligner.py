@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,17 @@ from keras_attn.whole_file import check_folder, made_folder, move_folder, whole_
 FORMAT = 1
 DESCRIPTION_FILE, TABLES_FILE = "aligner.json", "tables.npz"
 _DIRECTIONS = ("forward", "backward")
+_DAMAGED = (
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RecursionError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def save_aligner(aligner: Aligner, folder) -> None:
@@ -86,7 +98,7 @@ def load_aligner(folder) -> Aligner:
         return Aligner(
             directions[0], directions[1], vocabularies, options, arrays["log_likelihoods"]
         )
-    except (ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile, OSError) as error:
+    except _DAMAGED as error:
         received = error.strerror if isinstance(error, OSError) else error
         if isinstance(error, KeyError):
             received = f"no {error.args[0]}"

@@ -103,11 +103,14 @@ def _iterate(directions, batches, agreement, progress, done):
 
 
 @compiled
-def _agree(forward, backward, starts, lengths, words):
-    """Multiplies the posteriors of links of both directions by each other, in both."""
+def _agree(forward, backward, starts, lengths, word_counts):
+    """Multiplies the posteriors of links of both directions, (C,) and (C',), by each other.
+
+    The other arguments are those of the batch of the first: starts, and source and target words.
+    """
     end = 0
     for pair in range(len(lengths)):
-        length, count, first = lengths[pair], words[pair], end
+        length, count, first = lengths[pair], word_counts[pair], end
         end = first + length * (1 + count)
         given = forward[starts[pair] : starts[pair + 1]].reshape((count, 1 + length))
         other = backward[first:end].reshape((length, 1 + count))

@@ -13,6 +13,7 @@ from keras_attn.alignment import (
     load_aligner,
     save_aligner,
 )
+from keras_attn.alignment.aligner import DECODINGS
 from keras_attn.alignment.batches import pair_keys
 from keras_attn.alignment.unseen import NEW, OTHER, STEM, unseen_probabilities
 from keras_attn.alignment.vocabulary import Vocabulary
@@ -68,7 +69,7 @@ def test_other_scripts_and_a_long_sentence():
     assert links[0] and links[2] and np.max(links[1]) == 1 and np.max(links[0]) < 503
 
 
-def test_padding_and_batches_change_nothing(aligner, monkeypatch):
+def test_batches_change_nothing(aligner, monkeypatch):
     monkeypatch.setattr("keras_attn.alignment.batches.CELLS", 1)
     alone = Aligner.train(SOURCES, TARGETS)
     np.testing.assert_allclose(alone.log_likelihoods, aligner.log_likelihoods)
@@ -102,7 +103,9 @@ def test_a_saved_aligner(model, tmp_path):
     ]
     new = [["the", "tiny", "book"]], [["das", "winzige", "Buch"]]
     for pairs in ((SOURCES, TARGETS), new):
-        assert loaded.align(*pairs) == aligner.align(*pairs)
+        for decoding in DECODINGS:
+            links = loaded.align(*pairs, decoding=decoding)
+            assert links == aligner.align(*pairs, decoding=decoding)
     np.testing.assert_array_equal(loaded.log_likelihoods, aligner.log_likelihoods)
 
 
@@ -124,6 +127,14 @@ def damage_option(folder):
     path.write_text(path.read_text().replace('"hmm"', '"hm"'))
 
 
+def damage_bytes(folder):
+    """Changes what is packed."""
+    path = folder / "tables.npz"
+    data = bytearray(path.read_bytes())
+    data[200:260] = bytes(60)
+    path.write_bytes(data)
+
+
 def damage_table(name, value):
     def damage(folder):
         with np.load(folder / "tables.npz") as tables:
@@ -142,6 +153,7 @@ def damage_table(name, value):
         (lambda folder: (folder / "tables.npz").unlink(), r"tables.npz: No such file"),
         (lambda folder: (folder / "tables.npz").write_bytes(b"PK"), r"tables.npz: "),
         (lambda folder: (folder / "aligner.json").write_text("[]"), "not a description"),
+        (damage_bytes, r"tables.npz: "),
         (damage_table("backward_values", lambda v: v * np.nan), "backward: values out of range"),
         (damage_table("forward_jumps", lambda v: v[1:]), "even number of positive weights"),
         (damage_table("forward_keys", lambda v: v[::-1]), "forward: keys are not sorted"),
@@ -157,6 +169,25 @@ def test_a_damaged_aligner(aligner, tmp_path, damage, message):
 
 
 @pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        (np.array([[255, 256], [511, 512]], "int16"), r"lengths int64 \(N, 2\). Received: int16"),
+        (np.array([[1.5, 2.0]]), r"Received: float64 \(1, 2\)"),
+        (np.zeros((0, 1), "int64"), r"Received: int64 \(0, 1\)"),
+        (np.array([[2**62 - 1, 4]]), r"positions for each pair of lengths. Received: \(0,\)"),
+        (np.array([[3, 0]]), r"positions for each pair of lengths"),
+    ],
+)
+def test_damaged_positions(tmp_path, lengths, message):
+    aligner = Aligner.train(SOURCES, TARGETS, AlignerOptions(model="model2", iterations=1))
+    save_aligner(aligner, tmp_path / "aligner")
+    damage_table("forward_lengths", lambda known: lengths)(tmp_path / "aligner")
+    damage_table("forward_positions", lambda known: known[:0])(tmp_path / "aligner")
+    with pytest.raises(ValueError, match=message):
+        load_aligner(tmp_path / "aligner")
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"model": "model6"}, r"Expected a model of model1, model2, hmm. Received: model=model6"),
@@ -164,6 +195,7 @@ def test_a_damaged_aligner(aligner, tmp_path, damage, message):
         ({"iterations": -1}, "iterations >= 0. Received: iterations=-1"),
         ({"variational": float("nan")}, "variational >= 0"),
         ({"stem_length": 0}, "stem_length >= 1"),
+        ({"stem_length": 2.5}, "a whole number for stem_length. Received: stem_length=2.5"),
     ],
 )
 def test_options_out_of_range(options, message):

@@ -1,5 +1,6 @@
 """Compiled loops, where they cannot be kept on disk, and without numba."""
 
+import importlib.util
 import sys
 
 import pytest
@@ -13,7 +14,20 @@ def test_a_function_without_a_file_is_compiled_too():
     assert compiled(names["twice"])(3) == 6
 
 
+def test_damaged_machine_code_is_made_again(tmp_path):
+    file = tmp_path / "doubling.py"
+    file.write_text("def twice(number):\n    return 2 * number\n")
+    spec = importlib.util.spec_from_file_location("doubling", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert compiled(module.twice)(3) == 6
+    (index,) = tmp_path.rglob("*.nbi")
+    for damaged in (b"", index.read_bytes()[:50]):
+        index.write_bytes(damaged)
+        assert compiled(module.twice)(3) == 6
+
+
 def test_numba_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ImportError, match=r"Expected numba .*keras-attn\[alignment\]"):
-        compiled(len)
+    with pytest.raises(ImportError, match=r"Expected numba .*keras-attn\[alignment\].*numba"):
+        compiled(len)([1])

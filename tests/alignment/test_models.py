@@ -132,3 +132,30 @@ def test_jumps_are_learned_with_their_normalizers():
     found = Jumps(5)
     found.update(counts, visits, steps=2000)
     np.testing.assert_allclose(found.weights, wanted.weights / wanted.weights.sum(), rtol=1e-3)
+
+
+def test_lengths_that_are_not_in_the_table_are_uniform_and_not_counted():
+    aligner = trained(model="model1", first_iterations=0, iterations=1)
+    batches = batches_of(aligner)
+    known = [tuple(lengths) for batch in batches for lengths in lengths_of(batch)]
+    distortion = PositionDistortion([known[0]], np.full(known[0][1] * (1 + known[0][0]), 0.25))
+    for batch in batches:
+        pairs = each_pair(batch, distortion.probabilities(batch))
+        for (_, found), lengths in zip(pairs, lengths_of(batch)):
+            wanted = 0.25 if tuple(lengths) == known[0] else 1 / (1 + lengths[0])
+            np.testing.assert_allclose(found, wanted)
+        with pytest.raises(ValueError, match="Expected lengths of the table"):
+            distortion.expect(batch, np.ones(len(batch.cells)), distortion.empty_counts())
+
+
+def lengths_of(batch):
+    return np.stack([batch.source_lengths, batch.target_lengths], axis=1).tolist()
+
+
+def test_jumps_are_counted_within_their_reach():
+    aligner = trained(model="model1", first_iterations=0, iterations=1)
+    (batch,) = batches_of(aligner)
+    distortion, lexical = JumpDistortion(Jumps(2), NULL), np.ones(len(batch.cells))
+    assert np.isfinite(distortion.expect(batch, lexical).posteriors).all()
+    with pytest.raises(ValueError, match=r"at most 2 words to count jumps of. Received: 6"):
+        distortion.expect(batch, lexical, distortion.empty_counts())
