@@ -1,6 +1,7 @@
 """The matrix of recipes: each line of the registry does everything that a recipe must do."""
 
 import csv
+import itertools
 import json
 import os
 import signal
@@ -202,4 +203,10 @@ def even(row):
     """Values without dropout or noise, and batches that two devices share evenly."""
     known = load_recipe(row.name).values()
     values = {key: 0.0 for key in NOISE if key in known}
-    return {**values, "batch_size": 6} if "batch_size" in row.values else values
+    if "batch_size" in row.values:
+        return {**values, "batch_size": 6}
+    pairs = [row.values[key] for key in ("lengths", "source_lengths") if key in row.values]
+    longest = np.max(pairs, axis=0)
+    budgets = itertools.count(row.values["batch_tokens"])
+    fits = (budget for budget in budgets if np.all(budget // longest % 2 == 0))
+    return {**values, "batch_tokens": next(budget for budget in fits if budget >= 2 * longest[-1])}
