@@ -1,12 +1,10 @@
 """Loops over words, compiled by numba."""
 
 import functools
-import pickle
 
 _OPTIONS = {"nopython": True, "fastmath": {"contract", "nsz", "reassoc"}}
 """Sums may be reordered, and products and sums fused. After a change here, delete the folders
 `__pycache__`: numba does not notice it."""
-_UNREADABLE = OSError, EOFError, pickle.UnpicklingError
 
 
 def compiled(function):
@@ -26,7 +24,7 @@ def compiled(function):
             made.append(_compiler(function))
         try:
             return made[0](*arguments)
-        except _UNREADABLE:  # A full disk, or a damaged file of machine code.
+        except Exception:  # A full disk or damaged machine code; others are raised again.
             made[0] = _compiler(function, kept=False)
             return made[0](*arguments)
 

@@ -55,10 +55,11 @@ class ConditionalTable:
 @compiled
 def _divide(counts, conditions, values):
     """Sets the values, (E,), to shares of the counts of their conditions, where there are any."""
-    totals = np.zeros(conditions.max() + 1)
+    scales = np.zeros(conditions.max() + 1)
     for entry in range(len(values)):
-        totals[conditions[entry]] += counts[entry]
+        scales[conditions[entry]] += counts[entry]
+    for condition in range(len(scales)):
+        scales[condition] = 1 / scales[condition] if scales[condition] > 0 else -1
     for entry in range(len(values)):
-        total = totals[conditions[entry]]
-        if total > 0:
-            values[entry] = counts[entry] / total
+        scale = scales[conditions[entry]]
+        values[entry] = counts[entry] * scale if scale > 0 else values[entry]
