@@ -195,9 +195,11 @@ def _shorter(source, target):
 
 def _matrices(batch, links):
     """For each pair the links as bool (T, S); links are those of all words, 0 for NULL."""
-    parts = np.split(links, np.cumsum(batch.target_lengths)[:-1])
-    for part, length in zip(parts, batch.source_lengths.tolist(), strict=True):
-        yield part[:, None] == np.arange(1, 1 + length)
+    places, begin = np.arange(1, 1 + batch.source_lengths.max()), 0
+    ends = np.cumsum(batch.target_lengths).tolist()
+    for end, length in zip(ends, batch.source_lengths.tolist(), strict=True):
+        yield links[begin:end, None] == places[:length]
+        begin = end
 
 
 def _check_lengths(sources, targets):
