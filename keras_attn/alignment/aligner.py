@@ -25,9 +25,13 @@ class _Corpus(NamedTuple):
     directions: tuple[Direction, Direction]
     batches: tuple[list[Batch], list[Batch]]
 
-    def is_of(self, sources, targets) -> bool:
-        """Whether it is the corpus of these sentences."""
-        return self.sources == _copied(sources) and self.targets == _copied(targets)
+    def is_of(self, sources, targets, directions) -> bool:
+        """Whether it is the corpus of these sentences, on which these directions were trained."""
+        return (
+            self.directions == directions
+            and self.sources == _copied(sources)
+            and self.targets == _copied(targets)
+        )
 
 
 class Aligner:
@@ -138,8 +142,9 @@ class Aligner:
         _check_lengths(sources, targets)
         if decoding not in DECODINGS:
             raise ValueError(f"Expected a decoding of {', '.join(DECODINGS)}. Received: {decoding}")
-        if self._corpus is not None and self._corpus.is_of(sources, targets):
-            (forward, backward), (batches, swapped) = self._corpus[2:]
+        directions = self.forward, self.backward
+        if self._corpus is not None and self._corpus.is_of(sources, targets, directions):
+            (forward, backward), (batches, swapped) = directions, self._corpus.batches
         else:
             (forward, batches), (backward, swapped) = self._applied_to(sources, targets)
         for number, (batch, other) in enumerate(zip(batches, swapped, strict=True)):

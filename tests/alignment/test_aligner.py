@@ -84,6 +84,14 @@ def test_sentences_that_changed_after_the_training():
     assert aligner.align(sources, targets)[3] == [(0, 2), (1, 1), (2, 0)]
 
 
+def test_directions_that_were_put_in_after_the_training():
+    aligner, other = (
+        Aligner.train(SOURCES, TARGETS, AlignerOptions(model=model)) for model in ("hmm", "model1")
+    )
+    aligner.forward, aligner.backward = other.forward, other.backward
+    assert aligner.align(SOURCES, TARGETS) == other.align(SOURCES, TARGETS)
+
+
 def test_progress_reaches_its_end():
     seen = []
     aligner = Aligner.train(SOURCES, TARGETS, progress=lambda *step: seen.append(step))

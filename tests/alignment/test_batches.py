@@ -37,6 +37,16 @@ def test_cells_point_to_the_keys_of_their_words(monkeypatch, words):
         np.testing.assert_array_equal(found, pair_keys(np.append(0, source), target[:, None]))
 
 
+def test_more_pairs_of_words_than_entries_can_number(monkeypatch):
+    monkeypatch.setattr(module, "MOST_ENTRIES", 5)
+    sides = (
+        EncodedSentences.of(np.array([1, 2], "int32"), [2]),
+        EncodedSentences.of(np.array([3, 4], "int32"), [2]),
+    )
+    with pytest.raises(ValueError, match=r"at most 5 pairs of words .* Received: 6"):
+        make_batches(*sides, rows_of_batches(*sides))
+
+
 def test_known_keys_keep_their_places():
     random = np.random.default_rng(7)
     sides = corpus(random, 11), corpus(random, 13)
