@@ -25,6 +25,7 @@ def run(page, part):
     return names
 
 
+@pytest.mark.systems
 def test_captioner_in_ten_lines(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_scenes("demo/scenes", train=5, dev=3, test=2, novel=1)
