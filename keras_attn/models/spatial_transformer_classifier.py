@@ -18,12 +18,12 @@ class SpatialTransformerClassifier(BaseModel):
 
     In series, each samples the output of the one before it. With `num_parallel` = K, the first K
     transformers sample the picture side by side, and the others and the CNN read each of the K
-    views. The answer is a mixture with learned shares:
+    views. Of each of the CNN's features, the largest value in any view counts:
 
-        p(y) = Σ_k softmax_k(wᵀ h_k + b) softmax(V h_k + c)_y,  h_k the CNN's features of view k
+        logits = V h + c,  h = max_k h_k,  h_k the CNN's features of view k
 
     Transformers with different `initial_theta`, such as rotations, are hypotheses about where the
-    object is and how it is turned.
+    object is and how it is turned: the CNN need not know it at every angle.
 
     Args:
         transformers: sequence of `SpatialTransformer` of channels-last pictures, with
@@ -42,11 +42,11 @@ class SpatialTransformerClassifier(BaseModel):
         training: bool.
 
     Returns:
-        logits: float32 (B, num_classes); log-probabilities with several in parallel.
+        logits: float32 (B, num_classes).
 
     Raises:
         ValueError: not a `SpatialTransformer` with these settings; num_classes or num_parallel < 1;
-            one class, or transformers that are missing or not alike, with several in parallel.
+            transformers that are missing or not alike, with several in parallel.
 
     Example:
         >>> from keras_attn.layers import Affine, SpatialTransformer
@@ -60,9 +60,9 @@ class SpatialTransformerClassifier(BaseModel):
         >>> tuple(logits.shape), [tuple(value.images.shape) for value in read]
         ((2, 3), [(2, 5, 7, 3), (2, 3, 5, 3)])
 
-    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4, 4.1 and, for transformers in parallel,
-    4.3. Differs: the paper's parallel transformers have CNNs of their own, whose features are
-    concatenated.
+    Source: Jaderberg et al. 2015, arXiv:1506.02025, 3.4, 4.1; the maximum over views, Laptev et al.
+    2016, arXiv:1604.06318. Differs: Laptev's views are fixed, and Jaderberg's parallel transformers
+    (4.3) have CNNs of their own, whose features are concatenated.
     """
 
     def __init__(
@@ -88,15 +88,13 @@ class SpatialTransformerClassifier(BaseModel):
                     f"Expected SpatialTransformers with {SETTINGS}. Received: {transformer!r}"
                 )
         if num_parallel > 1:
-            _check_parallel(transformers[:num_parallel], num_parallel, num_classes)
+            _check_parallel(transformers[:num_parallel], num_parallel)
         self.transformers, self.encoder = transformers, encoder
         self.num_parallel = num_parallel
         self.num_classes, self.dropout, self.grayscale = num_classes, dropout, bool(grayscale)
         self.flatten = keras.layers.Flatten(name="flatten")
         self.drop = keras.layers.Dropout(dropout, name="drop")
         self.head = keras.layers.Dense(num_classes, name="head", dtype="float32")
-        if num_parallel > 1:
-            self.share = keras.layers.Dense(1, name="share", dtype="float32")
 
     def build(self, images_shape):
         shape = (*images_shape[:3], 1 if self.grayscale else images_shape[3])
@@ -109,13 +107,11 @@ class SpatialTransformerClassifier(BaseModel):
             self.encoder.build(shape)
         features = self.flatten.compute_output_shape(self.encoder.compute_output_shape(shape))
         self.head.build(features)
-        if self.num_parallel > 1:
-            self.share.build(features)
 
     def float32_layers(self):
         """Layers that compute in float32 in any precision: those of logits and coordinates."""
         places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
-        return [self.head, *([self.share] if self.num_parallel > 1 else []), *places]
+        return [self.head, *places]
 
     def input_signature(self):
         """See `BaseModel`: the sizes of the pictures that the model was built for."""
@@ -134,7 +130,7 @@ class SpatialTransformerClassifier(BaseModel):
         Returns:
             logits: float32 (B, num_classes).
             read: list of `Transformed`, one for each transformer in series; of parallel ones, those
-                of the view with the largest share.
+                of the view whose features are the largest in sum, and so closest to their maximum.
         """
         pixels = ops.cast(images, "float32") / 255.0
         if self.grayscale:
@@ -150,22 +146,16 @@ class SpatialTransformerClassifier(BaseModel):
             read.append(transformer(read[-1].images, training=training))
         features = self.encoder(read[-1].images if read else pixels, training=training)
         features = self.flatten(features)
-        logits = self.head(self.drop(features, training=training))
-        if self.num_parallel == 1:
-            return logits, read
-        shares = ops.reshape(self.share(features), (-1, self.num_parallel))
-        return self._mixed(logits, shares), [self._of_largest(values, shares) for values in read]
+        if self.num_parallel > 1:
+            views = ops.reshape(features, (-1, self.num_parallel, features.shape[-1]))
+            features = ops.max(views, axis=1)
+            sums = ops.sum(ops.cast(views, "float32"), axis=-1)
+            read = [self._of_largest(value, sums) for value in read]
+        return self.head(self.drop(features, training=training)), read
 
-    def _mixed(self, logits, shares):
-        """log p, float32 (B, num_classes), from logits (B · K, num_classes) of the views."""
-        log_views = ops.log_softmax(
-            ops.reshape(logits, (-1, self.num_parallel, self.num_classes)), axis=-1
-        )
-        return ops.logsumexp(log_views + ops.log_softmax(shares, axis=-1)[..., None], axis=1)
-
-    def _of_largest(self, read, shares):
-        """Of `Transformed` of all views (B · K, …), those with the largest share (B, …)."""
-        chosen, values = ops.argmax(shares, axis=-1), []
+    def _of_largest(self, read, sums):
+        """Of `Transformed` of all views (B · K, …), those with the largest sum (B, …)."""
+        chosen, values = ops.argmax(sums, axis=-1), []
         for value in read:
             shape = tuple(value.shape[1:])
             views = ops.reshape(value, (-1, self.num_parallel, *shape))
@@ -202,12 +192,8 @@ def _settings(transformer):
     return {name: getattr(transformer, name) for name in SETTINGS}
 
 
-def _check_parallel(first, num_parallel, num_classes):
-    """Raises ValueError for what cannot be read side by side and mixed."""
-    if num_classes < 2:
-        raise ValueError(
-            f"Expected num_classes >= 2 with transformers in parallel. Received: {num_classes}"
-        )
+def _check_parallel(first, num_parallel):
+    """Raises ValueError for what cannot be read side by side."""
     kinds = {(layer.transform, layer.output_size) for layer in first}
     if len(first) < num_parallel or len(kinds) > 1:
         raise ValueError(

@@ -5,11 +5,12 @@ Command:
     keras-attn train images_stn --data my_classes --transforms affine thin_plate_spline --out …
 
 Pictures may have any size; the transformers read them at `--image-size` and pass crops of
-`--read-size` to the CNN. `--parallel 3` has three transformers side by side, which start 40 degrees
-apart, and mixes the CNN's predictions for their crops. During training, pictures are shifted and
-turned at random (`--shift 0 --turn 0` where that changes the label). `--transforms none` is the CNN
-alone; `--backbone efficientnet_lite0` starts from ImageNet weights, recommended for a few hundred
-pictures. The SavedModel maps image bytes to labels, scores and the crop that the CNN saw.
+`--read-size` to the CNN. Three transformers side by side start 40 degrees apart, and of each of the
+CNN's features the largest value in any of their crops counts; `--parallel 1 --bound 0.5` is a
+single one. During training, pictures are shifted and turned at random (`--shift 0 --turn 0` where
+that changes the label). `--transforms none` is the CNN alone; `--backbone efficientnet_lite0`
+starts from ImageNet weights, recommended for a few hundred pictures. The SavedModel maps image
+bytes to labels, scores and the crop that the CNN saw.
 """
 
 from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions
@@ -26,5 +27,5 @@ RECIPE = Experiment(
     ),
     model=SpatialTransformer(dropout=0.1),
     optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.3),
-    fit=Fit(epochs=60, monitor="val_accuracy", patience=20),
+    fit=Fit(epochs=60, monitor="val_loss", patience=20),
 )

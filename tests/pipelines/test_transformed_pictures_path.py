@@ -104,7 +104,7 @@ def test_label_score_and_crop(model, data, tmp_path, capsys):
 
 
 def test_transformers_learn_more_slowly():
-    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine")}
+    values = {"image_size": 29, "read_size": 17, "transforms": ("affine", "affine"), "parallel": 1}
     recipe = RECIPE.replaced(values)
     made = recipe.model.build(recipe.task.features(), {"labels": 3}, 0)
     model, optimizer = made.model, recipe.optimizer.build(10, made.slow_layers)

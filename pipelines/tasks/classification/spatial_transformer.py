@@ -86,7 +86,7 @@ class SpatialTransformer:
     reads: ClassVar[tuple[str, ...]] = ("image",)
     answers: ClassVar[tuple[str, ...]] = ("logits",)
 
-    spatial: SpatialTransforms = SpatialTransforms(read_size=64, bound=0.5)
+    spatial: SpatialTransforms = SpatialTransforms(read_size=64, bound=0.15, parallel=3)
     filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
     backbone: str = option(
         f"CNN: {SMALL}, trained from scratch, or {LITE0}, pretrained on ImageNet",
