@@ -9,6 +9,8 @@ from keras_attn.models.base_model import BaseModel, picture_signature
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)
+LARGEST = "largest features"
+"""What a config says of how parallel views are joined: those before mixed predictions."""
 SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners": False}
 
 
@@ -177,12 +179,18 @@ class SpatialTransformerClassifier(BaseModel):
             "dropout": self.dropout,
             "grayscale": self.grayscale,
             "num_parallel": self.num_parallel,
+            "views": LARGEST,
         }
         return {**super().get_config(), **config}
 
     @classmethod
     def from_config(cls, config):
         config = dict(config)
+        if config.pop("views", None) != LARGEST and config.get("num_parallel", 1) > 1:
+            raise ValueError(
+                "Expected parallel transformers whose largest features count. Received: a model "
+                "made when their predictions were mixed, which has to be trained again"
+            )
         restored = keras.saving.deserialize_keras_object
         transformers = [restored(transformer) for transformer in config.pop("transformers")]
         return cls(transformers, restored(config.pop("encoder")), **config)

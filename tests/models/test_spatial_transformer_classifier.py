@@ -164,6 +164,16 @@ def test_everything_learns_and_is_saved(made, tmp_path):
         np.testing.assert_array_equal(weight, loaded)
 
 
+def test_a_model_whose_views_were_mixed_is_refused():
+    config = three_in_parallel().get_config()
+    del config["views"]
+    with pytest.raises(ValueError, match="a model made when their predictions were mixed"):
+        SpatialTransformerClassifier.from_config(config)
+    config = two_in_depth().get_config()
+    del config["views"]
+    assert SpatialTransformerClassifier.from_config(config).num_parallel == 1
+
+
 def test_bad_arguments():
     for wrong in (
         keras.layers.Dense(3),
