@@ -27,5 +27,5 @@ RECIPE = Experiment(
     ),
     model=SpatialTransformer(dropout=0.1),
     optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.3),
-    fit=Fit(epochs=60, monitor="val_loss", patience=20),
+    fit=Fit(epochs=60, patience=20),
 )
