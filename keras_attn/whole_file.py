@@ -1,15 +1,19 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Atomic writes of files and folders, and locks; nothing that others made is ever removed."""
 
 import contextlib
 import fcntl
 import hashlib
 import os
+import re
 import shutil
+import stat
+import sys
 import tempfile
 from pathlib import Path
 
-PARTIAL = "partial-"
-"""Prefix of files and folders that are being written."""
+_SCRATCH = ".keras-attn-"
+_FORMER = re.compile("partial-[a-z0-9_]{8}")
+"""Folders that earlier versions left when they were killed; they had no mark."""
 _PIECE = 1 << 20
 
 
@@ -18,14 +22,15 @@ def whole_file(path):
     """Gives a path to write to, whose file takes the place of `path` in one move at the end.
 
     The file is synced to disk before it is moved: after a power cut, `path` holds the previous
-    content or the new one, never a mixture. If anything fails, `path` is unchanged and nothing is
-    left beside it.
+    content or the new one, never a mixture. If anything fails, `path` is unchanged. It is written
+    in a new folder of its own beside `path`, which is removed; what a killed process left of such
+    folders is removed by the next write there. A file that is replaced keeps its mode.
 
     Args:
         path: of the file, in a folder that exists.
 
     Returns:
-        context manager of a path beside `path`, with the same suffix.
+        context manager of a path with the same name.
 
     Raises:
         OSError: ("Expected to write model.png. Received: No space left on device"); also where
@@ -42,25 +47,26 @@ def whole_file(path):
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
-    partial = path.with_name(f"{PARTIAL}{path.name}")
     try:
-        yield partial
-        sync(partial)
-        os.replace(partial, path)
-        sync(path.parent)
+        with _scratch(path.parent) as scratch:
+            partial = scratch / path.name
+            yield partial
+            if path.is_file():
+                shutil.copymode(path, partial)
+            sync(partial)
+            move_file(partial, path)
     except OSError as error:
-        raise OSError(f"Expected to write {path}. Received: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+        if error.errno is None:  # Says already what could not be written.
+            raise
+        raise OSError(f"Expected to write {path}. Received: {error.strerror}") from error
 
 
 @contextlib.contextmanager
 def whole_folder(folder):
     """Context with a new folder inside another, to be filled and moved into place.
 
-    It is removed at the end unless it was moved. Folders left by killed processes are removed
-    first; a lock distinguishes them from those that are still being written.
+    It is removed at the end unless it was moved; what killed processes left is removed first.
+    Folders of earlier versions, which cannot be told from a user's, are named and stay.
 
     Args:
         folder: path of the existing parent folder.
@@ -72,20 +78,105 @@ def whole_folder(folder):
         OSError: it cannot be written.
     """
     folder = Path(folder)
-    with locked(folder):  # Nobody else looks while the new folder has no lock yet.
-        for left in folder.glob(f"{PARTIAL}*"):
-            with contextlib.suppress(BlockingIOError), locked(left, wait=False) as alone:
-                if alone:
-                    shutil.rmtree(left, ignore_errors=True)
-        partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
-        lock = contextlib.ExitStack()
-        lock.enter_context(locked(partial))
-    with lock:
+    for path in sorted(folder.iterdir()):
+        if is_former(path.name) and path.is_dir():
+            print(f"left as it is: {path}, perhaps of an earlier version", file=sys.stderr)
+    with _scratch(folder) as scratch:
+        partial = scratch / "whole"
+        partial.mkdir()
+        yield partial
+
+
+@contextlib.contextmanager
+def _scratch(folder):
+    """Context with a new, marked and locked folder inside another; it is removed at the end."""
+    remove_left(folder)
+    scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder))
+    with locked(scratch):
         try:
-            partial.chmod(0o755)
-            yield partial
+            mark(scratch)
+            yield scratch
         finally:
-            shutil.rmtree(partial, ignore_errors=True)
+            remove_marked(scratch)
+
+
+def remove_left(folder) -> None:
+    """Removes the temporary folders that killed processes left in a folder."""
+    for left in Path(folder).glob(f"{_SCRATCH}*"):
+        if is_marked(left):
+            with contextlib.suppress(OSError), locked(left, wait=False) as alone:
+                if alone:
+                    remove_marked(left)
+
+
+def is_former(name: str) -> bool:
+    """Whether earlier versions may have left a temporary folder of this name, without a mark."""
+    return bool(_FORMER.fullmatch(name))
+
+
+def is_scratch(path) -> bool:
+    """Whether a killed process of this package left a folder, or another one fills it now."""
+    path = Path(path)
+    if not path.name.startswith(_SCRATCH) or path.is_symlink() or not path.is_dir():
+        return False
+    return is_marked(path) or not any(path.iterdir())
+
+
+def mark(folder) -> None:
+    """Marks a folder as one that this package may remove, by an empty file named after it."""
+    mark_of(folder).touch()
+
+
+def mark_of(folder) -> Path:
+    """Path of a folder's mark; a folder that is renamed loses it."""
+    return Path(folder, f"{Path(folder).name}.keras-attn")
+
+
+def is_marked(folder) -> bool:
+    """Whether a folder is one that this package made and may remove; never through a link."""
+    try:
+        found = mark_of(folder).lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and not found.st_size and not Path(folder).is_symlink()
+
+
+def marked_folder(path) -> Path:
+    """Makes a folder that this package may remove, or finds the one that it made.
+
+    Raises:
+        ValueError: a folder that something else made ("Expected a new folder, or one that
+            keras-attn made. Received: snapshots").
+        OSError: it cannot be made.
+    """
+    path = made_folder(path)
+    if not is_marked(path):
+        if path.is_symlink() or any(path.iterdir()):
+            raise ValueError(
+                f"Expected a new folder, or one that keras-attn made. Received: {path}"
+            )
+        mark(path)
+    return path
+
+
+def remove_marked(folder) -> None:
+    """Removes a folder if it is marked; the mark goes last."""
+    folder = Path(folder)
+    if not is_marked(folder):
+        return
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        elif path != mark_of(folder):
+            _unlink(path)
+    _unlink(mark_of(folder))
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _unlink(path):
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def move_folder(source, path) -> None:
@@ -102,7 +193,7 @@ def locked(path, wait=True):
     """Locks a file or folder against other processes until the context or the process ends.
 
     Args:
-        path: of an existing file or folder.
+        path: of an existing file or folder; no link.
         wait: bool. Whether to wait while another process holds the lock.
 
     Returns:
@@ -112,7 +203,7 @@ def locked(path, wait=True):
         BlockingIOError: another process holds the lock and `wait` is False.
     """
     path = Path(path)
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    handle = os.open(path, (os.O_RDONLY if path.is_dir() else os.O_RDWR) | os.O_NOFOLLOW)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -151,26 +242,46 @@ def digest_of(path) -> str:
     return digest.hexdigest()
 
 
+def pending(path) -> Path:
+    """Where a file waits that will replace another once the decision for it has been saved."""
+    path = Path(path)
+    return path.with_name(f".new-{path.name}") / path.name
+
+
+def write_pending(path):
+    """`whole_file` for the file that waits to replace another, see `settle_file`."""
+    marked_folder(pending(path).parent)
+    return whole_file(pending(path))
+
+
+def move_pending(path) -> None:
+    """Puts the file that waits to replace another in its place, if there is one."""
+    new = pending(path)
+    if is_marked(new.parent) and new.is_file():
+        move_file(new, path)
+    remove_marked(new.parent)
+
+
 def settle_file(path, digest: str | None) -> None:
-    """Completes or discards a replacement that a killed process left as `new-NAME`.
+    """Puts the file that waits to replace another in its place, or discards it.
 
     Args:
         path: of the file.
-        digest: of the valid file; None if there is none. A new file with this digest is moved into
-            place, any other is removed.
+        digest: of the valid file; None if there is none. A waiting file with this digest is moved
+            into place, any other is removed.
 
     Raises:
         ValueError: no file with this digest.
     """
     path = Path(path)
-    new = path.with_name(f"new-{path.name}")
-    if new.is_file() and digest is not None and digest_of(new) == digest:
-        move_file(new, path)
+    former = path.with_name(f"new-{path.name}")  # Where earlier versions let it wait.
+    for new in (pending(path), former):
+        if digest is not None and new.is_file() and digest_of(new) == digest:
+            move_file(new, path)
     if digest is not None and not (path.is_file() and digest_of(path) == digest):
         received = "a damaged file, or another" if path.is_file() else "no such file"
         raise ValueError(f"Expected the file that was kept at {path}. Received: {received}")
-    if new.exists():
-        new.unlink(missing_ok=True)
+    remove_marked(pending(path).parent)
 
 
 def sync(path) -> None:

@@ -5,7 +5,16 @@ import os
 
 import pytest
 
-from keras_attn.whole_file import check_folder, made_folder, whole_file
+from keras_attn.whole_file import (
+    check_folder,
+    is_marked,
+    made_folder,
+    marked_folder,
+    move_folder,
+    remove_marked,
+    whole_file,
+    whole_folder,
+)
 
 
 @pytest.mark.parametrize("before", [None, "mine"])
@@ -49,3 +58,56 @@ def test_a_pipe_stays(tmp_path):
         partial.write_text("42")
     assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_folder_of_a_killed_process_goes_and_one_of_another_stays(tmp_path):
+    left = marked_folder(tmp_path / ".keras-attn-abcd1234")
+    (left / "graph").write_bytes(b"x")
+    with whole_folder(tmp_path) as first, whole_folder(tmp_path) as second:
+        assert first.is_dir() and second.is_dir() and not left.exists()
+        (second / "graph").write_bytes(b"y")
+        move_folder(second, tmp_path / "1")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["1"]
+
+
+def test_a_folder_that_an_earlier_version_may_have_left_is_named(tmp_path, capsys):
+    (tmp_path / "partial-abcd1234").mkdir()
+    with whole_folder(tmp_path):
+        pass
+    assert [entry.name for entry in tmp_path.iterdir()] == ["partial-abcd1234"]
+    assert f"left as it is: {tmp_path / 'partial-abcd1234'}" in capsys.readouterr().err
+
+
+def test_modes_follow_the_umask_and_an_existing_file_keeps_its_own(tmp_path):
+    before = os.umask(0o027)
+    try:
+        for name in ("new", "old"):
+            with whole_file(tmp_path / name) as partial:
+                partial.write_text("1")
+        (tmp_path / "old").chmod(0o604)
+        with whole_file(tmp_path / "old") as partial:
+            partial.write_text("2")
+        with whole_folder(tmp_path) as folder:
+            move_folder(folder, tmp_path / "folder")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"new": 0o640, "old": 0o604, "folder": 0o750}
+
+
+def test_only_a_marked_folder_is_taken_and_removed(tmp_path):
+    mine = tmp_path / "snapshots"
+    mine.mkdir()
+    (mine / "000000001.npz").write_text("mine")
+    with pytest.raises(ValueError, match=r"one that keras-attn made\. Received: .*snapshots"):
+        marked_folder(mine)
+    remove_marked(mine)
+    assert (mine / "000000001.npz").read_text() == "mine"
+    own = marked_folder(tmp_path / "own")
+    (own / "x").touch()
+    assert marked_folder(own) == own and is_marked(own)
+    (tmp_path / "link").symlink_to(own)
+    own.rename(tmp_path / "renamed")
+    for path in (tmp_path / "renamed", tmp_path / "link"):
+        remove_marked(path)
+    assert (tmp_path / "renamed" / "x").exists()

@@ -15,9 +15,9 @@ from keras_attn.serving.precision import precision_of, reading_stored, stored_va
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
 from keras_attn.whole_file import (
-    PARTIAL,
     check_folder,
     digest_of,
+    is_former,
     made_folder,
     move_folder,
     whole_file,
@@ -59,8 +59,8 @@ def export_service(
         service: `CaptionService`, `TextService` or `ClassifierService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and, for the
-            newest version, beside the versions. A section with the SHA-256 of every other file of
-            the version is added.
+            newest version, beside the versions, where one that was edited stays. A section with the
+            SHA-256 of every other file of the version is added.
         notes: further metadata of JSON types.
         storage: "float32"; or "float16", half the size, with a cast to float32 at the start of each
             request.
@@ -83,9 +83,19 @@ def export_service(
     finally:
         with contextlib.suppress(OSError):
             folder.rmdir()  # Removes the folder only if it is empty.
-    with whole_file(folder / CARD_FILE) as partial:
-        shutil.copyfile(version / CARD_FILE, partial)
+    _write_card_beside(version)
     return version
+
+
+def _write_card_beside(version):
+    """Copies a version's card beside the versions, unless there is one that is no version's."""
+    path = version.with_name(CARD_FILE)
+    cards = (card.read_bytes() for card in version.parent.glob(f"[0-9]*/{CARD_FILE}"))
+    if path.exists() and path.read_bytes() not in cards:
+        print(f"left as it is: {path}, which is the card of none of the versions")
+        return
+    with whole_file(path) as partial:
+        shutil.copyfile(version / CARD_FILE, partial)
 
 
 def check_model_folder(folder) -> None:
@@ -97,7 +107,7 @@ def check_model_folder(folder) -> None:
     check_folder(folder)
     folder = Path(folder)
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    own = {name for name in names if name.isdecimal() or name.startswith((".", PARTIAL))}
+    own = {name for name in names if name.isdecimal() or name.startswith(".") or is_former(name)}
     if any((folder / name / "saved_model.pb").is_file() for name in own):
         own.add(CARD_FILE)
     if strange := sorted(names - own):

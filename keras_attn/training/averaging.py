@@ -1,7 +1,6 @@
 """Averaged weights: the mean of a model's weights at several moments of its training."""
 
 import contextlib
-import shutil
 from pathlib import Path
 
 import keras
@@ -11,7 +10,7 @@ from keras_attn.training.callbacks import better_direction
 from keras_attn.training.model_file import read_model_file
 from keras_attn.training.resume import DAMAGED
 from keras_attn.training.training_stage import trained_model
-from keras_attn.whole_file import made_folder, whole_file
+from keras_attn.whole_file import is_marked, mark, marked_folder, remove_marked, whole_file
 
 
 class AverageModel(keras.callbacks.Callback):
@@ -30,7 +29,8 @@ class AverageModel(keras.callbacks.Callback):
         count: int ≥ 1. n.
         every: int ≥ 1 or None, in optimizer steps.
         monitor: key of the logs by which the n best epochs are chosen; None for the last n.
-        folder: path of the snapshots; None for a folder beside the file.
+        folder: path of the snapshots, new or of an earlier training, whose snapshots go; None for a
+            folder beside the file.
 
     Raises:
         ValueError: a number < 1; `every` together with `monitor`; neither path nor folder; while
@@ -96,7 +96,7 @@ class AverageModel(keras.callbacks.Callback):
     def clear(self):
         """Drops the snapshots, once training has ended."""
         self.snapshots = []
-        shutil.rmtree(self.folder, ignore_errors=True)
+        remove_marked(self.folder)
 
     def state(self):
         """See `Resumable`: step and value of each snapshot."""
@@ -107,12 +107,14 @@ class AverageModel(keras.callbacks.Callback):
         self.snapshots = [tuple(snapshot) for snapshot in state or []]
         for step, _ in self.snapshots:
             _read(self._file(step))
+        if self.snapshots:  # Earlier versions left their folders without a mark.
+            mark(self.folder)
         self.saved()
 
     def saved(self):
         """See `Resumable`."""
         kept = {self._file(step) for step, _ in self.snapshots}
-        for path in sorted(self.folder.glob("*.npz")):
+        for path in sorted(self.folder.glob("*.npz")) if is_marked(self.folder) else ():
             if path not in kept:
                 path.unlink()
 
@@ -138,7 +140,7 @@ class AverageModel(keras.callbacks.Callback):
         """Writes a snapshot; where there are too many, the worst counts no more, of equals the
         oldest."""
         arrays = {f"{n}": array for n, array in enumerate(_arrays(trained_model(self.model)))}
-        with whole_file(made_folder(self.folder) / self._file(self._step()).name) as partial:
+        with whole_file(marked_folder(self.folder) / self._file(self._step()).name) as partial:
             np.savez(partial, **arrays)
         snapshots = {**dict(self.snapshots), self._step(): value}
         best = sorted(snapshots, key=lambda step: (snapshots[step], step))[-self.count :]

@@ -13,7 +13,14 @@ from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.ops.compiled import compiled
 from keras_attn.training.training_stage import trained_model
-from keras_attn.whole_file import digest_of, move_file, settle_file, whole_file
+from keras_attn.whole_file import (
+    digest_of,
+    move_pending,
+    pending,
+    settle_file,
+    whole_file,
+    write_pending,
+)
 
 
 def better_direction(monitor):
@@ -71,7 +78,7 @@ class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
     If a `Checkpoint` saves its state, the best model and the patience survive a restart: a better
-    model is written as `new-NAME` and replaces the file once the checkpoint has been saved.
+    model waits in the folder `.new-NAME` and replaces the file once the checkpoint has been saved.
 
     Args:
         path: of the `.keras` file.
@@ -91,7 +98,6 @@ class BestModel(keras.callbacks.Callback):
     def __init__(self, path, monitor, patience=None):
         super().__init__()
         self.path, self.monitor, self.patience = Path(path), monitor, patience
-        self.new = self.path.with_name(f"new-{self.path.name}")
         self.resumable, self.best, self.best_epoch = False, None, 0
         self.digest, self.stopped = None, False
 
@@ -115,9 +121,9 @@ class BestModel(keras.callbacks.Callback):
     def keep(self, value, epoch):
         """Saves the current model as the best one, with its value and its epoch, counted from 1."""
         self.best, self.best_epoch = value, epoch
-        with whole_file(self.new) as partial:
+        with write_pending(self.path) as partial:
             trained_model(self.model).save(partial)
-        self.digest = digest_of(self.new)
+        self.digest = digest_of(pending(self.path))
         if not self.resumable:
             self.saved()
 
@@ -135,8 +141,7 @@ class BestModel(keras.callbacks.Callback):
 
     def saved(self):
         """See `Resumable`."""
-        if self.new.exists():
-            move_file(self.new, self.path)
+        move_pending(self.path)
 
 
 class EpochLog(keras.callbacks.Callback):
@@ -172,7 +177,6 @@ class EpochLog(keras.callbacks.Callback):
         """See `Resumable`."""
         names = ["epoch", *sorted({name for row in self.rows for name in row} - {"epoch"})]
         if not self.rows:
-            self.path.unlink(missing_ok=True)
             return
         with whole_file(self.path) as partial, partial.open("w", encoding="utf-8") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")

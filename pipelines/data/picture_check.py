@@ -1,13 +1,12 @@
 """Checks pictures before training, with the decoder that training uses.
 
 Each file is read, hashed and decoded once, since a header does not tell whether the rest is intact;
-7,000 files of Flickr8k's size take seconds. Results are cached by path, size and modification time.
+7,000 files of Flickr8k's size take seconds. Results are cached by path, size, inode and the times
+of modification and change.
 """
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from tqdm import tqdm
 
 from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.user_cache import user_cache
 
 MOST_BYTES = 2**28
@@ -25,7 +25,7 @@ MOST_BYTES = 2**28
 BATCH = 128
 BATCH_BYTES = 2**26
 FORMAT = PictureFormat(8, 8, max_pixels=MOST_PIXELS, max_batch_pixels=BATCH * MOST_PIXELS)
-RULES = (3, MOST_PIXELS, MOST_BYTES, tf.__version__)
+RULES = (4, MOST_PIXELS, MOST_BYTES, tf.__version__)
 """Version of the check; increase it when decoding changes."""
 
 
@@ -92,12 +92,12 @@ def naming_pictures(paths: Iterable[Path], folder):
 
 
 def _file_state(path):
-    """Size and modification time, or None if the file is gone."""
+    """What changes with a file's content, or with the file at its path; None if it is gone."""
     try:
         status = path.stat()
     except OSError:
         return None
-    return [status.st_size, status.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns, status.st_ino, status.st_ctime_ns]
 
 
 def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:
@@ -149,10 +149,7 @@ def _load(store):
 def _save(store, verdicts):
     """Saves the results if the cache is writable."""
     try:
-        store.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=store.parent, suffix=".partial")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(verdicts, file)
-        os.replace(partial, store)
+        with whole_file(made_folder(store.parent) / store.name) as partial:
+            partial.write_text(json.dumps(verdicts), encoding="utf-8")
     except OSError as error:
         print(f"the pictures will be examined again next time: {error}")

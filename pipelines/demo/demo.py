@@ -30,7 +30,8 @@ SPREAD = "Of the pairs never seen, seeds and machines differ: 23 to 82 % are exa
 SPLITS = {"test": "unseen scenes", "novel_pairs": "pairs never seen"}
 ASKED = 5
 MARK = ".keras-attn-demo"
-"""Marker file in a demo's folder, which allows the next demo to replace it."""
+"""Marker file in a demo's folder, which allows the next demo to replace its results."""
+RESULTS = ("photographs", "scenes", "run", "saved_models", "attention.png", "scores.json")
 
 
 def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[str, float]]:
@@ -128,13 +129,19 @@ def table(scores: dict[str, dict[str, float]]) -> str:
 
 
 def _make_room(out):
-    """Creates an empty folder with the marker; only a folder with the marker is removed."""
+    """Creates a folder with the marker, or removes an earlier demo's results from it."""
     check_folder(out)
     names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
     if names and (MARK not in names or out.is_symlink()):
         raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {names[:5]}")
-    if names:
-        shutil.rmtree(out)
+    if strange := sorted(set(names) - {MARK, *RESULTS}):
+        raise ValueError(f"Expected a demo's files alone in {out}. Received: {strange[:5]}")
+    for name in RESULTS:
+        path = out / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
     (made_folder(out) / MARK).touch()
 
 

@@ -1,10 +1,9 @@
 """Averages the weights of several runs of one model into a new run."""
 
-import shutil
 from collections.abc import Sequence
 
 from keras_attn.training.averaging import average_models
-from keras_attn.whole_file import digest_of, made_folder
+from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_folder
 from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
 from keras_attn_pipelines.runs.origin import joined_origin
@@ -42,15 +41,16 @@ def average(runs: Sequence[Run], out) -> Run:
                 f"differ in {', '.join(differing)}"
             )
     means = [str(run.folder.resolve()) for run in runs]
-    for name, vocabulary in vocabularies.items():
-        vocabulary.save(average_run.folder / name)
-    if (last.folder / RECIPE_FILE).is_file():
-        shutil.copyfile(last.folder / RECIPE_FILE, average_run.folder / RECIPE_FILE)
-    path = made_folder(average_run.folder) / MODEL_FILE
-    average_models([run.folder / MODEL_FILE for run in runs], path)
-    kept = {KEPT: {DIGEST: digest_of(path)}, ENDED: True}
     origin = joined_origin([run.description.get("origin") for run in runs])
-    average_run.describe({**description, "origin": origin, "mean_of": means, **kept})
+    with whole_folder(made_folder(average_run.folder.absolute().parent)) as partial:
+        for name, vocabulary in vocabularies.items():
+            vocabulary.save(partial / name)
+        if (last.folder / RECIPE_FILE).is_file():
+            Run(partial).keep_recipe(last.folder / RECIPE_FILE)
+        average_models([run.folder / MODEL_FILE for run in runs], partial / MODEL_FILE)
+        kept = {KEPT: {DIGEST: digest_of(partial / MODEL_FILE)}, ENDED: True}
+        Run(partial).describe({**description, "origin": origin, "mean_of": means, **kept})
+        move_folder(partial, average_run.folder)
     return average_run
 
 

@@ -12,10 +12,11 @@ import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
 from keras_attn.training.model_file import read_model_file
 from keras_attn.whole_file import (
-    PARTIAL,
     check_folder,
     locked,
     made_folder,
+    remove_left,
+    remove_marked,
     settle_file,
     whole_file,
 )
@@ -26,7 +27,7 @@ from keras_attn_pipelines.runs.description import DIGEST, KEPT, read_description
 
 DESCRIPTION_FILE = "recipe.json"
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
-HISTORY_FILE, MEAN_FOLDER, LOCK_FILE = "history.csv", "mean-snapshots", ".lock"
+HISTORY_FILE, MEAN_FOLDER, LOCK_FILE = "history.csv", "mean-snapshots", ".keras-attn.lock"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ class Run:
         path = self.folder / DESCRIPTION_FILE
         return restored(self.description["parts"], self._recipe_file(), path)
 
+    def keep_recipe(self, path) -> None:
+        """Copies a recipe file into the run."""
+        with whole_file(self.folder / RECIPE_FILE) as partial:
+            shutil.copyfile(path, partial)
+
     def _recipe_file(self) -> Experiment | None:
         """The experiment in a user's own recipe file, which also registers its layers."""
         path = self.folder / RECIPE_FILE
@@ -115,11 +121,11 @@ class Run:
         if kept is None:
             return
         settle_file(self.folder / MODEL_FILE, kept[DIGEST])
-        left = [self.folder / name for name in (CHECKPOINT_FILE, LOCK_FILE)]
-        for path in (*left, *self.folder.glob(f"{PARTIAL}*")):
-            if path.is_file():  # A missing file on a read-only disk is no error.
-                path.unlink(missing_ok=True)
-        shutil.rmtree(self.folder / MEAN_FOLDER, ignore_errors=True)
+        with contextlib.suppress(OSError):  # The disk may be read-only.
+            (self.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+            (self.folder / LOCK_FILE).unlink(missing_ok=True)
+        remove_left(self.folder)
+        remove_marked(self.folder / MEAN_FOLDER)
 
     @contextlib.contextmanager
     def locked(self):
@@ -132,14 +138,10 @@ class Run:
             ValueError: another process trains into it.
             OSError: it cannot be written to.
         """
-        path = made_folder(self.folder) / LOCK_FILE
-        try:
-            path.touch()
-        except OSError as error:
-            reason = error.strerror or error
-            raise OSError(f"Expected to write to {self.folder}. Received: {reason}") from error
+        path = self._made_lock()
         try:
             with locked(path, wait=False):
+                remove_left(self.folder)
                 try:
                     yield
                 finally:  # Only who holds the lock may remove it.
@@ -152,6 +154,21 @@ class Run:
                 "Expected a run directory that no other process trains into. "
                 f"Received: {self.folder}, which is locked"
             ) from error
+
+    def _made_lock(self):
+        """The path of the lock file, which is made if there is none."""
+        path = made_folder(self.folder) / LOCK_FILE
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            if path.is_symlink() or not path.is_file() or path.stat().st_size:
+                raise ValueError(
+                    f"Expected a new run directory. Received: {self.folder} with {path.name}"
+                ) from None
+        except OSError as error:
+            reason = error.strerror or error
+            raise OSError(f"Expected to write to {self.folder}. Received: {reason}") from error
+        return path
 
     def service(self, beam_width=None, n_best=1, precision="float32", max_pixels=None) -> Any:
         """The model as a service.

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from keras_attn.training.jax_devices import JaxDevices, check_even
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.workers import Workers
-from keras_attn.whole_file import PARTIAL, check_folder
+from keras_attn.whole_file import check_folder, is_scratch, whole_file
 from keras_attn_pipelines.data.data_service import DataService
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
@@ -31,12 +30,10 @@ from keras_attn_pipelines.runs.description import BACKEND, DIGEST, ENDED, KEPT
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
-    DESCRIPTION_FILE,
     HISTORY_FILE,
     LOCK_FILE,
     MEAN_FOLDER,
     MODEL_FILE,
-    RECIPE_FILE,
     Run,
 )
 from keras_attn_pipelines.runs.stretches import stretches
@@ -147,7 +144,7 @@ def train(
                 for key, vocabulary in prepared.vocabularies.items():
                     vocabulary.save(run.folder / key)
                 if name.endswith(".py"):
-                    shutil.copyfile(name, run.folder / RECIPE_FILE)
+                    run.keep_recipe(name)
                 _report(run, unit, prepared)
             fitting = _Fitting(
                 prepared, run, built.model, objective.model, checkpoint_seconds, workers, service
@@ -321,8 +318,7 @@ def _error_on_its_own_line():
 
 def _check_folder(run, description):
     """Raises ValueError for a folder with other files, or a run of another experiment."""
-    beginnings = (LOCK_FILE, f"{PARTIAL}{DESCRIPTION_FILE}")
-    if all(entry.name in beginnings for entry in run.folder.iterdir()):
+    if all(entry.name == LOCK_FILE or is_scratch(entry) for entry in run.folder.iterdir()):
         return
     recorded = run.description
     if not (_has_progress(run) or recorded.get(ENDED)):
@@ -406,5 +402,7 @@ def _report(run, unit, prepared: Prepared):
     skipped = [*records.skipped, *loaded.skipped]
     if skipped:
         path = run.folder / "skipped.txt"
-        path.write_text("".join(f"{record}\n" for record in skipped), "utf-8", "backslashreplace")
+        lines = "".join(f"{record}\n" for record in skipped)
+        with whole_file(path) as partial:
+            partial.write_text(lines, "utf-8", "backslashreplace")
         print(f"{len(skipped)} records skipped, listed in {path}")

@@ -61,13 +61,13 @@ class FileEvents:
 
     def _keep(self, what):
         content = {
-            str(path.relative_to(self.folder)): path.read_bytes() if path.is_file() else None
+            str(path.relative_to(self.folder)): _content(path)
             for path in sorted(self.folder.rglob("*"))
             if path.relative_to(self.folder).parts[0] not in self.ignored
         }
         if content != self.last:
             half = self.writing and content.get(str(self.writing))
-            if half:
+            if isinstance(half, bytes) and half:
                 self._write(
                     f"{what}, half of {self.writing}",
                     {**content, str(self.writing): half[: len(half) // 2]},
@@ -82,6 +82,8 @@ class FileEvents:
             path = state / name
             if data is None:
                 path.mkdir(exist_ok=True)
+            elif isinstance(data, str):
+                path.symlink_to(data)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
@@ -90,4 +92,11 @@ class FileEvents:
     def restore(self, number):
         """Brings a state back into the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        shutil.copytree(self.states / f"{number:04}", self.folder)
+        shutil.copytree(self.states / f"{number:04}", self.folder, symlinks=True)
+
+
+def _content(path):
+    """A file's bytes, where a link leads, None for a folder."""
+    if path.is_symlink():
+        return os.readlink(path)
+    return path.read_bytes() if path.is_file() else None

@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 
+from keras_attn.whole_file import is_scratch
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs import train
-from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.run import LOCK_FILE, Run
 from tests.pipelines.file_events import FileEvents
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -39,7 +40,7 @@ TRAININGS = {
     },
     "self-critical": {"epochs": 2, "self_critical": 2, "monitor": "loss"},
 }
-IGNORED = ("tensorboard", ".lock")
+IGNORED = ("tensorboard", LOCK_FILE)
 SAMPLED = 3
 
 
@@ -58,7 +59,7 @@ def ended_with(run):
         rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
     description = json.loads((run / "recipe.json").read_text())
     kept = {key: description["kept"][key] for key in ("monitor", "value", "epoch")}
-    names = sorted(str(path.relative_to(run)) for path in run.rglob("*"))
+    names = sorted(str(path.relative_to(run)) for path in run.rglob("*") if not is_scratch(path))
     return weights, rows, kept, [name for name in names if not name.startswith(IGNORED)]
 
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from keras_attn.saved.loading import load
 from keras_attn.saved.saved_model import version_folder
 from keras_attn.serving.export import METADATA_FILE
-from keras_attn.whole_file import move_folder, whole_folder
+from keras_attn.whole_file import mark, marked_folder, write_pending
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
@@ -159,11 +159,17 @@ def test_an_output_that_is_missing_is_named(tmp_path):
         answer["text"]
 
 
-def test_what_a_kill_at_the_very_end_leaves_is_tidied(run, tmp_path):
+@pytest.mark.parametrize("version", ["this", "an earlier one"])
+def test_what_a_kill_at_the_very_end_leaves_is_tidied(version, run, tmp_path):
     killed = Run(shutil.copytree(run.folder, tmp_path / "killed"))
-    (killed.folder / "model.keras").rename(killed.folder / "new-model.keras")
+    if version == "this":
+        with write_pending(killed.folder / "model.keras") as partial:
+            shutil.move(killed.folder / "model.keras", partial)
+        mark(marked_folder(killed.folder / "mean-snapshots"))
+        (killed.folder / ".keras-attn.lock").touch()
+    else:
+        (killed.folder / "model.keras").rename(killed.folder / "new-model.keras")
     (killed.folder / "checkpoint.npz").write_bytes(b"x")
-    (killed.folder / "partial-model.keras").write_bytes(b"x")
     for weight, expected in zip(killed.model().get_weights(), run.model().get_weights()):
         np.testing.assert_array_equal(weight, expected)
     assert sorted(path.name for path in killed.folder.iterdir()) == sorted(
@@ -206,17 +212,6 @@ def test_a_fingerprint_tells_records_apart(tmp_path):
     assert fingerprint({"train": [Seen(path, "dog")]}) != first
     with pytest.raises(ValueError, match="made of texts, bytes, numbers, arrays and paths"):
         fingerprint({"train": [object()]})
-
-
-def test_a_folder_of_a_killed_process_goes_and_one_of_another_stays(tmp_path):
-    left = tmp_path / "partial-left"
-    left.mkdir()
-    (left / "graph").write_bytes(b"x")
-    with whole_folder(tmp_path) as first, whole_folder(tmp_path) as second:
-        assert first.is_dir() and second.is_dir() and not left.exists()
-        (second / "graph").write_bytes(b"y")
-        move_folder(second, tmp_path / "1")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["1"]
 
 
 def test_a_version_is_a_folder_with_a_graph(tmp_path):

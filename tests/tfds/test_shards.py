@@ -197,7 +197,7 @@ def test_shards_are_prepared_and_read_from_the_command_line(prepared, tmp_path, 
         place = {"x": str(tmp_path / "x")}
         assert main([place.get(argument, argument) for argument in arguments]) == 2
         assert message in capsys.readouterr().err
-        assert not list(tmp_path.glob("partial-*")) and not (tmp_path / "x").exists()
+        assert not list(tmp_path.glob(".keras-attn-*")) and not (tmp_path / "x").exists()
 
 
 def test_damaged_shards_are_refused(prepared, tmp_path, capsys):

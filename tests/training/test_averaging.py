@@ -72,7 +72,7 @@ def test_the_file_holds_the_mean(options, chosen, tmp_path):
     check_mean(saved(tmp_path / "average.keras"), steps, chosen)
     for weight, last in zip(model.get_weights(), steps[-1]):
         np.testing.assert_array_equal(weight, last)
-    names = sorted(path.name for path in (tmp_path / "average-snapshots").iterdir())
+    names = sorted(path.name for path in (tmp_path / "average-snapshots").glob("*.npz"))
     assert names == [f"{step:09}.npz" for step in chosen]
 
 
@@ -114,11 +114,11 @@ def test_a_resumed_training_has_the_snapshots_of_its_state(tmp_path):
         callback.model.optimizer.iterations.assign(step)
         callback.on_epoch_end(step // 3)
         states.append(callback.state())
-    files = sorted(path.stem for path in callback.folder.iterdir())
+    files = sorted(path.stem for path in callback.folder.glob("*.npz"))
     assert files == ["000000003", "000000006", "000000009"]
     callback.restore(states[1])
     assert [step for step, _ in callback.snapshots] == [3, 6]
-    assert sorted(path.stem for path in callback.folder.iterdir()) == files[:2]
+    assert sorted(path.stem for path in callback.folder.glob("*.npz")) == files[:2]
     with pytest.raises(ValueError, match=r"Expected a snapshot at .*000000009\.npz"):
         callback.restore(states[2])
     (callback.folder / "000000006.npz").write_bytes(b"")
@@ -145,6 +145,19 @@ def test_snapshots_of_an_earlier_training_do_not_count(tmp_path):
     train(tmp_path / "average.keras", epochs=3, count=3)
     _, steps = train(tmp_path / "average.keras", epochs=1, count=3)
     check_mean(saved(tmp_path / "average.keras"), steps, (3,))
+
+
+def test_a_folder_of_the_user_is_no_place_for_snapshots(tmp_path):
+    mine = tmp_path / "mine" / "000000001.npz"
+    mine.parent.mkdir()
+    mine.write_bytes(b"mine")
+    callback = AverageModel(tmp_path / "average.keras", folder=mine.parent)
+    callback.set_model(compiled())
+    callback.on_train_begin()
+    with pytest.raises(ValueError, match=r"one that keras-attn made\. Received: .*mine"):
+        callback.on_epoch_end(0)
+    callback.clear()
+    assert [path.read_bytes() for path in mine.parent.iterdir()] == [b"mine"]
 
 
 def test_average_models(tmp_path):

@@ -4,8 +4,6 @@ import contextlib
 import hashlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +14,7 @@ from tqdm import tqdm
 
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.ops.compiled import compiled
-from keras_attn.whole_file import made_folder
+from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 
 
@@ -58,19 +56,13 @@ def _compute(records, encoder, picture_format, path, batch):
     """Writes the features sequentially; with a memory map a full disk would kill the process."""
     grid = encoder.compute_output_shape((None, picture_format.height, picture_format.width, 3))
     shape = (len(records), grid[1] * grid[2], grid[3])
-    with _writing(path, shape):
-        handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".partial")
-        os.close(handle)
-    try:
-        header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+    header = {"descr": "<f2", "fortran_order": False, "shape": shape}
+    with whole_file(path) as partial:
         with _writing(path, shape), open(partial, "ab") as file:
             np.lib.format.write_array_header_1_0(file, header)
         for rows in _encoded(records, encoder, picture_format, batch):
             with _writing(path, shape), open(partial, "ab") as file:
                 file.write(rows.astype("<f2").tobytes())
-        os.replace(partial, path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
