@@ -42,6 +42,8 @@ class AverageModel(keras.callbacks.Callback):
     taken every ten minutes).
     """
 
+    changes_model = False
+
     def __init__(self, path, count=5, every=None, monitor=None, folder=None):
         super().__init__()
         if count < 1 or (every is not None and every < 1):

@@ -45,6 +45,8 @@ class GenerationMetrics(keras.callbacks.Callback):
         metrics: function (texts, references) -> dict, or None for captions.
     """
 
+    changes_model = False
+
     def __init__(self, stepper, contexts, tokenizer, references, max_length, metrics=None):
         super().__init__()
         self.contexts, self.references = contexts, references
@@ -94,6 +96,8 @@ class BestModel(keras.callbacks.Callback):
         ValueError: a monitor that is not in the logs; on restoring, a file that is missing or not
             the one that was kept.
     """
+
+    changes_model = False
 
     def __init__(self, path, monitor, patience=None):
         super().__init__()
@@ -154,6 +158,8 @@ class EpochLog(keras.callbacks.Callback):
         path: of the file.
     """
 
+    changes_model = False
+
     def __init__(self, path):
         super().__init__()
         self.path, self.resumable, self.rows = Path(path), False, []
@@ -193,6 +199,8 @@ class FiniteLoss(keras.callbacks.Callback):
         ValueError: in the callback, with the step and the epoch.
     """
 
+    changes_model = False
+
     def on_epoch_begin(self, epoch, logs=None):
         self.epoch = epoch
 
@@ -222,6 +230,8 @@ class AttentionImages(keras.callbacks.Callback):
         folder: log folder of TensorBoard.
     """
 
+    changes_model = False
+
     def __init__(self, draw, folder):
         super().__init__()
         self.draw, self.folder = draw, str(folder)
@@ -239,6 +249,8 @@ class TimeLeft(keras.callbacks.Callback):
     Args:
         epochs: int. Epochs of the whole training.
     """
+
+    changes_model = False
 
     def __init__(self, epochs):
         super().__init__()

@@ -29,6 +29,8 @@ class LinearStart(keras.callbacks.Callback):
     Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 4.2. Differs: patience.
     """
 
+    changes_model = True
+
     def __init__(self, answerer, patience=1, epochs=None):
         super().__init__()
         if not self.suits(answerer):

@@ -80,6 +80,8 @@ class Checkpoint(keras.callbacks.Callback):
         OSError: the file cannot be written (a full disk, say); the one before is untouched.
     """
 
+    changes_model = False
+
     def __init__(
         self,
         path,

@@ -64,6 +64,10 @@ class Objective(NamedTuple):
 class Callbacks(NamedTuple):
     """Callbacks that a task adds to `fit`.
 
+    With several workers the chief runs all of them; those whose attribute `changes_model` is True
+    run on every worker, with the chief's logs of each epoch, and one that says neither True nor
+    False is refused.
+
     Attributes:
         scoring: callbacks that add metrics of free-running answers to the logs of an epoch.
         pictures: callbacks that follow the best epoch's choice, such as those that draw.

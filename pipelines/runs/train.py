@@ -19,6 +19,7 @@ from keras_attn.training.devices import (
 from keras_attn.training.jax_devices import JaxDevices, check_even
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
+from keras_attn.training.worker_callbacks import ChiefLogs, run_here
 from keras_attn.training.workers import Workers
 from keras_attn.whole_file import check_folder, is_scratch, whole_file
 from keras_attn_pipelines.data.data_service import DataService
@@ -290,16 +291,14 @@ class _Fitting:
         self.run.settle()
 
     def _callbacks(self, data):
+        scoring, pictures = (
+            run_here(callbacks, self.workers) for callbacks in self._task_callbacks(data)
+        )
+        told = [*scoring, ChiefLogs(self.workers), FiniteLoss()]
         if not self.workers.is_chief:
-            return [FiniteLoss()]
-        callbacks = self._task_callbacks(data)
-        return [
-            *callbacks.scoring,
-            FiniteLoss(),
-            self.best,
-            *callbacks.pictures,
-            keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0),
-        ]
+            return [*told, *pictures]
+        log = keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0)
+        return [*told, self.best, *pictures, log]
 
     def _task_callbacks(self, data):
         task, setting = self.experiment.task, self.prepared.setting

@@ -21,6 +21,7 @@ from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.shards import prepare_shards
 from keras_attn_pipelines.runs.train import train
 from tests.pipelines.picture_folder import pictures
+from tests.pipelines.test_bystanders import check_command
 from tests.recipes.registry import ROWS
 
 pytestmark = pytest.mark.tfds
@@ -219,3 +220,9 @@ def test_damaged_shards_are_refused(prepared, tmp_path, capsys):
     with pytest.raises(ValueError, match="prepare them again"):
         prepare(experiment, out)
     assert Path(out).is_dir()
+
+
+def test_prepare_leaves_what_lies_beside_its_output(prepared, tmp_path):
+    _, data, _ = prepared("translator_transformer")
+    command = ["prepare", "translator_transformer", "--data", data, "--format", "tfrecord"]
+    check_command(tmp_path, [*command, "--out", "OUT"], "shards", states=2)

@@ -30,6 +30,8 @@ class TransformerFilm(keras.callbacks.Callback):
         folder: path of the run directory.
     """
 
+    changes_model = False
+
     def __init__(self, pictures, folder):
         super().__init__()
         self.shown, self.folder = pictures, Path(folder)

@@ -35,6 +35,8 @@ class TreeScores(keras.callbacks.Callback):
         batch: int. Batch size; sentences of similar length share a batch.
     """
 
+    changes_model = False
+
     def __init__(self, service: ParserService, pairs, keys, batch=64):
         super().__init__()
         self.pairs = sorted(pairs, key=lambda pair: len(pair.source))
