@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from keras_attn_pipelines.data.hash_split import place_of_text, split_by_place
 from keras_attn_pipelines.data.pairs import PairFile
-from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_of
 from keras_attn_pipelines.data.training_data import Records
 
 
@@ -56,7 +56,7 @@ class PairSplits:
         if self._stem("dev"):
             files.append(self._file("dev"))
             split["dev"] = files[-1].pairs
-        if self._tests():
+        if self._stems("test"):
             del split["test"]
         for name in ("train", "dev"):
             if not split[name]:
@@ -100,7 +100,7 @@ class PairSplits:
     def _with_held_out(self, train):
         """Train, and the splits held out from it."""
         dev = 0.0 if self._stem("dev") else self.dev_share
-        test = 0.0 if self._tests() or self._stem("dev") else self.test_share
+        test = 0.0 if self._stems("test") or self._stem("dev") else self.test_share
         places = [place_of_text(pair.source) for pair in train.pairs]
         need_dev = not self._stem("dev")
         return split_by_place(train.pairs, places, dev, test, need_dev)
@@ -118,26 +118,17 @@ class PairSplits:
 
     def _stem(self, name):
         """The stem of a split's file, or None."""
-        split_stem = next(
-            (stem for stem in SPLIT_NAMES.get(name, ()) if stem in self.sources), None
-        )
-        if split_stem:
-            return split_stem
-        if name == "test":
-            return self._test_stem()
-        reserved = {name for names in SPLIT_NAMES.values() for name in names}
-        candidates = [
-            name for name in self.sources if name not in reserved and not name.startswith("test")
-        ]
-        return candidates[0] if name == "train" and len(candidates) == 1 else None
-
-    def _test_stem(self):
-        stems = self._tests()
+        stems = self._stems(name)
         if len(stems) > 1:
-            raise ValueError(
-                f"Expected one test file; name one as the split. Received: {', '.join(stems)}"
-            )
+            exact = [stem for stem in stems if name == "test" and stem.lower() == name]
+            if len(exact) != 1:
+                raise ValueError(
+                    f"Expected one {name} file; name one as the split. Received: {', '.join(stems)}"
+                )
+            return exact[0]
+        if not stems and name == "train" and len(others := self._stems("")) == 1:
+            return others[0]
         return stems[0] if stems else None
 
-    def _tests(self):
-        return [name for name in self.sources if name.startswith("test")]
+    def _stems(self, split):
+        return [stem for stem in self.sources if split_of(stem) == split]

@@ -1,6 +1,7 @@
 """Splits of captioned or labeled pictures."""
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -8,14 +9,14 @@ from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
 from keras_attn_pipelines.data.readers.folder_reader import data_folder
-from keras_attn_pipelines.data.record import lines_of
+from keras_attn_pipelines.data.record import GZIP, lines_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 from keras_attn_pipelines.data.training_data import Records
 
-SPLITS = ("train", "dev", "test")
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
-SPLIT_FILES = ("{split}.txt", "{split}_images.txt", "Flickr_8k.{split}Images.txt")
+SPLIT_FILES = ("{name}.txt", "{name}_images.txt", "Flickr_8k.{name}Images.txt")
 
 
 Split = Callable[..., dict[str, list]]
@@ -80,7 +81,7 @@ def split_pictures(
         ValueError: a split file names a missing picture, two split files share a picture, or
             a required split comes out empty.
     """
-    listed = _listed_splits(data_folder(data))
+    listed = _listed_splits(data_folder(data), folder.source)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
     else:
@@ -175,17 +176,25 @@ def _check_split(folder, split, pictures, required):
             )
 
 
-def _listed_splits(folder):
-    """Split files of a folder: dict from split to path."""
+def _listed_splits(folder, source):
+    """Split files of a folder: dict from split to path; the file of the records is none."""
     splits = {}
-    for split in SPLITS:
-        paths = (folder / pattern.format(split=split) for pattern in SPLIT_FILES)
-        splits[split] = next((path for path in paths if path.is_file()), None)
-    return {split: path for split, path in splits.items() if path is not None}
+    for split, names in SPLIT_NAMES.items():
+        paths = [folder / form.format(name=name) for name in names for form in SPLIT_FILES]
+        paths += [path.with_name(f"{path.name}{GZIP}") for path in paths]
+        listed = [path for path in paths if os.path.lexists(path) and path != source]
+        if lost := [path for path in listed if not path.is_file()]:
+            raise ValueError(f"Expected the split {split!r} at {lost[0]}. Received: no such file")
+        if len(listed) > 1:
+            received = " and ".join(path.name for path in listed)
+            raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
+        if listed:
+            splits[split] = listed[0]
+    return splits
 
 
 def _split_by_lists(listed, pictures, unusable):
-    split, seen = {name: [] for name in SPLITS}, {}
+    split, seen = {name: [] for name in SPLIT_NAMES}, {}
     for name, path in listed.items():
         split[name] = listed_pictures(path, pictures, unusable)
         for picture in split[name]:

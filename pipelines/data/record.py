@@ -232,6 +232,11 @@ def suffix_of(path: Path) -> str:
     return plain.suffix.lower()
 
 
+def stem_of(path: Path) -> str:
+    """A file's name without its suffix, and without .gz."""
+    return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem
+
+
 def text_of(data: bytes) -> str:
     """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
     return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")

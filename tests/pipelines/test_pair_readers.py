@@ -161,12 +161,10 @@ def test_a_long_quoted_value_of_a_csv(tmp_path):
 
 
 def test_columns_that_are_not_two(tmp_path):
-    written(tmp_path, train_csv="source,source,target\na,b,c\n", val_jsonl='{"en": "a", "x": 1}\n')
+    written(tmp_path, train_csv="source,source,target\na,b,c\n", x_jsonl='{"en": "a", "x": 1}\n')
     with pytest.raises(ValueError, match=r"one column 'source' in .*train\.csv\. Received: \['sou"):
         read(tmp_path)
-    with pytest.raises(
-        ValueError, match=r"'en' and 'de' in the lines of .*val\.jsonl\. .*\"x\": 1"
-    ):
+    with pytest.raises(ValueError, match=r"'en' and 'de' in the lines of .*x\.jsonl\. .*\"x\": 1"):
         read(tmp_path, "en", "de")
     with pytest.raises(ValueError, match=r"that differ\. Received: 'en' twice"):
         read(tmp_path, "en", "en")

@@ -8,7 +8,7 @@ from pathlib import Path
 from keras_attn_pipelines.data.record import is_text, lines_of
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 
-FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt")
+FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?")
 LINE = re.compile(r"(\d+) (.*)")
 
 
@@ -51,7 +51,8 @@ class TaskFile:
 def task_files(data) -> dict[str, list[TaskFile]]:
     """The files of the tasks in a folder by split, in the order of the tasks.
 
-    They are named qaN_NAME_SPLIT.txt or qaN_SPLIT.txt, as in every folder of bAbI 1.2.
+    They are named qaN_NAME_SPLIT.txt or qaN_SPLIT.txt, as in every folder of bAbI 1.2, plain or
+    .gz.
 
     Raises:
         ValueError: no folder, none of these files, or two of a task and a split.

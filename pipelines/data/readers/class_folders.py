@@ -44,6 +44,8 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
     nested = [_split(parts) for _, parts in files if len(parts) > 2]
     all_splits = len(nested) == len(files) and set(nested) <= set(SPLIT_NAMES)
     depth = int("train" in nested or (all_splits and bool(nested)))
+    if depth:
+        _check_split_folders(folder, nested, suffixes)
     return [
         ClassFile(
             path,
@@ -53,6 +55,16 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
         )
         for path, parts in files
     ]
+
+
+def _check_split_folders(folder, splits, suffixes):
+    """Raises ValueError for a folder of a split in which there is no class."""
+    for path in sorted(folder.iterdir()):
+        split = _split((path.name,))
+        if split in SPLIT_NAMES and split not in splits:
+            received = "none" if path.exists() else "a link to nothing"
+            wanted = f"{', '.join(suffixes)} files in folders of classes in {path}"
+            raise ValueError(f"Expected {wanted}, the split {split!r}. Received: {received}")
 
 
 def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:

@@ -14,7 +14,6 @@ from keras_attn_pipelines.data.readers.class_folders import (
     has_class_folders,
 )
 from keras_attn_pipelines.data.readers.pair_reader import TABLES, table_at, tables_in, text_folder
-from keras_attn_pipelines.data.readers.parallel_reader import stem_of
 from keras_attn_pipelines.data.record import (
     AUTO,
     TEXT_LABELS,
@@ -22,9 +21,11 @@ from keras_attn_pipelines.data.record import (
     Record,
     bytes_of,
     is_text,
+    stem_of,
     suffix_of,
     text_of,
 )
+from keras_attn_pipelines.data.split_names import check_named_splits
 
 TEXT_FILES = (".txt",)
 
@@ -81,15 +82,17 @@ def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> di
     if not folder.is_dir():
         raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
     tables, refused = tables_in(folder, columns)
+    found: dict[str, PairSource] = dict(tables)
     if not tables and has_class_folders(folder, TEXT_FILES):
-        return dict(_class_folders(folder))
-    if not tables:
-        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
+        found = dict(_class_folders(folder))
+    if not found:
+        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10]) or " neither"
         raise ValueError(
             f"Expected {', '.join(TABLES)} files with a text and a label in {folder}, or "
             f"{CLASS_FOLDERS} with .txt files. Received:{reasons}"
         )
-    return dict(tables)
+    check_named_splits(folder, found, refused)
+    return found
 
 
 def _class_folders(folder):

@@ -17,10 +17,10 @@ from keras_attn_pipelines.data.readers.parallel_reader import (
     languages,
     parallel_files,
     read_parallel,
-    stem_of,
 )
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_texts
-from keras_attn_pipelines.data.record import AUTO, PAIRS, Columns, Record, suffix_of
+from keras_attn_pipelines.data.record import AUTO, PAIRS, Columns, Record, stem_of, suffix_of
+from keras_attn_pipelines.data.split_names import check_named_splits
 
 TABLES = (*DELIMITERS, *LINES)
 
@@ -83,10 +83,12 @@ def pair_sources(
         raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
     tables, refused = tables_in(folder, columns)
     if AUTO not in (source_column, target_column):
-        for stem, files in parallel_files(folder, source_column, target_column).items():
-            tables.setdefault(stem, _parallel(*files))
+        parallel, alone = parallel_files(folder, source_column, target_column)
+        tables = {stem: _parallel(*files) for stem, files in parallel.items()} | tables
+        refused |= alone
     if not tables:
         raise ValueError(_no_pairs(folder, columns, refused))
+    check_named_splits(folder, tables, refused)
     return tables
 
 
@@ -109,7 +111,7 @@ def _one_file(path, columns):
     """The source in one file, or in a parallel file and its partner."""
     if suffix_of(path) in TABLES:
         return {stem_of(path): table_at(path, columns)}
-    both = parallel_files(path.parent, columns.first, columns.second)
+    both, _ = parallel_files(path.parent, columns.first, columns.second)
     if stem_of(path) in both and AUTO not in (columns.first, columns.second):
         return {stem_of(path): _parallel(*both[stem_of(path)])}
     raise ValueError(
@@ -125,22 +127,22 @@ def _parallel(source, target):
     )
 
 
-def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], list[str]]:
+def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], dict[Path, str]]:
     """`PairSource`s of the tables in a folder by stem, and why other files are not tables."""
     tables: dict[str, PairSource] = {}
-    refused: list[str] = []
+    refused: dict[Path, str] = {}
     for path in sorted(folder.iterdir(), reverse=True):
         if suffix_of(path) not in TABLES or not path.is_file():
             continue
         try:
             table = table_at(path, columns)
         except ValueError as error:
-            refused.append(str(error))
+            refused[path] = str(error)
             continue
         if shows_records(path, columns):
             tables[stem_of(path)] = table
         else:
-            refused.append(
+            refused[path] = (
                 f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
                 f"Received: {first_shown(path)}"
             )
@@ -150,7 +152,7 @@ def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], li
 def _no_pairs(folder, columns, refused):
     expected = f"Expected {', '.join(TABLES)} files with a source and a target in {folder}, or"
     known = languages(folder)
-    reasons = "".join(f"\n  {reason}" for reason in refused[:10])
+    reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
     if AUTO in (columns.first, columns.second):
         there = f"; the languages there are {', '.join(known)}" if known else ""
         return (

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_attn_pipelines.data.record import (
-    GZIP,
     Record,
     is_text,
     lines_of,
+    stem_of,
     suffix_of,
 )
+from keras_attn_pipelines.data.split_names import check_named_splits
 
 LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][a-z0-9]+)?")
 """Pattern of a language suffix, in lower case: .en, .pt_br, .zh-hans."""
@@ -39,8 +40,11 @@ def read_parallel(source: Path, target: Path) -> Iterator[Record]:
         yield Record(line, *texts, reason=reason)
 
 
-def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Path, Path]]:
-    """Pairs of files stem.source and stem.target, plain or .gz, by stem, sorted."""
+def parallel_files(
+    folder: Path, source: str, target: str
+) -> tuple[dict[str, tuple[Path, Path]], dict[Path, str]]:
+    """Pairs of files stem.source and stem.target, plain or .gz, by stem, sorted; and why other
+    files with one of the suffixes belong to no pair."""
     source, target = (suffix.lower().removeprefix(".") for suffix in (source, target))
     stems: dict[str, dict[str, Path]] = {}
     for path in sorted(folder.iterdir(), reverse=True):  # The plain file wins if both exist.
@@ -48,7 +52,14 @@ def parallel_files(folder: Path, source: str, target: str) -> dict[str, tuple[Pa
         if suffix in (source, target) and path.is_file():
             stems.setdefault(stem_of(path), {})[suffix] = path
     both = {stem: own for stem, own in sorted(stems.items()) if {source, target} <= set(own)}
-    return {stem: (own[source], own[target]) for stem, own in both.items()}
+    alone = {
+        path: f"Expected {stem}.{target if suffix == source else source} beside {path}. "
+        "Received: no such file"
+        for stem, own in stems.items()
+        if stem not in both
+        for suffix, path in own.items()
+    }
+    return {stem: (own[source], own[target]) for stem, own in both.items()}, alone
 
 
 def languages(folder: Path) -> list[str]:
@@ -91,9 +102,5 @@ def files_by_stem(folder: Path, suffixes: Sequence[str], what: str) -> dict[str,
         raise ValueError(
             f"Expected {', '.join(suffixes)} files, plain or .gz, in {folder}. Received: {names}"
         )
+    check_named_splits(folder, found)
     return found
-
-
-def stem_of(path: Path) -> str:
-    """A file's name without its suffix, and without .gz."""
-    return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keras_attn_pipelines.data.pairs import PairFile
-from keras_attn_pipelines.data.readers.parallel_reader import stem_of
-from keras_attn_pipelines.data.record import is_text, lines_of, suffix_of, unusable
+from keras_attn_pipelines.data.record import is_text, lines_of, stem_of, suffix_of, unusable
 from keras_attn_pipelines.data.skipped import Skipped
+from keras_attn_pipelines.data.split_names import check_named_splits
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +72,5 @@ def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
         raise ValueError(
             f"Expected files such as train{wanted} in {path}, see --suffix. Received: {names}"
         )
+    check_named_splits(path, found)
     return found
