@@ -16,6 +16,7 @@ del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts h
 
 from keras_attn.cluster import LostWorkerError
 from keras_attn.former_names import CONSTRUCTOR
+from keras_attn.plain_text import in_terminal
 from keras_attn_pipelines import commands, console
 from keras_attn_pipelines.experiment.experiment import PARTS
 from keras_attn_pipelines.experiment.flags import add_flags
@@ -55,7 +56,7 @@ def main(arguments=None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except LostWorkerError as error:
-        print(f"keras-attn: {error}", file=sys.stderr, flush=True)
+        print(f"keras-attn: {in_terminal(str(error))}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(2)  # TensorFlow's threads still wait for the other worker.
     except (ValueError, ImportError, OSError) as error:
@@ -81,9 +82,8 @@ def run_command_line() -> None:
 
 def _error_text(error):
     """The error's message; a system error's without its number."""
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return error
+    known = isinstance(error, OSError) and error.filename is not None
+    return in_terminal(f"{error.filename}: {error.strerror}" if known else str(error))
 
 
 def _renamed_flags(arguments) -> str:

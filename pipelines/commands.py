@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
+from keras_attn.plain_text import in_terminal
 from keras_attn.saved.results import check_picture_file
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.console import interruptible
@@ -145,9 +146,9 @@ def evaluate(arguments) -> None:
     else:
         recipe = load_recipe(arguments.recipe) if arguments.recipe else None
         evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe)
-    print(evaluation.table())
+    print(in_terminal(evaluation.table()))
     for error in evaluation.errors:
-        print(f"skipped: {error}", file=sys.stderr)
+        print(in_terminal(f"skipped: {error}"), file=sys.stderr)
     if arguments.json:
         with whole_file(arguments.json) as partial:
             partial.write_text(evaluation.json(), encoding="utf-8")
@@ -208,7 +209,7 @@ def score(arguments) -> None:
         received = [f"--{key}" for key, value in given.items() if value is not None]
         raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
     first, second = (given[key] for key in saved.scored)
-    print(f"{first}\t{saved.score(first, second):.2f}\t{second}")
+    print(in_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
 
 
 def serve(arguments) -> None:
@@ -246,7 +247,7 @@ def explain(arguments) -> None:
     wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
     drawing = load(arguments.folder).explain(arguments.asked, **wanted)
     drawing.save(arguments.out)
-    print(f"{drawing.text}\nwritten: {arguments.out}")
+    print(in_terminal(f"{drawing.text}\nwritten: {arguments.out}"))
 
 
 def _explore(arguments):
@@ -260,7 +261,8 @@ def _explore(arguments):
 
     page = load(arguments.folder).explore(arguments.asked)
     page.save(arguments.out)
-    print(f"{page.answers[0][0] if page.answers else ''}\nwritten: {arguments.out}")
+    best = page.answers[0][0] if page.answers else ""
+    print(in_terminal(f"{best}\nwritten: {arguments.out}"))
 
 
 def align(arguments) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_attn.plain_text import in_markdown, without_html
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.version import __version__
@@ -240,10 +241,13 @@ def _metadata(service):
 
 
 def model_card(title: str, sections: Mapping[str, str]) -> str:
-    """A model card in Markdown: a title, sections in order, and the versions it was made with."""
-    lines = [f"# {title}", ""]
+    """A model card in Markdown: a title, sections in order, and the versions it was made with.
+
+    HTML in them is shown, not run: they may quote data.
+    """
+    lines = [f"# {in_markdown(title)}", ""]
     for heading, text in sections.items():
-        lines += [f"## {heading}", "", text.strip(), ""]
+        lines += [f"## {heading}", "", without_html(text).strip(), ""]
     versions = f"keras-attn {__version__}, "
     versions += ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from keras_attn.plain_text import in_terminal
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
 from keras_attn.training.devices import (
@@ -383,7 +384,7 @@ def _report(run, unit, prepared: Prepared):
     """Prints what was read, and writes skipped.txt."""
     records, loaded, vocabularies = prepared.records, prepared.data, prepared.vocabularies
     for line in records.lines:
-        print(line)
+        print(in_terminal(line))
     counts = ", ".join(
         f"{len(split_records)} {split}" for split, split_records in loaded.splits.items()
     )
@@ -397,7 +398,7 @@ def _report(run, unit, prepared: Prepared):
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
     notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
     for line in (*loaded.lines, *notes):
-        print(line)
+        print(in_terminal(line))
     skipped = [*records.skipped, *loaded.skipped]
     if skipped:
         path = run.folder / "skipped.txt"

@@ -16,6 +16,7 @@ from keras_attn.alignment import (
 )
 from keras_attn.alignment.saved_aligner import check_new_folder
 from keras_attn.alignment.symmetrization import check_symmetrization
+from keras_attn.plain_text import in_terminal
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.saved.attention_word_links import Attended, Choice, rates_table
 
@@ -48,7 +49,7 @@ def write_links(arguments) -> None:
         attended = Attended.of(pairs, *models, choice, every=gold is not None)
         links = attended.links(*choice, symmetrization)
         for error in attended.errors():
-            print(f"no links: {error}", file=sys.stderr)
+            print(in_terminal(f"no links: {error}"), file=sys.stderr)
     else:
         links = _aligned(arguments, options, pairs, symmetrization)
     lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
@@ -58,7 +59,7 @@ def write_links(arguments) -> None:
     else:
         sys.stdout.write(lines)
     for error in errors:
-        print(f"not scored: {error}", file=sys.stderr)
+        print(in_terminal(f"not scored: {error}"), file=sys.stderr)
     scores_file = sys.stdout if arguments.out else sys.stderr
     _report(pairs, links, gold, scores_file)
     if attended and gold is not None and (rates := attended.rates(gold, symmetrization)):

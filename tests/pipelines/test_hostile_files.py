@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import shutil
 import tarfile
 
@@ -11,12 +12,14 @@ import pytest
 from keras_attn.alignment import load_aligner
 from keras_attn.models.checkpoint_files import read_checkpoint_files
 from keras_attn.serving.export import METADATA_FILE
+from keras_attn.text.label_table import LabelTable
 from keras_attn.whole_file import digest_of
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.tasks.classification.digits import read_digits
 from tests.golden.make_release import OPTIONS, RELEASES
+from tests.test_plain_text import HOSTILE, SIGNS
 from tests.training.test_model_file import write_lambda
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -119,3 +122,40 @@ def test_a_bare_pickle_is_no_checkpoint(suffix, tmp_path):
     with pytest.raises(ValueError, match="Received: "):
         read_checkpoint_files(path)
     assert not trace.exists()
+
+
+def test_names_from_data_are_no_markup_on_a_card_and_no_command_in_a_terminal(
+    release, tmp_path, capsys
+):
+    """Every text of a run, of its labels and of its data is hostile."""
+    run = Run(shutil.copytree(release / "finished", tmp_path / "`<b>run"))
+    hostile = "".join(text for text in HOSTILE if "\x07" not in text)
+    description = run.description
+    texts = dict.fromkeys(("recipe", "data", "strategy", "unit", "model"), hostile)
+    inherited = {"License": "<script>", "Use and limits": "*a* <!-- b", "terms": hostile}
+    run.describe(
+        {
+            **description,
+            **texts,
+            "origin": {"name": hostile, **inherited},
+            "mean_of": [hostile],
+            "records": {hostile: 3, "train": 5},
+        }
+    )
+    labels = run.vocabularies()["labels"]
+    names = [f"{name} {' '.join(hostile.split())}" for name in labels.names]
+    LabelTable(names).save(run.folder / "labels")
+    data = shutil.copytree(release / "data", tmp_path / "<i>data")
+    for path in data.iterdir():
+        rows = path.read_text().split("\n")
+        path.write_text("\n".join([rows[0], *(row and f"{row} {hostile!r}" for row in rows[1:])]))
+    command = ["export", str(run.folder), str(tmp_path / "model"), "--data", str(data)]
+    assert main([*command, "--terms", hostile]) == 0
+    card = (tmp_path / "model" / "README.md").read_text()
+    headings = re.findall("^#+ .*", card, re.MULTILINE)
+    assert "<" not in card and not SIGNS.search(card) and "onerror" in card
+    assert not re.search(r"\]\(|!\[|://", re.sub("`[^`]*`", "", card))
+    assert main(["evaluate", str(run.folder), "--data", str(data)]) == 0
+    assert main(["predict", str(tmp_path / "model"), "a \x1b[31m text"]) == 0
+    assert not SIGNS.search("".join(capsys.readouterr()).replace("\r", ""))
+    assert len(headings) > 5

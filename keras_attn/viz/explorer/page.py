@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
+from keras_attn.plain_text import in_script
 from keras_attn.viz.explorer.views import View
 from keras_attn.whole_file import whole_file
 
@@ -50,7 +51,7 @@ class ExplorerPage:
             title=html.escape(f"{best or self.asked} – {TITLE}"),
             style=style,
             script=script,
-            facts=_inside_script(json.dumps(facts, ensure_ascii=False, allow_nan=False)),
+            facts=in_script(json.dumps(facts, ensure_ascii=False, allow_nan=False)),
             style_hash=policy_hash(style),
             script_hash=policy_hash(script),
         )
@@ -73,11 +74,6 @@ class ExplorerPage:
 
 def _resource(name):
     return (resources.files(__package__) / name).read_text(encoding="utf-8")
-
-
-def _inside_script(text):
-    """JSON that no browser takes for the end of a script, or for markup."""
-    return text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
 
 
 def policy_hash(text: str) -> str:
