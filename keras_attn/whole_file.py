@@ -48,7 +48,7 @@ def whole_file(path):
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
     try:
-        with _scratch(path.parent) as scratch:
+        with scratch_folder(path.parent) as scratch:
             partial = scratch / path.name
             yield partial
             if path.is_file():
@@ -81,15 +81,24 @@ def whole_folder(folder):
     for path in sorted(folder.iterdir()):
         if is_former(path.name) and path.is_dir():
             print(f"left as it is: {path}, perhaps of an earlier version", file=sys.stderr)
-    with _scratch(folder) as scratch:
+    with scratch_folder(folder) as scratch:
         partial = scratch / "whole"
         partial.mkdir()
         yield partial
 
 
 @contextlib.contextmanager
-def _scratch(folder):
-    """Context with a new, marked and locked folder inside another; it is removed at the end."""
+def scratch_folder(folder):
+    """Context with a new, marked and locked folder inside another, removed at the end.
+
+    What killed processes left there is removed first.
+
+    Args:
+        folder: path of the existing parent folder.
+
+    Returns:
+        context manager of the path.
+    """
     remove_left(folder)
     scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder))
     with locked(scratch):

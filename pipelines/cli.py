@@ -1,7 +1,9 @@
 """The command line: `keras-attn`, or `python -m pipelines`."""
 
 import argparse
+import contextlib
 import os
+import signal
 import sys
 
 # Read by TensorFlow when it is imported, and off by default on processors without AVX-512, whose
@@ -51,7 +53,8 @@ def main(arguments=None) -> int:
             parsed.parser.error(f"unknown arguments: {' '.join(rest)}{_renamed_flags(rest)}")
         if parsed.command != "train":  # Services are TensorFlow graphs.
             os.environ["KERAS_BACKEND"] = "tensorflow"
-        parsed.run_command(parsed)
+        with console.terminable() if parsed.command == "train" else contextlib.nullcontext():
+            parsed.run_command(parsed)
     except BrokenPipeError:  # The reader of the pipe has closed it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -68,10 +71,10 @@ def main(arguments=None) -> int:
         smaller = "smaller batches (--batch-size, --batch-tokens), a smaller model or beam may help"
         print(f"keras-attn: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         again = "; rerun the same command to resume from the last checkpoint, if any"
         print(f"\nkeras-attn: stopped{again if parsed.command == 'train' else ''}", file=sys.stderr)
-        return 130
+        return 128 + (signal.SIGTERM if isinstance(error, console.Terminated) else signal.SIGINT)
     return 0
 
 

@@ -6,15 +6,14 @@ from pathlib import Path
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.plain_text import in_terminal
 from keras_attn.saved.results import check_picture_file
-from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_backend,
     check_data,
     check_data_service,
     check_inputs_file,
+    check_new_place,
     check_parent,
-    check_run_folder,
     check_run_or_saved_model,
     check_saved_model,
     check_text_file,
@@ -45,13 +44,15 @@ def prepare(arguments) -> None:
     """Writes the records of a recipe's source into shards."""
     experiment = arguments.experiment.replaced(given_values(arguments))
     check_data(arguments.data)
-    check_run_folder(arguments.out)
+    check_new_place(arguments.out)
     from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
-    from keras_attn_pipelines.runs.shards import prepare_shards
 
     options = ShardOptions(
         arguments.format, arguments.shards, arguments.beam_runner, tuple(arguments.beam_options)
     )
+    options.check_packages()
+    from keras_attn_pipelines.runs.shards import prepare_shards
+
     print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
     written = prepare_shards(experiment, arguments.data, arguments.out, arguments.splits, options)
     print(f"written: {written}")
@@ -65,9 +66,9 @@ def train(arguments) -> None:
     check_backend()
     check_workers(arguments.strategy)
     check_data(arguments.data)
-    check_run_folder(arguments.out)
+    check_new_place(arguments.out)
     if arguments.cache is not None:
-        check_folder(arguments.cache)
+        check_new_place(arguments.cache)
     if arguments.data_service is not None:
         check_data_service(arguments.data_service)
     if arguments.source is None:
@@ -156,6 +157,7 @@ def evaluate(arguments) -> None:
 
 def average(arguments) -> None:
     """Writes a run with the averaged weights of other runs."""
+    check_new_place(arguments.out)
     from keras_attn_pipelines.runs.average import average
     from keras_attn_pipelines.runs.run import Run
 
@@ -165,6 +167,7 @@ def average(arguments) -> None:
 
 def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
+    check_new_place(arguments.folder)
     if arguments.data:
         check_data(arguments.data)
     from keras_attn.serving.export import check_model_folder
@@ -191,6 +194,8 @@ def predict(arguments) -> None:
     """Prints the answers of a SavedModel."""
     check_saved_model(arguments.folder)
     check_inputs_file(arguments.file)
+    if arguments.crops is not None:
+        check_new_place(arguments.crops)
     from keras_attn_pipelines.saved.answers import print_answers
 
     print_answers(arguments)
@@ -274,6 +279,8 @@ def align(arguments) -> None:
             check_saved_model(folder)
     if arguments.out:
         check_parent(arguments.out)
+    if arguments.save:
+        check_new_place(arguments.save)
     from keras_attn_pipelines.saved.word_links import write_links
 
     write_links(arguments)

@@ -7,6 +7,9 @@ import os
 import signal
 import sys
 import tempfile
+import threading
+
+from keras_attn.whole_file import scratch_folder
 
 NATIVE_LOG = "KERAS_ATTN_NATIVE_LOG"
 """Environment variable that lets native libraries write to the terminal."""
@@ -16,23 +19,59 @@ def run(main) -> None:
     """Runs a command line and exits with its code, without the messages of native libraries.
 
     TensorFlow, CUDA and SentencePiece write to the file descriptor of standard error. It leads to a
-    temporary file from here on; Python's standard error stays where it was.
+    temporary file from here on; Python's standard error stays where it was. Temporary files lie in
+    a folder of their own, which the next command removes if this one is killed.
     """
     if not os.environ.get(NATIVE_LOG):
         hide_native_log()
-    sys.exit(main())
+    with temporary_folder():
+        sys.exit(main())
+
+
+@contextlib.contextmanager
+def temporary_folder():
+    """Puts temporary files of Python and TensorFlow into a folder that is removed at the end."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # On a read-only disk there are no temporary files.
+            folder = stack.enter_context(scratch_folder(tempfile.gettempdir()))
+            tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
+        yield
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+@contextlib.contextmanager
+def terminable():
+    """Context in which SIGTERM raises `Terminated`, in the main thread."""
+
+    def terminate(number, frame):
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 @contextlib.contextmanager
 def interruptible():
-    """Lets Ctrl-C end the process within native code, for whose end Python's handler waits."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Lets Ctrl-C and SIGTERM end the process within native code, for whose end Python's handlers
+    wait."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if handlers[signal.SIGINT] is signal.default_int_handler:
+        for number in handlers:
+            signal.signal(number, signal.SIG_DFL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def hide_native_log() -> None:

@@ -15,12 +15,17 @@ CONNECT_SECONDS = 5.0
 
 
 def check_parent(path) -> None:
-    """Raises ValueError for a file to write that is a folder or in a folder that does not exist."""
+    """Raises ValueError or OSError for a file that cannot be written, such as in a folder that does
+    not exist."""
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"Expected a file to write. Received: the folder {path}")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {path}")
+    try:
+        tempfile.TemporaryFile(dir=path.absolute().parent).close()
+    except OSError as error:
+        raise OSError(f"Expected to write {path}. Received: {error.strerror or error}") from error
 
 
 def has_saved_model(folder) -> bool:
@@ -87,8 +92,8 @@ def check_backend() -> None:
         raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
 
 
-def check_run_folder(path) -> None:
-    """Raises ValueError or OSError for a run that cannot be written; leaves no new folder."""
+def check_new_place(path) -> None:
+    """Raises ValueError or OSError for a folder that cannot be written; leaves no new folder."""
     check_folder(path)
     folders = (Path(path).absolute(), *Path(path).absolute().parents)
     nearest = next(folder for folder in folders if folder.exists())

@@ -1,7 +1,9 @@
 """What the command line answers without TensorFlow, and what reaches the terminal."""
 
+import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ import pytest
 
 from keras_attn.version import __version__
 from keras_attn_pipelines.cli import main
+from tests.pipelines import toy_language
 from tests.processes import ROOT
 
 PROGRAM = """
@@ -57,6 +60,20 @@ def train(recipe, *arguments):
     return ["train", recipe, "--data", "{folder}", "--out", "{folder}/new", *arguments]
 
 
+DATA = ("--data", "{folder}")
+UNWRITABLE = [
+    ("", ["train", "scenes", *DATA, "--out", "/proc/x"]),
+    ("", train("scenes", "--cache", "/proc/x")),
+    ("", ["prepare", "scenes", *DATA, "--out", "/proc/x"]),
+    ("", ["average", "{folder}/run", "{folder}/run", "--out", "/proc/x"]),
+    ("", ["export", "{folder}/run", "/proc/x"]),
+    (".json", ["evaluate", "{folder}/run", *DATA, "--json", "/proc/x.json"]),
+    (".png", ["explain", "{folder}/model", "x", "--out", "/proc/x.png"]),
+    ("", ["predict", "{folder}/model", "x", "--crops", "/proc/x"]),
+    (".txt", ["align", "{folder}/train.tsv", "--out", "/proc/x.txt"]),
+    ("", ["align", "{folder}/train.tsv", "--save", "/proc/x"]),
+]
+"""Commands that are refused for where they would write, before they read anything."""
 CASES = [
     (["--version"], 0, f"keras-attn {__version__}"),
     (["recipes", "scenes"], 0, "hidden_dim"),
@@ -82,6 +99,7 @@ CASES = [
     (["predict", "{folder}/model", "--file", "{folder}/no"], 2, "Expected a file of inputs."),
     (["explain", "{folder}/model", "x", "--out", "x.gif"], 2, "Expected a .png, .svg or .pdf file"),
     (["explain", "{folder}/model", "x", "--out", "no/x.png"], 2, "in a folder that exists"),
+    *((command, 2, f"/proc/x{kind}") for kind, command in UNWRITABLE),
 ]
 
 
@@ -124,3 +142,61 @@ def test_backends(folder, monkeypatch, capsys):
     assert "Expected a KERAS_BACKEND of ('tensorflow', 'jax')" in capsys.readouterr().err
     assert main(["recipes", "scenes"]) == 0
     assert os.environ["KERAS_BACKEND"] == "tensorflow"
+
+
+TEMPORARY = """
+import os, signal, sys, tempfile
+from keras_attn_pipelines import console
+
+def main():
+    tempfile.mkstemp()
+    if sys.argv[1] == "KILL":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 3
+
+console.run(main)
+"""
+
+
+def test_temporary_files_do_not_stay(tmp_path):
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for told, code in (("KILL", -9), ("", 3)):
+        command = [sys.executable, "-c", TEMPORARY, told]
+        assert subprocess.run(command, cwd=ROOT, env=environment).returncode == code
+        assert bool(list(tmp_path.iterdir())) == bool(told)
+
+
+def test_prepare_looks_for_its_packages_before_it_reads(folder, monkeypatch, capsys):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    command = ["prepare", "translator_rnn", "--data", folder, "--out", folder / "shards"]
+    assert main([str(argument) for argument in command]) == 2
+    told = capsys.readouterr().err
+    assert "Expected tensorflow_datasets for shards." in told and "keras-attn[tfds]" in told
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_training_with_a_sentence(number, tmp_path):
+    data = toy_language.write_folder(tmp_path / "data")
+    values = {**toy_language.TINY, "batch_tokens": 112, "warmup_steps": 3, "epochs": 900}
+    flags = [
+        text
+        for key, value in values.items()
+        for text in (
+            f"--{key.replace('_', '-')}",
+            *map(str, value if isinstance(value, tuple) else (value,)),
+        )
+    ]
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "keras_attn_pipelines", "train", "translator_transformer"]
+    command += ["--data", data, "--out", tmp_path / "run", *flags]
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as training:
+        while "Epoch 2" not in (line := training.stdout.readline()):
+            assert line or training.poll() is None, training.stderr.read()
+        training.send_signal(number)
+        _, told = training.communicate(timeout=60)
+    assert training.returncode == 128 + number
+    assert "stopped; rerun the same command to resume from the last checkpoint" in told
+    assert not list((tmp_path / "tmp").iterdir())

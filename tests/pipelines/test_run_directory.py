@@ -1,7 +1,9 @@
 """Run directories: one training at a time, on the data it began with; damaged files are named."""
 
 import dataclasses
+import errno
 import json
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -175,6 +177,19 @@ def test_what_a_kill_at_the_very_end_leaves_is_tidied(version, run, tmp_path):
     assert sorted(path.name for path in killed.folder.iterdir()) == sorted(
         path.name for path in run.folder.iterdir()
     )
+
+
+def test_an_ended_run_is_read_on_a_read_only_disk(run, tmp_path, monkeypatch):
+    ended = Run(shutil.copytree(run.folder, tmp_path / "ended"))
+    for name in (".lock", ".keras-attn.lock", "checkpoint.npz"):
+        (ended.folder / name).touch()
+
+    def refuse(*arguments, **options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("unlink", "mkdir", "touch", "rmdir"):
+        monkeypatch.setattr(Path, name, refuse)
+    assert ended.model().get_weights()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -99,10 +99,15 @@ def imported_tfds(purpose, module: str = "tensorflow_datasets", extra: str = "tf
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(
-            f"Expected {module.split('.')[0]} for {purpose}. Received: {error}. "
-            f"Install it: pip install 'keras-attn[{extra}]'"
-        ) from error
+        raise missing_package(purpose, module, error, extra) from error
+
+
+def missing_package(purpose, module: str, received, extra: str) -> ImportError:
+    """The error that a package is not installed, see `imported_tfds`."""
+    return ImportError(
+        f"Expected {module.split('.')[0]} for {purpose}. Received: {received}. "
+        f"Install it: pip install 'keras-attn[{extra}]'"
+    )
 
 
 def _write(dataset_name, folder):

@@ -1,6 +1,7 @@
 """Writes records into shards through tensorflow-datasets."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import tempfile
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
+from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds, missing_package
 from keras_attn_pipelines.data.shards.record_features import (
     IMAGE,
     INTEGER,
@@ -51,6 +52,15 @@ class ShardOptions:
                 "Expected a Beam runner for options of Beam. "
                 f"Received: {' '.join(self.beam_options)} and no runner"
             )
+
+    def check_packages(self) -> None:
+        """Raises ImportError for a package that the options need and that is not installed."""
+        needed = {"tensorflow_datasets": "tfds"}
+        needed |= {"array_record": "tfds"} if self.form == ARRAY_RECORD else {}
+        needed |= {"apache_beam": "beam"} if self.beam_runner is not None else {}
+        for module, extra in needed.items():
+            if importlib.util.find_spec(module) is None:
+                raise missing_package("shards", module, "no such package", extra)
 
 
 def write_shards(
