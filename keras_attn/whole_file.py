@@ -251,6 +251,14 @@ def digest_of(path) -> str:
     return digest.hexdigest()
 
 
+def digest_of_folder(folder) -> str:
+    """SHA-256 of the names and bytes of all files in a folder, in hexadecimal."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+        digest.update(f"{digest_of(path)}  {path.relative_to(folder).as_posix()}\n".encode())
+    return digest.hexdigest()
+
+
 def pending(path) -> Path:
     """Where a file waits that will replace another once the decision for it has been saved."""
     path = Path(path)

@@ -1,7 +1,9 @@
 """Trained aligners in folders: a JSON file of options and words, an NPZ file of probabilities."""
 
 import dataclasses
+import hashlib
 import json
+import sys
 import zipfile
 import zlib
 from pathlib import Path
@@ -13,10 +15,10 @@ from keras_attn.alignment.batches import words_of_keys
 from keras_attn.alignment.direction import Direction
 from keras_attn.alignment.options import MODELS, AlignerOptions
 from keras_attn.alignment.vocabulary import Vocabulary
-from keras_attn.whole_file import check_folder, made_folder, move_folder, whole_folder
+from keras_attn.whole_file import check_folder, digest_of, made_folder, move_folder, whole_folder
 
 FORMAT = 1
-DESCRIPTION_FILE, TABLES_FILE = "aligner.json", "tables.npz"
+DESCRIPTION_FILE, TABLES_FILE, DIGEST = "aligner.json", "tables.npz", "sha256"
 _DIRECTIONS = ("forward", "backward")
 _DAMAGED = (
     ValueError,
@@ -56,9 +58,10 @@ def save_aligner(aligner: Aligner, folder) -> None:
         own |= direction.distortion.arrays()
         arrays |= {f"{name}_{key}": value for key, value in own.items()}
     with whole_folder(made_folder(folder.absolute().parent)) as partial:
+        np.savez_compressed(partial / TABLES_FILE, **arrays)
+        description[DIGEST] = _digest(description, partial / TABLES_FILE)
         text = json.dumps(description, ensure_ascii=False, indent=1)
         (partial / DESCRIPTION_FILE).write_text(text + "\n", encoding="utf-8")
-        np.savez_compressed(partial / TABLES_FILE, **arrays)
         move_folder(partial, folder)
 
 
@@ -95,9 +98,12 @@ def load_aligner(folder) -> Aligner:
             _direction(arrays, name, options, [len(side.words) for side in vocabularies][::order])
             for name, order in zip(_DIRECTIONS, (1, -1), strict=True)
         ]
-        return Aligner(
-            directions[0], directions[1], vocabularies, options, arrays["log_likelihoods"]
-        )
+        aligner = Aligner(*directions, vocabularies, options, arrays["log_likelihoods"])
+        if DIGEST not in description:
+            print(f"not checked: {folder} has no digest", file=sys.stderr)
+        elif _digest(description, folder / TABLES_FILE) != description[DIGEST]:
+            raise ValueError(f"not the tables of these options and words, {DESCRIPTION_FILE}")
+        return aligner
     except _DAMAGED as error:
         received = error.strerror if isinstance(error, OSError) else error
         if isinstance(error, KeyError):
@@ -105,6 +111,13 @@ def load_aligner(folder) -> Aligner:
         raise ValueError(
             f"Expected an aligner at {folder}. Received: {file}: {received}"
         ) from error
+
+
+def _digest(description, tables):
+    """SHA-256 of all that an aligner holds: the rest of its description, and its tables."""
+    rest = {key: value for key, value in description.items() if key != DIGEST}
+    text = json.dumps(rest, sort_keys=True)
+    return hashlib.sha256(f"{text}\n{digest_of(tables)}".encode()).hexdigest()
 
 
 def _described(description):

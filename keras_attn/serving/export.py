@@ -18,6 +18,7 @@ from keras_attn.version import __version__
 from keras_attn.whole_file import (
     check_folder,
     digest_of,
+    digest_of_folder,
     is_former,
     made_folder,
     move_folder,
@@ -29,6 +30,8 @@ METADATA_FILE = Path("assets.extra", "keras_attn.json")
 TOKENIZERS_FOLDER = Path("assets.extra")
 CARD_FILE = "README.md"
 MODEL_KEY = "model"
+DIGESTS = "digests"
+"""Key of the metadata: SHA-256 of each tokenizer's folder, by name."""
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
 
@@ -132,7 +135,10 @@ def _write_version(service, folder, card, notes, storage):
         write_warm_up(partial, folder.name, service)
         for name, tokenizer in service.tokenizers().items():
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
-        content = json.dumps({**_metadata(service), "storage": storage, **notes}, indent=2) + "\n"
+        folders = {name: partial / TOKENIZERS_FOLDER / name for name in service.tokenizers()}
+        stored = {DIGESTS: {name: digest_of_folder(path) for name, path in folders.items()}}
+        stored |= {"storage": storage}
+        content = json.dumps({**_metadata(service), **stored, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(
             f"{card.rstrip()}\n\n{_digests(partial)}", encoding="utf-8"

@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 import keras
+import numpy as np
 
 CODE = ("Lambda", "__lambda__")
 """Classes in a Keras config that hold Python code."""
@@ -25,9 +26,9 @@ def read_model_file(path) -> keras.Model:
         `keras.Model`.
 
     Raises:
-        ValueError: no `.keras` file, a damaged one, one of an unknown class, or one that holds code
-            ("Expected a Keras model at run/model.keras. Received: one with a Lambda, whose code
-            would be run").
+        ValueError: no `.keras` file, a damaged one, one of an unknown class, one with weights that
+            are not finite, or one that holds code ("Expected a Keras model at run/model.keras.
+            Received: one with a Lambda, whose code would be run").
     """
     path = Path(path)
     try:
@@ -55,7 +56,24 @@ def read_model_file(path) -> keras.Model:
             f"Expected a Keras model at {path}. "
             f"Received: one with a {code}, whose code would be run"
         )
+    check_finite(model.variables, path)
     return model
+
+
+def check_finite(variables, place) -> None:
+    """Raises ValueError if a weight is NaN or infinite, as after a training that went wrong.
+
+    Args:
+        variables: of a model.
+        place: where they come from, in the message.
+    """
+    for variable in variables:
+        array = np.asarray(keras.ops.convert_to_numpy(variable))
+        if array.dtype.kind not in "biuSUO" and not np.all(np.isfinite(array)):
+            name = getattr(variable, "path", variable.name)
+            raise ValueError(
+                f"Expected finite weights in {place}. Received: NaN or infinity in {name}"
+            )
 
 
 def _misplaced(member: zipfile.ZipInfo) -> str:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-DIGEST = "digest"
+DIGEST, RECORDED = "digest", "recorded"
+"""Attributes of records in shards: of their bytes now, and of the records when they were stored."""
 
 
-def fingerprint(splits: Mapping[str, Any]) -> str:
+def fingerprint(splits: Mapping[str, Any], digest_name: str = DIGEST) -> str:
     """SHA-256, in hexadecimal, of the records of some splits.
 
     A record is a dataclass, or consists of strings, bytes, numbers, arrays and paths in sequences
@@ -20,6 +21,7 @@ def fingerprint(splits: Mapping[str, Any]) -> str:
 
     Args:
         splits: sequences of records, or one dataclass of arrays, by the names of splits.
+        digest_name: attribute of sequences in shards that stands for their content.
 
     Raises:
         ValueError: a record of another type.
@@ -27,8 +29,8 @@ def fingerprint(splits: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name, records in splits.items():
         _add(digest, name)
-        if hasattr(records, DIGEST):  # Of records in shards, made when they were written.
-            _write(digest, "records", getattr(records, DIGEST).encode())
+        if hasattr(records, digest_name):  # Of records in shards.
+            _write(digest, "records", getattr(records, digest_name).encode())
         else:
             _add(digest, records)
     return digest.hexdigest()

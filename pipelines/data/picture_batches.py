@@ -8,7 +8,7 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn_pipelines.data.shards.record_features import IMAGE
 from keras_attn_pipelines.data.shards.shards import BY_PLACE, BY_ROW, stored_bytes
 
-PLACED = f".*{re.escape(BY_PLACE)}[0-9]+,[0-9]+,[0-9]+"
+PLACED = f".*{re.escape(BY_PLACE)}[0-9]+,[0-9]+"
 NUMBERED = f".*{re.escape(BY_ROW)}.*,[0-9]+"
 """Paths of pictures in TFRecord and in ArrayRecord shards."""
 
@@ -75,10 +75,10 @@ def _from_tfrecord(path):
     """The picture of an example in a TFRecord file, of which nothing else is read."""
     numbers = tf.strings.regex_replace(path, f".*{re.escape(BY_PLACE)}", "")
     file = tf.strings.regex_replace(path, f"{re.escape(BY_PLACE)}[0-9,]+$", "")
-    start, length, rest = tf.unstack(
-        tf.strings.to_number(tf.strings.split(numbers, ","), tf.int64), num=3
+    start, size = tf.unstack(tf.strings.to_number(tf.strings.split(numbers, ","), tf.int64), num=2)
+    records = tf.raw_ops.TFRecordDatasetV2(  # It compares the record's check sums.
+        filenames=[file], compression_type="", buffer_size=size, byte_offsets=[start]
     )
-    example = tf.data.FixedLengthRecordDataset(
-        file, record_bytes=length, header_bytes=start, footer_bytes=rest
-    ).get_single_element()
+    spec = tf.TensorSpec((), tf.string)
+    example = tf.data.experimental.from_variant(records, spec).take(1).get_single_element()
     return tf.io.parse_single_example(example, {IMAGE: tf.io.FixedLenFeature((), tf.string)})[IMAGE]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from keras_attn.training.averaging import average_models
 from keras_attn.whole_file import digest_of, made_folder, move_folder, whole_folder
 from keras_attn_pipelines.experiment.stored import type_of
-from keras_attn_pipelines.runs.description import DIGEST, ENDED, KEPT
+from keras_attn_pipelines.runs.description import DIGEST, DIGESTS, ENDED, KEPT
 from keras_attn_pipelines.runs.origin import joined_origin
 from keras_attn_pipelines.runs.run import MODEL_FILE, RECIPE_FILE, Run
 
@@ -43,8 +43,7 @@ def average(runs: Sequence[Run], out) -> Run:
     means = [str(run.folder.resolve()) for run in runs]
     origin = joined_origin([run.description.get("origin") for run in runs])
     with whole_folder(made_folder(average_run.folder.absolute().parent)) as partial:
-        for name, vocabulary in vocabularies.items():
-            vocabulary.save(partial / name)
+        description = {**description, DIGESTS: Run(partial).save_vocabularies(vocabularies)}
         if (last.folder / RECIPE_FILE).is_file():
             Run(partial).keep_recipe(last.folder / RECIPE_FILE)
         average_models([run.folder / MODEL_FILE for run in runs], partial / MODEL_FILE)

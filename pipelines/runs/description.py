@@ -8,6 +8,8 @@ from typing import Any
 from keras_attn_pipelines.experiment.stored import described
 
 ENDED, KEPT, DIGEST, BACKEND = "ended", "kept", "sha256", "backend"
+DIGESTS = "digests"
+"""SHA-256 of each vocabulary's folder, by name."""
 COUNTS = {"records", "vocabularies"}
 TEXTS = {"recipe", "data", "precision", "strategy", "unit", "fingerprint", "model"}
 
@@ -43,6 +45,8 @@ def _wrong(key, value) -> str:
         return "a string or null"
     if key == "origin" and not (value is None or _is_origin(value)):
         return "null or an object of strings with name"
+    if key == DIGESTS and not _are_texts(value):
+        return "an object of strings"
     if key in COUNTS and not _are_counts(value):
         return "an object of counts"
     if key == ENDED and not isinstance(value, bool):
@@ -56,8 +60,12 @@ def _wrong(key, value) -> str:
     return ""
 
 
+def _are_texts(value):
+    return isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+
+
 def _is_origin(value):
-    strings = isinstance(value, Mapping) and all(isinstance(text, str) for text in value.values())
+    strings = _are_texts(value)
     return strings and "name" in value
 
 

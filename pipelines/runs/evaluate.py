@@ -12,6 +12,7 @@ from keras_attn.contracts import ERROR
 from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.in_graph import in_graph
 from keras_attn.serving.requests import Requests, joined
+from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import read_split
@@ -88,6 +89,7 @@ def evaluate_saved(
         )
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
+    check_finite(getattr(loaded, "model_variables", ()), saved.version)
     records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.task, records, signature, split, batch)

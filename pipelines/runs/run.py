@@ -3,6 +3,7 @@
 import contextlib
 import json
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from keras_attn.serving.precision import set_precision
 from keras_attn.training.model_file import read_model_file
 from keras_attn.whole_file import (
     check_folder,
+    digest_of_folder,
     locked,
     made_folder,
     remove_left,
@@ -23,7 +25,7 @@ from keras_attn.whole_file import (
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.recipe_file import load_recipe_file
 from keras_attn_pipelines.experiment.stored import restored
-from keras_attn_pipelines.runs.description import DIGEST, KEPT, read_description
+from keras_attn_pipelines.runs.description import DIGEST, DIGESTS, KEPT, read_description
 
 DESCRIPTION_FILE = "recipe.json"
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
@@ -91,9 +93,16 @@ class Run:
         """The model's vocabularies by name.
 
         Raises:
-            ValueError: one is missing or damaged.
+            ValueError: one is missing, damaged or not the one that was saved.
         """
-        return load_vocabularies(self.folder, self.experiment())
+        digests = self.description.get(DIGESTS)
+        return load_vocabularies(self.folder, self.experiment(), digests)
+
+    def save_vocabularies(self, vocabularies: Mapping[str, Any]) -> dict[str, str]:
+        """Writes vocabularies; returns their digests by name, for the description."""
+        for name, vocabulary in vocabularies.items():
+            vocabulary.save(self.folder / name)
+        return {name: digest_of_folder(self.folder / name) for name in vocabularies}
 
     def model(self, precision="float32"):
         """The model of the best epoch, in any precision.
@@ -202,11 +211,26 @@ class Run:
         return service
 
 
-def load_vocabularies(folder: Path, experiment: Experiment) -> dict[str, Any]:
+def load_vocabularies(
+    folder: Path, experiment: Experiment, digests: Mapping[str, str] | None
+) -> dict[str, Any]:
     """The vocabularies of an experiment's task in a folder, by name.
 
+    Args:
+        folder: path.
+        experiment: `Experiment`.
+        digests: their digests by name; None if an earlier version saved them without.
+
     Raises:
-        ValueError: one is missing or damaged.
+        ValueError: one is missing, damaged or not the one that was saved.
     """
     types = experiment.task.vocabulary_types()
+    if digests is None:
+        print(f"not checked: {folder} has no digests of {' and '.join(types)}", file=sys.stderr)
+    for name in types if digests is not None else ():
+        if digest_of_folder(folder / name) != digests.get(name):
+            raise ValueError(
+                f"Expected the files that were saved in {folder / name}. "
+                "Received: damaged ones, or others"
+            )
     return {name: cls.load(folder / name) for name, cls in types.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.saved.saved_model import version_folder
-from keras_attn.serving.export import MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
+from keras_attn.serving.export import DIGESTS, MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import described, restored
 from keras_attn_pipelines.runs.run import load_vocabularies
@@ -40,7 +40,7 @@ class SavedDescription:
                 f"Received: {version} without {MODEL_KEY} in its metadata"
             )
         described(version, metadata)
-        types = {"parts": dict, MODEL_KEY: dict, "recipe": str, "beam_width": int}
+        types = {"parts": dict, MODEL_KEY: dict, "recipe": str, "beam_width": int, DIGESTS: dict}
         for key, kind in types.items():
             if not isinstance(metadata.get(key, kind()), kind):
                 raise ValueError(
@@ -64,6 +64,7 @@ class SavedDescription:
         """Its vocabularies by name.
 
         Raises:
-            ValueError: one is missing or damaged.
+            ValueError: one is missing, damaged or not the one that was exported.
         """
-        return load_vocabularies(self.version / TOKENIZERS_FOLDER, experiment)
+        digests = self.metadata.get(DIGESTS)
+        return load_vocabularies(self.version / TOKENIZERS_FOLDER, experiment, digests)

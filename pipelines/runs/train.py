@@ -24,11 +24,11 @@ from keras_attn.training.worker_callbacks import ChiefLogs, run_here
 from keras_attn.training.workers import Workers
 from keras_attn.whole_file import check_folder, is_scratch, whole_file
 from keras_attn_pipelines.data.data_service import DataService
-from keras_attn_pipelines.data.fingerprint import fingerprint
+from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
-from keras_attn_pipelines.runs.description import BACKEND, DIGEST, ENDED, KEPT
+from keras_attn_pipelines.runs.description import BACKEND, DIGEST, DIGESTS, ENDED, KEPT
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
@@ -132,7 +132,7 @@ def train(
         }
         workers.check_equal({key: description[key] for key in EQUAL})
         if workers.is_chief:
-            _check_data(run, unit, description, prepared.vocabularies)
+            _check_data(run, unit, description, prepared)
         keras.config.set_dtype_policy(policy)
         try:
             with device.scope():
@@ -143,8 +143,8 @@ def train(
             description["model"] = built.description
             if workers.is_chief:
                 run.describe(description)
-                for key, vocabulary in prepared.vocabularies.items():
-                    vocabulary.save(run.folder / key)
+                description[DIGESTS] = run.save_vocabularies(prepared.vocabularies)
+                run.describe(description)
                 if name.endswith(".py"):
                     run.keep_recipe(name)
                 _report(run, unit, prepared)
@@ -344,7 +344,7 @@ def _has_progress(run):
     return any((run.folder / name).exists() for name in (CHECKPOINT_FILE, MODEL_FILE))
 
 
-def _check_data(run, unit, description, vocabularies):
+def _check_data(run, unit, description, prepared):
     """Raises ValueError if a run would resume with other data, before anything is written."""
     if not _has_progress(run):
         return
@@ -352,10 +352,15 @@ def _check_data(run, unit, description, vocabularies):
     counts = before["records"]
     if counts != description["records"]:
         received = description["records"]
-    elif before.get("fingerprint") != description["fingerprint"]:
+    elif before.get("fingerprint") not in (
+        description["fingerprint"],  # Earlier versions did not look into shards.
+        fingerprint(prepared.data.splits, RECORDED),
+    ):
         received = "as many others, or the same in another order"
     elif other := [
-        name for name, vocabulary in vocabularies.items() if not vocabulary.equals(known.get(name))
+        name
+        for name, vocabulary in prepared.vocabularies.items()
+        if not vocabulary.equals(known.get(name))
     ]:
         received = f"others, from which another {other[0]} was learned"
     else:

@@ -14,7 +14,7 @@ from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
-from keras_attn.training.model_file import code_in
+from keras_attn.training.model_file import check_finite, code_in
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import type_of
 from keras_attn_pipelines.runs.origin import origin_of_run, origin_of_version
@@ -144,6 +144,7 @@ def _restored(version, config):
             f"Expected the {len(shapes)} variables of the model's config in {version}. "
             f"Received: {len(variables)}, or some of other shapes"
         )
+    check_finite(variables, version)
     for own, other in zip(model.variables, variables):
         own.assign(tf.reshape(tf.cast(other, own.dtype), own.shape))
     return model

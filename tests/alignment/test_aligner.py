@@ -176,6 +176,26 @@ def test_a_damaged_aligner(aligner, tmp_path, damage, message):
         load_aligner(folder)
 
 
+def test_an_aligner_has_one_digest_over_all_that_it_holds(aligner, tmp_path, capsys):
+    folder = tmp_path / "aligner"
+    save_aligner(aligner, folder)
+    kept = (folder / "tables.npz").read_bytes()
+    damage_table("forward_values", lambda values: values[::-1])(folder)
+    with pytest.raises(ValueError, match=r"not the tables of these options and words"):
+        load_aligner(folder)
+    (folder / "tables.npz").write_bytes(kept)
+    description = json.loads((folder / "aligner.json").read_text())
+    for change in ({"words": description["words"][::-1]}, {"sha256": "0"}):
+        (folder / "aligner.json").write_text(json.dumps({**description, **change}))
+        with pytest.raises(ValueError, match=r"Expected an aligner at"):
+            load_aligner(folder)
+    del description["sha256"]  # As earlier versions wrote it.
+    (folder / "aligner.json").write_text(json.dumps(description))
+    capsys.readouterr()
+    load_aligner(folder)
+    assert capsys.readouterr().err == f"not checked: {folder} has no digest\n"
+
+
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [

@@ -159,3 +159,56 @@ def test_names_from_data_are_no_markup_on_a_card_and_no_command_in_a_terminal(
     assert main(["predict", str(tmp_path / "model"), "a \x1b[31m text"]) == 0
     assert not SIGNS.search("".join(capsys.readouterr()).replace("\r", ""))
     assert len(headings) > 5
+
+
+def commands_on(run, data, folder):
+    """Every command that reads the weights and vocabularies of a run."""
+    path = str(run)
+    return [
+        ["evaluate", path, "--data", str(data)],
+        ["export", path, str(folder / "saved")],
+        ["average", path, path, "--out", str(folder / "mean")],
+        ["train", "text_classifier", "--from", path, "--data", str(data), "--out", f"{path}-next"],
+    ]
+
+
+@pytest.fixture(scope="module")
+def trained(release, tmp_path_factory):
+    """A run and its export, as this version writes them."""
+    folder = tmp_path_factory.mktemp("trained")
+    experiment = Run(release / "finished").experiment().replaced({"epochs": 1})
+    run = train(experiment, release / "data", folder / "run", "text_classifier", verbose=0)
+    assert main(["export", str(run.folder), str(folder / "model")]) == 0
+    return folder
+
+
+def test_exchanged_vocabularies_are_refused(trained, release, tmp_path, capsys):
+    run = Run(shutil.copytree(trained / "run", tmp_path / "run"))
+    model = shutil.copytree(trained / "model", tmp_path / "model")
+    for folder in (run.folder, model / "1" / "assets.extra"):
+        LabelTable(LabelTable.load(folder / "labels").names[::-1]).save(folder / "labels")
+    commands = commands_on(run.folder, release / "data", tmp_path)
+    for command in [*commands, *commands_on(model, release / "data", tmp_path)[::3]]:
+        assert main(command) == 2, command
+        assert "/labels. Received: damaged ones, or others" in capsys.readouterr().err, command
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "model"}
+
+
+def test_what_has_no_digests_is_read_with_a_note(release, capsys):
+    assert main(["evaluate", str(release / "finished"), "--data", str(release / "data")]) == 0
+    assert "has no digests of tokenizer and labels" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_weights_that_are_not_finite_are_refused(value, trained, release, tmp_path, capsys):
+    run = Run(shutil.copytree(trained / "run", tmp_path / "run"))
+    model = run.model()
+    weight = model.weights[-1]
+    weight.assign(np.full(weight.shape, value))
+    model.save(run.folder / "model.keras")
+    kept = {**run.description["kept"], "sha256": digest_of(run.folder / "model.keras")}
+    run.describe({**run.description, "kept": kept})
+    for command in commands_on(run.folder, release / "data", tmp_path):
+        assert main(command) == 2, command
+        assert "Expected finite weights in " in capsys.readouterr().err, command
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

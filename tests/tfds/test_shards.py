@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 from keras_attn_pipelines.data.shards.shard_writer import FORMS, ShardOptions, write_shards
 from keras_attn_pipelines.data.shards.shards import shards_in
@@ -222,7 +224,27 @@ def test_damaged_shards_are_refused(prepared, tmp_path, capsys):
     assert Path(out).is_dir()
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_other_bytes_in_shards_are_noticed(form, prepared, tmp_path):
+    """Shards of as many other records, with the metadata of the first, as by an exchanged file."""
+    experiment, data, _ = prepared("translator_transformer")
+    out, other = tmp_path / "shards", shutil.copytree(data, tmp_path / "other")
+    pairs = (other / "train.en").read_text().splitlines()
+    (other / "train.en").write_text("".join(f"{line}\n" for line in [pairs[1], *pairs[1:]]))
+    prepare_shards(experiment, data, out, options=ShardOptions(form))
+    prepare_shards(experiment, other, tmp_path / "others", options=ShardOptions(form))
+    splits = prepare(experiment, out).data.splits
+    before = fingerprint(splits), fingerprint(splits, "recorded")
+    (file,) = shards_in(out).folder.glob("*-train.*")
+    (exchanged,) = shards_in(tmp_path / "others").folder.glob("*-train.*")
+    shutil.copyfile(exchanged, file)
+    os.utime(shards_in(out).folder / "dataset_info.json")
+    now = prepare(experiment, out).data.splits
+    assert fingerprint(now, "recorded") == before[1] and fingerprint(now) != before[0]
+
+
 def test_prepare_leaves_what_lies_beside_its_output(prepared, tmp_path):
     _, data, _ = prepared("translator_transformer")
     command = ["prepare", "translator_transformer", "--data", data, "--format", "tfrecord"]
+    command += ["--source-column", "en", "--target-column", "de"]
     check_command(tmp_path, [*command, "--out", "OUT"], "shards", states=2)

@@ -1,7 +1,6 @@
 """Random access to the serialized examples in shards of either format."""
 
 import os
-import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,8 +9,10 @@ import numpy as np
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.shards.shard_writer import ARRAY_RECORD
 
-HEADER, FOOTER = 12, 4
-"""Bytes before and after the data of a TFRecord: its length and the check sums."""
+LENGTH, HEADER, FOOTER = 8, 12, 4
+"""Bytes of a TFRecord's length, of it and its check sum, and of the check sum after the data."""
+MASK = 0xA282EAD8
+"""What is added to a check sum that is turned by 15 bits."""
 
 
 def record_files(paths: Sequence[Path], form: str):
@@ -33,18 +34,22 @@ def record_files(paths: Sequence[Path], form: str):
 class TFRecordFiles:
     """TFRecord files that are read by row; their index is made once, from the lengths alone.
 
+    The check sums of lengths and data, CRC-32C, are compared on every read.
+
     Args:
         paths: of the files.
 
     Raises:
-        ValueError: a file that ends within a record.
+        ValueError: a file that ends within a record, or a check sum that differs; also on reading.
+        ImportError: google-crc32c is not installed.
     """
 
     def __init__(self, paths: Sequence[Path]):
         self._paths = list(paths)
+        self._crc = imported_tfds("TFRecord files", "google_crc32c").value
         files, starts, lengths = [], [], []
         for number, path in enumerate(self._paths):
-            for start, length in _places(path):
+            for start, length in self._places(path):
                 files.append(number)
                 starts.append(start)
                 lengths.append(length)
@@ -54,31 +59,51 @@ class TFRecordFiles:
     def __len__(self):
         return len(self._starts)
 
-    def place(self, row: int) -> tuple[Path, int, int, int]:
-        """The file of a record, start and length of its data, and the bytes that follow."""
-        path = self._paths[self._files[row]]
-        start, length = int(self._starts[row]), int(self._lengths[row])
-        return path, start, length, path.stat().st_size - start - length
+    def place(self, row: int) -> tuple[Path, int, int]:
+        """The file of a record, where the record begins, and its length with its check sums."""
+        start, length = int(self._starts[row]) - HEADER, int(self._lengths[row])
+        return self._paths[self._files[row]], start, HEADER + length + FOOTER
 
     def __getitems__(self, rows) -> list[bytes]:
-        found = []
-        for row in rows:
-            with self._paths[self._files[row]].open("rb") as file:
-                found.append(os.pread(file.fileno(), self._lengths[row], self._starts[row]))
-        return found
+        return [self._read(row) for row in rows]
+
+    def _read(self, row):
+        path, length, start = self._paths[self._files[row]], self._lengths[row], self._starts[row]
+        file = os.open(path, os.O_RDONLY)
+        try:
+            stored = os.pread(file, length + FOOTER, start)
+        finally:
+            os.close(file)
+        data = stored[:length]
+        if stored[length:] != self._check_sum(data):
+            raise _differs(path, f"record at byte {start - HEADER}")
+        return data
+
+    def _check_sum(self, data):
+        """The masked CRC-32C of data, as it follows it."""
+        crc = self._crc(data)
+        return (((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF).to_bytes(FOOTER, "little")
+
+    def _places(self, path):
+        """Start and length of the data of each record in a file."""
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            place = 0
+            while place < size:
+                header = file.read(HEADER)
+                if len(header) == HEADER and header[LENGTH:] != self._check_sum(header[:LENGTH]):
+                    raise _differs(path, f"length at byte {place}")
+                length = int.from_bytes(header[:LENGTH], "little")
+                end = place + HEADER + length + FOOTER
+                if end > size:
+                    raise ValueError(f"Expected whole TFRecords in {path}. Received: {size} bytes")
+                yield place + HEADER, length
+                place = end
+                file.seek(place)
 
 
-def _places(path):
-    """Start and length of the data of each record in a file."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        place = 0
-        while place < size:
-            header = file.read(HEADER)
-            length = struct.unpack("<Q", header[:8])[0] if len(header) == HEADER else size
-            end = place + HEADER + length + FOOTER
-            if end > size:
-                raise ValueError(f"Expected whole TFRecords in {path}. Received: {size} bytes")
-            yield place + HEADER, length
-            place = end
-            file.seek(place)
+def _differs(path, what):
+    return ValueError(
+        f"Expected TFRecords as they were written in {path}. "
+        f"Received: another check sum of the {what}"
+    )

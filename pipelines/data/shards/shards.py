@@ -1,6 +1,7 @@
 """Records in shards: found, and read by row number."""
 
 import functools
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +13,12 @@ from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS, VERSION
 
+HASHED = 1024
+"""Records that are read at a time for a digest of all."""
 METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
 BY_ROW, BY_PLACE = "#array_record=", "#tfrecord="
 """Marks in the paths of pictures: between the folder of a data set and the split and row, or
-between a file and start, length and the bytes that follow."""
+between a file and the start and size of a record."""
 
 
 def shards_in(data) -> "Shards | None":
@@ -90,13 +93,22 @@ class ShardedRecords(RowSequence):
         folder: path of the data set's version.
         name: of the split.
         record: dataclass of the records.
-        digest: fingerprint of the records.
+        recorded: fingerprint of the records when they were written.
     """
 
     folder: Path
     name: str
     record: type
-    digest: str
+    recorded: str
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of the stored bytes of all records, of pictures their digests."""
+        files, digest = _rows(self._index, self.name).files, hashlib.sha256()
+        for start in range(0, len(files), HASHED):
+            for data in files.__getitems__(list(range(start, min(start + HASHED, len(files))))):
+                digest.update(len(data).to_bytes(8, "little") + data)
+        return digest.hexdigest()
 
     def __len__(self):
         return len(_rows(self._index, self.name))
@@ -159,21 +171,21 @@ class _Rows:
         paths = [Path(path) for path in info.filepaths]
         self._features = builder.info.features
         self._decoders = {IMAGE: tfds.decode.SkipDecoding()} if IMAGE in self._features else None
-        self._files = record_files(paths, builder.info.file_format.value)
-        if len(self._files) != info.num_examples:
+        self.files = record_files(paths, builder.info.file_format.value)
+        if len(self.files) != info.num_examples:
             raise ValueError(
                 f"Expected {info.num_examples} records in the split {name!r} of {folder}. "
-                f"Received: {len(self._files)}; prepare them again"
+                f"Received: {len(self.files)}; prepare them again"
             )
 
     def __len__(self):
-        return len(self._files)
+        return len(self.files)
 
     def place(self, row) -> str:
         """The path of a record in a TFRecord file; '' for one in an ArrayRecord file."""
-        if not hasattr(self._files, "place"):
+        if not hasattr(self.files, "place"):
             return ""
-        file, *numbers = self._files.place(row)
+        file, *numbers = self.files.place(row)
         return f"{file}{BY_PLACE}{','.join(map(str, numbers))}"
 
     def at(self, rows) -> list[dict[str, Any]]:
@@ -181,7 +193,7 @@ class _Rows:
         read = self._features.deserialize_example_np
         return [
             read(data, decoders=self._decoders)
-            for data in self._files.__getitems__([int(row) for row in rows])
+            for data in self.files.__getitems__([int(row) for row in rows])
         ]
 
 
