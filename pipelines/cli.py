@@ -17,6 +17,7 @@ import keras_attn
 del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts have their own.
 
 from keras_attn.cluster import LostWorkerError
+from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKENIZATIONS
 from keras_attn.former_names import CONSTRUCTOR
 from keras_attn.plain_text import in_terminal
 from keras_attn_pipelines import commands, console
@@ -176,6 +177,13 @@ def _parser():
     subparser.add_argument("--beam-width", type=int, help="for a run (default: the recipe's)")
     subparser.add_argument("--precision", help="for a run: float32 (default) or bfloat16")
     subparser.add_argument("--max-pixels", type=int, help=f"for a run: {_MAX_PIXELS}")
+    subparser.add_argument(
+        "--metric-tokenization",
+        metavar="NAME",
+        help="tokenizer for metrics of texts: "
+        f"{', '.join(dict.fromkeys((*TEXT_TOKENIZATIONS, *CAPTION_TOKENIZATIONS)))} (default: that "
+        "of training)",
+    )
     subparser.add_argument(
         "--recipe", help="the .py file with the parts of a SavedModel that has its own"
     )

@@ -135,9 +135,10 @@ def evaluate(arguments) -> None:
 
     given = {key: getattr(arguments, key) for key in ("beam_width", "precision", "max_pixels")}
     given = {key: value for key, value in given.items() if value is not None}
+    scored = {"metric_tokenization": arguments.metric_tokenization}
     path = Path(arguments.run)
     if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
-        evaluation = evaluate(Run(path), arguments.data, arguments.split, **given)
+        evaluation = evaluate(Run(path), arguments.data, arguments.split, **given, **scored)
     elif given:
         raise ValueError(
             "Expected no beam width, precision or limit of pixels for a SavedModel, which has its "
@@ -146,7 +147,7 @@ def evaluate(arguments) -> None:
         )
     else:
         recipe = load_recipe(arguments.recipe) if arguments.recipe else None
-        evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe)
+        evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe, **scored)
     print(in_terminal(evaluation.table()))
     for error in evaluation.errors:
         print(in_terminal(f"skipped: {error}"), file=sys.stderr)

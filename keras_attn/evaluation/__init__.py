@@ -11,6 +11,7 @@ from keras_attn.evaluation.fact_metrics import fact_metrics, mentioned_order
 from keras_attn.evaluation.pointing import pointing_accuracy, points_at
 from keras_attn.evaluation.right_branching import RightBranching
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
+from keras_attn.evaluation.tokenization import caption_tokenization, text_tokenization
 
 __all__ = [
     "BracketReport",
@@ -18,6 +19,7 @@ __all__ = [
     "RightBranching",
     "SentenceBrackets",
     "caption_metrics",
+    "caption_tokenization",
     "compare_brackets",
     "fact_metrics",
     "mentioned_order",
@@ -25,4 +27,5 @@ __all__ = [
     "points_at",
     "text_metrics",
     "text_signatures",
+    "text_tokenization",
 ]

@@ -9,24 +9,35 @@ import threading
 from collections.abc import Sequence
 from importlib import resources
 
+from keras_attn.evaluation.tokenization import AUTO, CHARACTERS, PTB, caption_tokenization
 from keras_attn.text.ptb_tokenizer import ptb_tokenize
+from keras_attn.text.unspaced_scripts import character_tokenize
 
 TOKENIZER_NAME = "PTB (as coco-caption's, without Java)"
+TOKENIZER_NAMES = {
+    PTB: TOKENIZER_NAME,
+    CHARACTERS: "characters where words have no spaces between them, otherwise PTB",
+}
+CAPTION_TOKENIZERS = {PTB: ptb_tokenize, CHARACTERS: character_tokenize}
 METEOR_SECONDS = 600
 
 
 def caption_metrics(
-    candidates: Sequence[str], references: Sequence[Sequence[str]], meteor: bool | None = None
+    candidates: Sequence[str],
+    references: Sequence[Sequence[str]],
+    meteor: bool | None = None,
+    tokenization: str = AUTO,
 ) -> dict[str, float]:
     """Corpus scores of captions against all their references.
 
-    Texts are tokenized by `ptb_tokenize`, as coco-caption does; an empty candidate counts as an
-    empty sentence.
+    Texts are tokenized by `ptb_tokenize`, as coco-caption does, or in languages without spaces
+    between words by character; an empty candidate counts as an empty sentence.
 
     Args:
         candidates: one caption for each example.
         references: for each example, its reference captions, at least one.
         meteor: True demands METEOR, False leaves it out, None takes it where Java is present.
+        tokenization: "ptb", "char" or "auto": by the references, see `caption_tokenization`.
 
     Returns:
         dict: "bleu_1" to "bleu_4", "rouge_l" and "meteor" in 0..100, the scale of `text_metrics`
@@ -35,8 +46,8 @@ def caption_metrics(
         from the references (pycocoevalcap's class is called Cider and computes CIDEr-D).
 
     Raises:
-        ValueError: no example, other lengths, an example without references, or METEOR without
-            Java.
+        ValueError: no example, other lengths, an example without references, an unknown
+            tokenizer, or METEOR without Java.
         ImportError: pycocoevalcap is not installed.
 
     Source: coco-caption, Chen et al. 2015, arXiv:1504.00325; CIDEr-D: Vedantam et al. 2015,
@@ -44,8 +55,10 @@ def caption_metrics(
     """
     _check(candidates, references)
     bleu, cider, rouge = _scorers()
-    result = {i: [_tokenized(text)] for i, text in enumerate(candidates)}
-    truth = {i: [_tokenized(text) for text in own] for i, own in enumerate(references)}
+    texts = (text for own in references for text in own)
+    tokenize = CAPTION_TOKENIZERS[caption_tokenization(texts, tokenization)]
+    result = {i: [" ".join(tokenize(text))] for i, text in enumerate(candidates)}
+    truth = {i: [" ".join(tokenize(text)) for text in own] for i, own in enumerate(references)}
     if not any(words for own in truth.values() for words in own):
         raise ValueError("Expected a reference with at least one word. Received: none")
     with contextlib.redirect_stdout(io.StringIO()):
@@ -81,10 +94,6 @@ def _scorers():
             "Expected pycocoevalcap. Install it: pip install 'keras-attn[evaluation]'"
         ) from error
     return Bleu, Cider, Rouge
-
-
-def _tokenized(text):
-    return " ".join(ptb_tokenize(text))
 
 
 def _meteor(result, truth):

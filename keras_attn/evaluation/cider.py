@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keras_attn.contracts import END_PIECE
-from keras_attn.text.ptb_tokenizer import ptb_tokenize
+from keras_attn.evaluation.caption_metrics import CAPTION_TOKENIZERS
+from keras_attn.evaluation.tokenization import AUTO, PTB, caption_tokenization
 
 LONGEST_NGRAM, SIGMA = 4, 6.0
 
@@ -31,18 +32,26 @@ class ConsensusReward:
             frequencies: of how many examples an n-gram is in some reference.
         with_end: bool. Whether the end of a caption counts as a word. As a reward it should: else
             captions that stop after "in a" are not told from whole ones.
+        tokenization: "ptb", "char" or "auto": by the references, see `caption_tokenization`.
 
     Raises:
-        ValueError: no example.
+        ValueError: no example, or an unknown tokenizer.
 
     Source: Vedantam et al. 2015, arXiv:1411.5726, as coco-caption computes it; the end as a word:
     Luo et al. 2018, arXiv:1803.04376, whose program has it.
     """
 
-    def __init__(self, references: Sequence[Sequence[str]], with_end: bool = True):
+    def __init__(
+        self,
+        references: Sequence[Sequence[str]],
+        with_end: bool = True,
+        tokenization: str = AUTO,
+    ):
         if not references:
             raise ValueError("Expected references of at least one example. Received: none")
         self.with_end, self.examples = with_end, len(references)
+        texts = (text for own in references for text in own)
+        self.tokenization = caption_tokenization(texts, tokenization)
         self.logarithm = math.log(self.examples)
         self.frequencies: collections.Counter[tuple[str, ...]] = collections.Counter()
         for own in references:
@@ -51,18 +60,25 @@ class ConsensusReward:
     def get_config(self) -> dict:
         """What was counted, as `from_config` takes it."""
         counts = [[list(gram), count] for gram, count in self.frequencies.items()]
-        return {"with_end": self.with_end, "examples": self.examples, "frequencies": counts}
+        return {
+            "with_end": self.with_end,
+            "examples": self.examples,
+            "frequencies": counts,
+            "tokenization": self.tokenization,
+        }
 
     @classmethod
     def from_config(cls, config) -> "ConsensusReward":
         """The inverse of `get_config`."""
-        made = cls([[]] * config["examples"], config["with_end"])
+        tokenization = config.get("tokenization", PTB)  # Earlier versions do not say.
+        made = cls([[]] * config["examples"], config["with_end"], tokenization)
         made.frequencies.update({tuple(gram): count for gram, count in config["frequencies"]})
         return made
 
     def words(self, text: str, ended: bool = True) -> list[str]:
         """A caption's words, and its end where that counts and there is one."""
-        return [*ptb_tokenize(text), *([END_PIECE] if self.with_end and ended else [])]
+        words = CAPTION_TOKENIZERS[self.tokenization](text)
+        return [*words, *([END_PIECE] if self.with_end and ended else [])]
 
     def scores(
         self,

@@ -5,7 +5,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
+from keras_attn.text.unspaced_scripts import UNSPACED
+
+WORD = re.compile(rf"\d+(?:[.,]\d+)*|[{UNSPACED}]|[^\W{UNSPACED}]+")
 Fact = tuple[str, str, str]
 
 
@@ -13,7 +15,7 @@ def words_of(text: str) -> list[str]:
     """The words and numbers of a text or a name as they are compared.
 
     Without case and accents; numbers without leading zeros, grouping commas and a fraction of 0;
-    underscores separate words.
+    underscores separate words; in scripts without spaces between words each character is one.
 
     Example:
         >>> words_of("Born_on 07 May, 25.0 km; José: 1,234")

@@ -18,5 +18,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "tokenizer": ["Tokenizer"],
         "tree_rules": ["normalized", "without_functions", "without_root", "without_traces"],
         "trees": ["Leaf", "Tree"],
+        "unspaced_scripts": ["character_tokenize"],
     },
 )

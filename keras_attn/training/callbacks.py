@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_attn.decoding import Greedy, decode
 from keras_attn.evaluation.caption_metrics import caption_metrics
+from keras_attn.evaluation.tokenization import AUTO
 from keras_attn.ops.compiled import compiled
 from keras_attn.training.training_stage import trained_model
 from keras_attn.whole_file import (
@@ -43,13 +44,23 @@ class GenerationMetrics(keras.callbacks.Callback):
         references: for each row, its reference captions, or what `metrics` takes.
         max_length: int, tokens, or a function from what `contexts` yields to an int32 scalar.
         metrics: function (texts, references) -> dict, or None for captions.
+        tokenization: of captions, see `caption_metrics`.
     """
 
     changes_model = False
 
-    def __init__(self, stepper, contexts, tokenizer, references, max_length, metrics=None):
+    def __init__(
+        self,
+        stepper,
+        contexts,
+        tokenizer,
+        references,
+        max_length,
+        metrics=None,
+        tokenization=AUTO,
+    ):
         super().__init__()
-        self.contexts, self.references = contexts, references
+        self.contexts, self.references, self.tokenization = contexts, references, tokenization
         self.tokenizer, self.metrics = tokenizer, metrics or self._caption_metrics
 
         def generate(context):
@@ -70,7 +81,7 @@ class GenerationMetrics(keras.callbacks.Callback):
         logs.update({f"val_{key}": value for key, value in scores.items()})
 
     def _caption_metrics(self, texts, references):
-        scores = caption_metrics(texts, references, meteor=False)
+        scores = caption_metrics(texts, references, False, self.tokenization)
         own = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
         exact = [text.encode() in accepted for text, accepted in zip(texts, own)]
         return {**scores, "exact": float(np.mean(exact))}
@@ -79,6 +90,11 @@ class GenerationMetrics(keras.callbacks.Callback):
 class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
+    A metric that has had one and the same value in every epoch, below its best possible one,
+    selects nothing: a line says so, the model with the best loss (`val_loss` where there is one)
+    is kept, and patience does not end training. Once the metric has moved it selects, and the
+    patience counts from the epoch that is kept.
+
     If a `Checkpoint` saves its state, the best model and the patience survive a restart: a better
     model waits in the folder `.new-NAME` and replaces the file once the checkpoint has been saved.
 
@@ -86,10 +102,15 @@ class BestModel(keras.callbacks.Callback):
         path: of the `.keras` file.
         monitor: key of the logs.
         patience: int or None. Epochs without a better value after which training stops.
+        best_possible: float, the best value that the metric can have; None for 0 of a loss, and 1
+            of others.
 
     Attributes:
         best: float or None, the best value so far.
         best_epoch: int, its epoch, counted from 1; 0 for none.
+        loss: (name, value) of the loss of that epoch; None for none.
+        same: int, in how many epochs, which are all so far, the metric had one value; None once it
+            has moved.
         stopped: bool, whether patience ended training.
 
     Raises:
@@ -99,32 +120,68 @@ class BestModel(keras.callbacks.Callback):
 
     changes_model = False
 
-    def __init__(self, path, monitor, patience=None):
+    def __init__(self, path, monitor, patience=None, best_possible=None):
         super().__init__()
         self.path, self.monitor, self.patience = Path(path), monitor, patience
-        self.resumable, self.best, self.best_epoch = False, None, 0
-        self.digest, self.stopped = None, False
+        self.rises = better_direction(monitor) == "max"
+        self.best_possible = float(self.rises) if best_possible is None else best_possible
+        self.resumable, self.best, self.best_epoch, self.loss = False, None, 0, None
+        self.digest, self.stopped, self.same = None, False, 0
 
-    def better(self, value):
-        """Whether a value is better than the best so far; NaN never is."""
-        if self.best is None:
-            return not np.isnan(value)
-        return value > self.best if better_direction(self.monitor) == "max" else value < self.best
+    @property
+    def constant(self):
+        """Whether the metric has had one value in two epochs or more, and not its best one."""
+        if not self.same or self.same < 2:
+            return False
+        return not np.isclose(self.best, self.best_possible, rtol=1e-6, atol=1e-9)
+
+    @property
+    def selected_by(self):
+        """(name, value) of what selected the best epoch: the monitor, or the loss."""
+        return self.loss if self.constant else (self.monitor, self.best)
 
     def on_epoch_end(self, epoch, logs=None):
         if self.monitor not in logs:
             raise ValueError(
                 f"Expected a monitor of {sorted(logs)}. Received: monitor={self.monitor!r}"
             )
-        value = float(logs[self.monitor])
-        if self.better(value):
-            self.keep(value, epoch + 1)
-        elif self.patience is not None and epoch + 1 - self.best_epoch >= self.patience:
+        if self.consider(logs, epoch + 1):
+            return
+        waited = self.patience is not None and epoch + 1 - self.best_epoch >= self.patience
+        if waited and not self.constant:
             self.model.stop_training = self.stopped = True
 
-    def keep(self, value, epoch):
-        """Saves the current model as the best one, with its value and its epoch, counted from 1."""
-        self.best, self.best_epoch = value, epoch
+    def consider(self, logs, epoch):
+        """Keeps the current model if it is better than the best so far; returns whether it is.
+
+        Args:
+            logs: dict with the monitor.
+            epoch: its epoch, counted from 1, or another name.
+        """
+        value, loss = float(logs[self.monitor]), _loss(logs)
+        if self.same is not None:
+            self.same = self.same + 1 if not self.same or value == self.best else None
+        if self.constant and self.same == 2:
+            print(
+                f"\nwarning: {self.monitor} was {value:g} in the first 2 epochs and selects "
+                f"nothing: until it moves, the epoch with the best {loss[0]} is kept and patience "
+                "does not end training"
+            )
+        better = self._better(value, loss)
+        if better:
+            self._keep(value, loss, epoch)
+        return better
+
+    def _better(self, value, loss):
+        """Whether an epoch is better than the best so far; NaN never is."""
+        if self.best is None:
+            return not np.isnan(value)
+        if self.constant and value == self.best:
+            return loss[1] < self.loss[1]
+        return value > self.best if self.rises else value < self.best
+
+    def _keep(self, value, loss, epoch):
+        self.best, self.loss, self.best_epoch = value, loss, epoch
         with write_pending(self.path) as partial:
             trained_model(self.model).save(partial)
         self.digest = digest_of(pending(self.path))
@@ -133,12 +190,13 @@ class BestModel(keras.callbacks.Callback):
 
     def state(self):
         """See `Resumable`."""
-        best = {"best": self.best, "best_epoch": self.best_epoch}
-        return {**best, "digest": self.digest, "stopped": self.stopped}
+        names = ("best", "best_epoch", "loss", "same", "digest", "stopped")
+        return {name: getattr(self, name) for name in names}
 
     def restore(self, state):
-        """See `Resumable`."""
+        """See `Resumable`; the state of an earlier version counts as that of a moved metric."""
         if state is not None:
+            state = {"loss": None, "same": None, **state}
             for name in self.state():
                 setattr(self, name, state[name])
         settle_file(self.path, self.digest)
@@ -156,17 +214,18 @@ class EpochLog(keras.callbacks.Callback):
 
     Args:
         path: of the file.
+        notes: dict of texts that each row repeats in its last columns, by the column's name.
     """
 
     changes_model = False
 
-    def __init__(self, path):
+    def __init__(self, path, notes=None):
         super().__init__()
-        self.path, self.resumable, self.rows = Path(path), False, []
+        self.path, self.resumable, self.rows, self.notes = Path(path), False, [], notes or {}
 
     def on_epoch_end(self, epoch, logs=None):
         values = {name: float(value) for name, value in (logs or {}).items()}
-        self.rows.append({"epoch": epoch + 1, **values})
+        self.rows.append({"epoch": epoch + 1, **values, **self.notes})
         if not self.resumable:
             self.saved()
 
@@ -181,13 +240,20 @@ class EpochLog(keras.callbacks.Callback):
 
     def saved(self):
         """See `Resumable`."""
-        names = ["epoch", *sorted({name for row in self.rows for name in row} - {"epoch"})]
+        texts = {name: isinstance(row[name], str) for row in self.rows for name in row}
+        names = sorted(texts, key=lambda name: (name != "epoch", texts[name], name))
         if not self.rows:
             return
         with whole_file(self.path) as partial, partial.open("w", encoding="utf-8") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self.rows)
+
+
+def _loss(logs):
+    """(name, value) of the loss on dev, or in training where there is none on dev."""
+    name = "val_loss" if "val_loss" in logs else "loss"
+    return name, float(logs.get(name, "nan"))
 
 
 class FiniteLoss(keras.callbacks.Callback):

@@ -21,6 +21,7 @@ from keras_attn_pipelines.experiment.parts import (
     TaskSpec,
 )
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.scoring import CaptionScoring, TextScoring
 from keras_attn_pipelines.experiment.split_shares import SplitShares
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 
@@ -30,6 +31,7 @@ __all__ = [
     "BeamSearch",
     "Built",
     "Callbacks",
+    "CaptionScoring",
     "Evaluation",
     "Experiment",
     "Feature",
@@ -45,6 +47,7 @@ __all__ = [
     "SplitShares",
     "Task",
     "TaskSpec",
+    "TextScoring",
     "TrainingData",
     "TransformerSizes",
     "option",

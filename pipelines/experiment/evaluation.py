@@ -37,6 +37,7 @@ class Evaluation:
         note: how the metrics were computed; printed after "COUNT UNIT of SPLIT, beam WIDTH".
         facts: further entries of the JSON, such as the answers.
         beam_width: beam width; None for a model without a search.
+        metric_tokenization: tokenization of metrics that was asked for; None for training's.
         data: path of the data, as given.
         split: name of the split.
         errors: records that could not be read.
@@ -49,6 +50,7 @@ class Evaluation:
     note: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     beam_width: int | None = None
+    metric_tokenization: str | None = None
     data: str = ""
     split: str = ""
     errors: Sequence[str] = ()
@@ -76,4 +78,6 @@ class Evaluation:
 
     def flags(self) -> str:
         """Command-line flags that reproduce it, apart from data and split."""
-        return "" if self.beam_width is None else f" --beam-width {self.beam_width}"
+        beam, tokenization = self.beam_width, self.metric_tokenization
+        flags = "" if beam is None else f" --beam-width {beam}"
+        return flags + (f" --metric-tokenization {tokenization}" if tokenization else "")

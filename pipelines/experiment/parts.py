@@ -8,6 +8,7 @@ loading them; methods import what they need. A recipe file of one's own may impo
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from keras_attn_pipelines.data.feature import Feature
@@ -71,10 +72,12 @@ class Callbacks(NamedTuple):
     Attributes:
         scoring: callbacks that add metrics of free-running answers to the logs of an epoch.
         pictures: callbacks that follow the best epoch's choice, such as those that draw.
+        notes: how metrics are computed, texts that `history.csv` repeats by the column's name.
     """
 
     scoring: Sequence[Any] = ()
     pictures: Sequence[Any] = ()
+    notes: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class TaskSpec:
         accuracy: name of the accuracy that `fit` measures.
         monitors: metrics of free-running answers; prefixed with `val_`, each can select the best
             epoch, as can the loss and the accuracy.
+        best_possible: the best possible values of those for which it is not 1.
         batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
         judged: maximum number of answers per record, best first, that an evaluation uses.
     """
@@ -114,6 +118,7 @@ class TaskSpec:
     targets: tuple[str, ...] = ("logits",)
     accuracy: str = "token_accuracy"
     monitors: tuple[str, ...] = ()
+    best_possible: Mapping[str, float] = field(default_factory=dict)
     batches_of_tokens: bool = False
     judged: int = 1
 
@@ -154,7 +159,8 @@ class Task(Protocol):
 
     A part may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
     that training starts from (`--from`), with what training records add to them; what they had
-    keeps its ids.
+    keeps its ids. With `decided(records)` it returns a copy in which records of dev have decided
+    what its fields leave to them; the run keeps the decision, and resumes with it.
     """
 
     spec: ClassVar[TaskSpec]

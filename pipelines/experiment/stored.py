@@ -89,8 +89,8 @@ def _restored(content, recipe_classes, place):
         )
     fields = {key: _restored(value, recipe_classes, place) for key, value in values.items()}
     for field in dataclasses.fields(cls):
-        default, value = field.default, fields.get(field.name)
-        if dataclasses.is_dataclass(default) and not dataclasses.is_dataclass(value):
+        value = fields.get(field.name, field.default)  # Earlier versions have fewer fields.
+        if dataclasses.is_dataclass(field.default) and not dataclasses.is_dataclass(value):
             raise ValueError(
                 f"Expected a part as {field.name} of {content[TYPE]} in {place}. "
                 f"Received: {value!r:.80}"

@@ -28,6 +28,7 @@ def evaluate(
     batch: int = 32,
     precision: str = "float32",
     max_pixels: int | None = None,
+    metric_tokenization: str | None = None,
 ) -> Evaluation:
     """Answers every record of a split with the run's service and scores the answers.
 
@@ -39,14 +40,16 @@ def evaluate(
         batch: int. Batch size.
         precision: "float32" or "bfloat16", the compute precision.
         max_pixels: int, or None for the default; see `PictureFormat`.
+        metric_tokenization: a value of the task's field of this name, or None for that of training.
 
     Returns:
         `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
 
     Raises:
-        ValueError: bad data, an unknown or empty split.
+        ValueError: bad data, an unknown or empty split, or a task whose metrics have no such
+            tokenization.
     """
-    experiment = run.experiment()
+    experiment = _tokenized(run.experiment(), metric_tokenization)
     records = read_split(experiment.source, data, split)
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
@@ -56,13 +59,19 @@ def evaluate(
         return graph(*(request[spec.name] for spec in inputs))
 
     answered = _Answers.of(experiment.task, records, answer, split, batch)
-    return answered.evaluation(
+    evaluation = answered.evaluation(
         experiment.task, service.tokenizers(), service.metadata(), data, split
     )
+    return replace(evaluation, metric_tokenization=metric_tokenization)
 
 
 def evaluate_saved(
-    folder, data, split: str = "dev", batch: int = 32, recipe: Experiment | None = None
+    folder,
+    data,
+    split: str = "dev",
+    batch: int = 32,
+    recipe: Experiment | None = None,
+    metric_tokenization: str | None = None,
 ) -> Evaluation:
     """Like `evaluate`, for a SavedModel: its graph answers, with the search it was exported with.
 
@@ -72,16 +81,17 @@ def evaluate_saved(
         split: as in `evaluate`.
         batch: int. Batch size.
         recipe: experiment of the user's recipe file, if it defines any parts.
+        metric_tokenization: as in `evaluate`.
 
     Returns:
         `Evaluation`.
 
     Raises:
         ValueError: no SavedModel there, or one that was not exported from a run; bad data, an
-            unknown or empty split.
+            unknown or empty split, or a task whose metrics have no such tokenization.
     """
     saved = SavedDescription.read(folder)
-    experiment = saved.experiment(recipe)
+    experiment = _tokenized(saved.experiment(recipe), metric_tokenization)
     vocabularies = saved.vocabularies(experiment)
     if hasattr(experiment.task, "search") and "beam_width" not in saved.metadata:
         raise ValueError(
@@ -94,6 +104,13 @@ def evaluate_saved(
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.task, records, signature, split, batch)
     return answered.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
+
+
+def _tokenized(experiment: Experiment, metric_tokenization: str | None) -> Experiment:
+    """The experiment with another tokenization of metrics, if one is given."""
+    if metric_tokenization is None:
+        return experiment
+    return experiment.replaced({"metric_tokenization": metric_tokenization})
 
 
 class _Answers:

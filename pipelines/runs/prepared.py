@@ -1,7 +1,7 @@
 """An experiment's data and model, ready for `fit`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ class Prepared:
     """An experiment's data, read and encoded by `prepare`.
 
     Attributes:
-        experiment: `Experiment`.
+        experiment: `Experiment`, whose task the records of dev have decided.
         records: `Records`.
         vocabularies: dict of vocabularies by name.
         setting: `Setting` in which the records were encoded.
@@ -90,6 +90,8 @@ def prepare(
     with naming_recipe_file(experiment.source):
         records = read_records(experiment.source, data)
     with naming_recipe_file(experiment.task):
+        if hasattr(experiment.task, "decided"):
+            experiment = replace(experiment, task=experiment.task.decided(records.splits["dev"]))
         known = _vocabularies(experiment.task, vocabularies, records.splits["train"])
     setting = Setting(
         model=experiment.model,

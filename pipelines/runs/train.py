@@ -27,7 +27,7 @@ from keras_attn_pipelines.data.data_service import DataService
 from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
 from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.stored import stored
+from keras_attn_pipelines.experiment.stored import restored, stored
 from keras_attn_pipelines.runs.description import BACKEND, DIGEST, DIGESTS, ENDED, KEPT
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import (
@@ -108,7 +108,7 @@ def train(
     locked = run.locked() if workers.is_chief else contextlib.nullcontext()
     with workers.watched(), locked, whole:
         if workers.is_chief:
-            _check_folder(run, description)
+            experiment = _begun(run, experiment, description)
         prepared = prepare(
             experiment,
             data,
@@ -132,6 +132,7 @@ def train(
         }
         workers.check_equal({key: description[key] for key in EQUAL})
         if workers.is_chief:
+            description["parts"] = stored(prepared.experiment)
             _check_data(run, unit, description, prepared)
         keras.config.set_dtype_policy(policy)
         try:
@@ -174,7 +175,8 @@ class _Fitting:
         self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
         self.run, self.model, self.stage, self.start = run, model, stage, 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
-        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience)
+        highest = self.experiment.task.spec.best_possible.get(fit.monitor.removeprefix("val_"))
+        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience, highest)
         self.log = EpochLog(run.folder / HISTORY_FILE)
         self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
         self.means = self.means if average > 1 else []
@@ -281,19 +283,27 @@ class _Fitting:
                 f"epoch {epoch}: {before:.4f}; keeping the better"
             )
             self.best.set_model(self.stage)
-            if self.best.better(value):
-                self.best.keep(value, f"mean of the last {count}")
+            self.best.consider(logs, f"mean of the last {count}")
 
     def end(self, description):
         """Records that training has ended and which epoch it kept; removes temporary files."""
-        monitor = {"monitor": self.experiment.fit.monitor, "value": self.best.best}
-        kept = {**monitor, "epoch": self.best.best_epoch, DIGEST: self.best.digest}
+        best, monitor = self.best, self.experiment.fit.monitor
+        name, value = best.selected_by
+        kept = {"monitor": name, "value": value, "epoch": best.best_epoch, DIGEST: best.digest}
+        if best.constant:
+            kept["constant"] = {monitor: best.best}
+            print(
+                f"\n{monitor} was {best.best:g} in every epoch and selected nothing; kept is the "
+                f"best by {name}, {value:.4f} (epoch: {best.best_epoch})"
+            )
         self.run.describe({**description, KEPT: kept, ENDED: True})
         self.run.settle()
 
     def _callbacks(self, data):
+        added = self._task_callbacks(data)
+        self.log.notes = added.notes
         scoring, pictures = (
-            run_here(callbacks, self.workers) for callbacks in self._task_callbacks(data)
+            run_here(callbacks, self.workers) for callbacks in (added.scoring, added.pictures)
         )
         told = [*scoring, ChiefLogs(self.workers), FiniteLoss()]
         if not self.workers.is_chief:
@@ -316,16 +326,25 @@ def _error_on_its_own_line():
         raise
 
 
-def _check_folder(run, description):
-    """Raises ValueError for a folder with other files, or a run of another experiment."""
+def _begun(run, experiment, description) -> Experiment:
+    """The experiment, with the decisions of the stopped training that it resumes, if any.
+
+    Raises:
+        ValueError: a folder with other files, or a run of another experiment.
+    """
     if all(entry.name == LOCK_FILE or is_scratch(entry) for entry in run.folder.iterdir()):
-        return
+        return experiment
     recorded = run.description
     if not (_has_progress(run) or recorded.get(ENDED)):
-        return
+        return experiment
     recorded = {BACKEND: "tensorflow", **recorded}  # Runs of earlier versions do not say.
+    resumed = experiment
     for key in ("recipe", "parts", "from", "precision", BACKEND):
         before, after = recorded.get(key), description[key]
+        if key == "parts":  # Earlier versions have fewer fields.
+            begun = restored(before, experiment, run.folder / DESCRIPTION_FILE)
+            resumed = _decided_as(begun, experiment)
+            before, after = stored(begun), stored(resumed)
         if before != after:
             raise ValueError(
                 f"Expected a new run directory, or one of the same {key}. Received: {run.folder} "
@@ -337,6 +356,14 @@ def _check_folder(run, description):
             f"Expected a new run directory. Received: {run.folder}, whose training has ended; "
             f"to train on: --from {run.folder} --out NEW"
         )
+    return resumed
+
+
+def _decided_as(begun: Experiment, experiment: Experiment) -> Experiment:
+    """A copy whose task has from another what it leaves to records."""
+    known, flags = begun.values(), experiment.flags()
+    open_fields = [field.name for part, field, _, value in flags if (part, value) == ("task", AUTO)]
+    return experiment.replaced({name: known[name] for name in open_fields if name in known})
 
 
 def _has_progress(run):

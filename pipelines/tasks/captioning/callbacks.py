@@ -21,8 +21,14 @@ def caption_scoring(task, model, data) -> GenerationMetrics:
     dev, encoded = data.splits["dev"], data.extra.encoded
     stepper = model if encoded is None else model.decoder
     pictures = contexts(dev, task.pictures.picture_format(), BATCH, encoded)
-    references = [record.captions for record in dev]
-    return GenerationMetrics(stepper, pictures, data.extra.tokenizer, references, task.lengths[-1])
+    return GenerationMetrics(
+        stepper,
+        pictures,
+        data.extra.tokenizer,
+        references=[record.captions for record in dev],
+        max_length=task.lengths[-1],
+        tokenization=task.scoring.metric_tokenization,
+    )
 
 
 def caption_pictures(task, model, data, folder) -> AttentionImages:

@@ -1,5 +1,6 @@
 """The captioning task, scored by coco-caption's metrics."""
 
+from dataclasses import replace
 from datetime import date
 from typing import ClassVar
 
@@ -8,6 +9,7 @@ from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request, TaskSpec
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.scoring import CaptionScoring
 
 IMAGE, TOKENS, LOGITS = "image", "tokens", "logits"
 TOKENIZER = "tokenizer"
@@ -30,6 +32,14 @@ class Captioning:
             "rouge_l",
             "exact",
         ),
+        best_possible={
+            "bleu_1": 100,
+            "bleu_2": 100,
+            "bleu_3": 100,
+            "bleu_4": 100,
+            "cider_d": 10,
+            "rouge_l": 100,
+        },
     )
 
     pictures: PictureOptions = PictureOptions()
@@ -61,6 +71,7 @@ class Captioning:
         least=0,
     )
     search: BeamSearch = BeamSearch()
+    scoring: CaptionScoring = CaptionScoring()
 
     def check(self):
         """Raises ValueError if self-critical training has no samples to compare."""
@@ -82,6 +93,11 @@ class Captioning:
         from keras_attn.text.tokenizer import Tokenizer
 
         return {TOKENIZER: Tokenizer}
+
+    def decided(self, records):
+        """See `Task`: the tokenization of metrics."""
+        captions = (caption for record in records for caption in record.captions)
+        return replace(self, scoring=self.scoring.chosen(captions))
 
     def learn(self, records):
         """See `Task`."""
@@ -107,7 +123,8 @@ class Captioning:
         from keras_attn.evaluation.cider import ConsensusReward
         from keras_attn.training.self_critical import SelfCritical
 
-        reward = ConsensusReward([picture.captions for picture in data.splits["train"]])
+        captions = [picture.captions for picture in data.splits["train"]]
+        reward = ConsensusReward(captions, tokenization=self.scoring.metric_tokenization)
         tokenizer, samples = data.extra.tokenizer, self.self_critical
         stage = SelfCritical(model, reward, tokenizer, samples, self.lengths[-1], seed)
         return Objective(stage, objective.loss, objective.metrics)
@@ -120,7 +137,8 @@ class Captioning:
         )
 
         scoring = caption_scoring(self, model, data)
-        return Callbacks([scoring], [caption_pictures(self, model, data, folder)])
+        pictures = caption_pictures(self, model, data, folder)
+        return Callbacks([scoring], [pictures], self.scoring.notes())
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
@@ -143,7 +161,8 @@ class Captioning:
         """See `Task`."""
         from keras_attn_pipelines.tasks.captioning.evaluation import evaluate_captions
 
-        return evaluate_captions(records, answers, vocabularies[TOKENIZER], metadata)
+        scoring = self.decided(records).scoring
+        return evaluate_captions(records, answers, vocabularies[TOKENIZER], metadata, scoring)
 
     def card(self, service, description):
         """See `Task`."""

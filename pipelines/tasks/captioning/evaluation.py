@@ -1,7 +1,7 @@
 """Scores captions by coco-caption's metrics."""
 
 from keras_attn.contracts import SCORE, TEXT
-from keras_attn.evaluation.caption_metrics import TOKENIZER_NAME, caption_metrics
+from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metrics
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 
 LABELS = {
@@ -16,16 +16,18 @@ LABELS = {
 }
 
 
-def evaluate_captions(records, answers, tokenizer, metadata) -> Evaluation:
+def evaluate_captions(records, answers, tokenizer, metadata, scoring) -> Evaluation:
     """Scores the best caption of each answer: see `Task.evaluation`."""
     captions = [answer[TEXT][0].decode() for answer in answers]
     references = [record.captions for record in records]
     print(f"scoring {len(captions)} captions …")
-    scores = caption_metrics(captions, references)
+    tokenization = scoring.metric_tokenization
+    scores = caption_metrics(captions, references, tokenization=tokenization)
     normalized = [tokenizer.normalize(list(texts)).numpy() for texts in references]
     exact = [caption.encode() in texts for caption, texts in zip(captions, normalized)]
     scores["exact"] = sum(exact) / len(exact)
-    note = f", all references, tokenizer: {TOKENIZER_NAME}"
+    name = TOKENIZER_NAMES[tokenization]
+    note = f", all references, tokenizer: {name}"
     return Evaluation(
         scores=scores,
         cells={LABELS[key]: _shown(key, scores[key]) for key in LABELS if key in scores},
@@ -42,7 +44,7 @@ def evaluate_captions(records, answers, tokenizer, metadata) -> Evaluation:
                 }
                 for record, caption, answer in zip(records, captions, answers)
             ],
-            "tokenizer": TOKENIZER_NAME,
+            "tokenizer": name,
         },
         beam_width=metadata["beam_width"],
     )

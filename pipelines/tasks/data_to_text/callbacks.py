@@ -34,7 +34,8 @@ def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
 
     def scores(texts, records):
         filled = tokenizer.fill(texts, tf.concat(names, axis=0)[: len(texts)])
-        found = text_scores([text.decode() for text in filled.numpy()], records)
+        decoded = [text.decode() for text in filled.numpy()]
+        found = text_scores(decoded, records, task.scoring.metric_tokenization)
         return {name: found[name] for name in task.spec.monitors}
 
     return GenerationMetrics(model, contexts, tokenizer, records, length, scores)

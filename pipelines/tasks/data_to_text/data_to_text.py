@@ -1,5 +1,6 @@
 """The data-to-text task, scored by its texts, the order of facts, and the values in them."""
 
+from dataclasses import replace
 from datetime import date
 from typing import ClassVar
 
@@ -7,6 +8,7 @@ from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import is_increasing, option, part
 from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
+from keras_attn_pipelines.experiment.scoring import TextScoring
 from keras_attn_pipelines.tasks.data_to_text.names import (
     FIELDS,
     LOGITS,
@@ -27,6 +29,7 @@ class DataToText:
         records="facts with texts",
         targets=(LOGITS,),
         monitors=("bleu", "chrf", "mentioned", "copied"),
+        best_possible={"bleu": 100, "chrf": 100},
         batches_of_tokens=True,
     )
 
@@ -70,6 +73,7 @@ class DataToText:
         below=1,
     )
     search: BeamSearch = BeamSearch(length_alpha=0.6)
+    scoring: TextScoring = TextScoring()
 
     def check(self):
         """Raises ValueError unless there are as many source_lengths as lengths."""
@@ -90,6 +94,11 @@ class DataToText:
         from keras_attn.text.symbol_table import SymbolTable
 
         return {TOKENIZER: SlotTokenizer, FIELDS: SymbolTable}
+
+    def decided(self, records):
+        """See `Task`: the tokenization of BLEU."""
+        texts = (text for record in records for text in record.texts)
+        return replace(self, scoring=self.scoring.chosen(texts))
 
     def learn(self, records):
         """See `Task`."""
@@ -116,7 +125,8 @@ class DataToText:
 
         service = self._service(model, data.extra.vocabularies, Greedy())
         pictures = fact_pictures(data.extra.sets["dev"], service, folder)
-        return Callbacks([text_scoring(self, model, data)], [pictures])
+        notes = self.scoring.notes(self.spec.monitors, several=True)
+        return Callbacks([text_scoring(self, model, data)], [pictures], notes)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
@@ -134,7 +144,7 @@ class DataToText:
         """See `Task`."""
         from keras_attn_pipelines.tasks.data_to_text.evaluation import evaluate_texts
 
-        return evaluate_texts(records, answers, metadata)
+        return evaluate_texts(records, answers, metadata, self.decided(records).scoring)
 
     def card(self, service, description):
         """See `Task`."""

@@ -12,7 +12,7 @@ POINTS = {"bleu": "BLEU", "chrf": "chrF", "meteor": "METEOR"}
 SHARES = {"order": "order", "mentioned": "facts mentioned", "copied": "values copied"}
 
 
-def text_scores(texts, records) -> dict[str, float]:
+def text_scores(texts, records, tokenization) -> dict[str, float]:
     """Scores of a text for each `FactSet`: "bleu", "chrf", "order", "mentioned", "copied" and more.
 
     The scores of sacreBLEU are in 0..100, those of `fact_metrics` in 0..1.
@@ -20,22 +20,22 @@ def text_scores(texts, records) -> dict[str, float]:
     references = [record.texts for record in records]
     facts, orders = [record.facts for record in records], [record.orders for record in records]
     return {
-        **text_metrics(texts, references),
+        **text_metrics(texts, references, tokenization),
         **fact_metrics(texts, facts, references, orders),
     }
 
 
-def evaluate_texts(records, answers, metadata) -> Evaluation:
+def evaluate_texts(records, answers, metadata, scoring) -> Evaluation:
     """Scores the best text of each answer: see `Task.evaluation`. METEOR needs Java."""
     texts = [answer[TEXT][0].decode() for answer in answers]
-    scores = text_scores(texts, records)
+    scores = text_scores(texts, records, scoring.metric_tokenization)
     captions = caption_metrics(texts, [record.texts for record in records])
     scores |= {key: captions[key] for key in ("meteor",) if key in captions}
     cells = {POINTS[key]: f"{scores[key]:.1f}" for key in POINTS if key in scores}
     cells |= {
         SHARES[key]: f"{100 * scores[key]:.1f}%" for key in SHARES if not math.isnan(scores[key])
     }
-    signatures = text_signatures(several=True)
+    signatures = text_signatures(True, scoring.metric_tokenization)
     lines = [
         f"- {POINTS[key]}: `{signature}`" for key, signature in signatures.items() if key in POINTS
     ]

@@ -1,5 +1,7 @@
 """Callbacks of the sequence-to-sequence task: metrics and alignment pictures of greedy answers."""
 
+from functools import partial
+
 import tensorflow as tf
 
 from keras_attn.contracts import SOURCE
@@ -31,7 +33,8 @@ def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
     def length(context):
         return tf.reduce_max(most_pieces(context[SOURCE], task.lengths[-1]))
 
-    return GenerationMetrics(model, contexts, tokenizer, references, length, text_metrics)
+    metrics = partial(text_metrics, tokenization=task.scoring.metric_tokenization)
+    return GenerationMetrics(model, contexts, tokenizer, references, length, metrics)
 
 
 def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:

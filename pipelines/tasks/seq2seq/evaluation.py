@@ -12,13 +12,14 @@ LABELS = {
 }
 
 
-def evaluate_texts(records, answers, metadata) -> Evaluation:
+def evaluate_texts(records, answers, metadata, scoring) -> Evaluation:
     """Scores the best text of each answer: see `Task.evaluation`."""
     texts = [answer[TEXT][0].decode() for answer in answers]
-    scores = text_metrics(texts, [pair.target for pair in records])
+    tokenization = scoring.metric_tokenization
+    scores = text_metrics(texts, [pair.target for pair in records], tokenization)
     cells = {LABELS[key]: f"{scores[key]:.1f}" for key in LABELS if key != "exact"}
     cells[LABELS["exact"]] = f"{100 * scores['exact']:.1f}%"
-    signatures = text_signatures()
+    signatures = text_signatures(tokenization=tokenization)
     lines = [f"- {LABELS[key]}: `{signature}`" for key, signature in signatures.items()]
     return Evaluation(
         scores=scores,

@@ -1,5 +1,6 @@
 """The sequence-to-sequence task, scored by sacreBLEU's metrics."""
 
+from dataclasses import replace
 from datetime import date
 from typing import ClassVar
 
@@ -7,6 +8,7 @@ from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.experiment.beam_search import BeamSearch, search_text
 from keras_attn_pipelines.experiment.fields import is_increasing, option, part
 from keras_attn_pipelines.experiment.parts import Callbacks, Request, TaskSpec
+from keras_attn_pipelines.experiment.scoring import TextScoring
 from keras_attn_pipelines.tasks.seq2seq.names import (
     LOGITS,
     SOURCE,
@@ -27,6 +29,7 @@ class Seq2Seq:
         records="pairs of texts",
         targets=(LOGITS,),
         monitors=("bleu", "chrf", "bleu_lowercase", "exact"),
+        best_possible={"bleu": 100, "chrf": 100, "bleu_lowercase": 100},
         batches_of_tokens=True,
     )
 
@@ -68,6 +71,7 @@ class Seq2Seq:
         most=1000,
     )
     search: BeamSearch = BeamSearch(length_alpha=0.6)
+    scoring: TextScoring = TextScoring()
 
     def check(self):
         """Raises ValueError for R-Drop with scheduled sampling, or other buckets of sources."""
@@ -95,6 +99,10 @@ class Seq2Seq:
 
         separate = {SOURCE_TOKENIZER: Tokenizer} if self.vocabulary == SEPARATE else {}
         return {TARGET_TOKENIZER: Tokenizer, **separate}
+
+    def decided(self, records):
+        """See `Task`: the tokenization of BLEU."""
+        return replace(self, scoring=self.scoring.chosen(pair.target for pair in records))
 
     def learn(self, records):
         """See `Task`."""
@@ -131,7 +139,8 @@ class Seq2Seq:
         vocabularies = data.extra.vocabularies
         service = self._service(model, vocabularies, Greedy())
         pictures = alignment_pictures(data.extra.splits["dev"].pairs, service, folder)
-        return Callbacks([text_scoring(self, model, data)], [pictures])
+        notes = self.scoring.notes(self.spec.monitors)
+        return Callbacks([text_scoring(self, model, data)], [pictures], notes)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
@@ -146,7 +155,7 @@ class Seq2Seq:
         """See `Task`."""
         from keras_attn_pipelines.tasks.seq2seq.evaluation import evaluate_texts
 
-        return evaluate_texts(records, answers, metadata)
+        return evaluate_texts(records, answers, metadata, self.decided(records).scoring)
 
     def card(self, service, description):
         """See `Task`."""
