@@ -292,9 +292,10 @@ class _Fitting:
         kept = {"monitor": name, "value": value, "epoch": best.best_epoch, DIGEST: best.digest}
         if best.constant:
             kept["constant"] = {monitor: best.best}
+            epoch = best.best_epoch
             print(
-                f"\n{monitor} was {best.best:g} in every epoch and selected nothing; kept is the "
-                f"best by {name}, {value:.4f} (epoch: {best.best_epoch})"
+                f"\n{monitor} was {best.best:g} in every epoch and selects nothing; kept by "
+                f"{name}, {value:.4f}: {epoch if isinstance(epoch, str) else f'epoch {epoch}'}"
             )
         self.run.describe({**description, KEPT: kept, ENDED: True})
         self.run.settle()

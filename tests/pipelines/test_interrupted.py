@@ -1,6 +1,5 @@
 """A training that was killed goes on where it was and ends with the same weights."""
 
-import csv
 import json
 import resource
 import signal
@@ -14,6 +13,7 @@ import pytest
 from keras_attn.training.resume import Checkpoint
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.runs.run import Run
+from tests.pipelines.history import history
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -44,12 +44,6 @@ def train(data, run, step, seconds, weights, strategy="one"):
     command += [str(step), str(seconds), str(weights), strategy, json.dumps(VALUES)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300)
     return ended.returncode, ended.stdout + ended.stderr
-
-
-def history(run):
-    """The rows of a run's epochs."""
-    with (run / "history.csv").open() as file:
-        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Wherever a training is killed, it ends as one that was not: every state of its files is tried."""
 
-import csv
 import json
 
 import numpy as np
@@ -12,6 +11,7 @@ from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs import train
 from keras_attn_pipelines.runs.run import LOCK_FILE, Run
 from tests.pipelines.file_events import FileEvents
+from tests.pipelines.history import history
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -55,8 +55,7 @@ def trained(values, data, run):
 def ended_with(run):
     """Weights, history, the epoch that was kept and the names of files."""
     weights = Run(run).model().get_weights()
-    with (run / "history.csv").open() as file:
-        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    rows = history(run)
     description = json.loads((run / "recipe.json").read_text())
     kept = {key: description["kept"][key] for key in ("monitor", "value", "epoch")}
     names = sorted(str(path.relative_to(run)) for path in run.rglob("*") if not is_scratch(path))

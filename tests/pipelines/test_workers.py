@@ -1,6 +1,5 @@
 """Two processes on loopback train as one device does, and end together if one of them dies."""
 
-import csv
 import json
 import signal
 
@@ -13,6 +12,7 @@ from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from tests import workers
 from tests.pipelines import toy_language
+from tests.pipelines.history import history
 from tests.pipelines.test_interrupted import VALUES
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -63,13 +63,7 @@ def train_on_one_device(recipe, data, run, values):
 
 def check_equal(run, expected, tolerance=1e-4):
     """Two runs have the same history and weights."""
-    rows = []
-    for folder in (run, expected):
-        with (folder / "history.csv").open() as file:
-            rows.append(
-                [{key: float(row[key]) for key in row} for row in csv.DictReader(file)],
-            )
-    for row, other in zip(*rows, strict=True):
+    for row, other in zip(history(run), history(expected), strict=True):
         assert row == pytest.approx(other, abs=tolerance)
     pairs = zip(Run(run).model().get_weights(), Run(expected).model().get_weights(), strict=True)
     for weights, other in pairs:

@@ -1,4 +1,5 @@
 import json
+import math
 
 import keras
 import numpy as np
@@ -18,8 +19,8 @@ from keras_attn.whole_file import pending
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
-def best_model(path, monitor):
-    callback = BestModel(path, monitor)
+def best_model(path, monitor, patience=None, best_possible=None):
+    callback = BestModel(path, monitor, patience, best_possible)
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1, use_bias=False)])
     model.stop_training = False  # As `fit` begins.
     callback.set_model(model)
@@ -27,10 +28,10 @@ def best_model(path, monitor):
     return callback
 
 
-def end_epoch(callback, epoch, value):
+def end_epoch(callback, epoch, value, **losses):
     """An epoch after which the weights and the monitored metric are as told."""
     callback.model.layers[0].kernel.assign(np.full((3, 1), epoch, "float32"))
-    callback.on_epoch_end(epoch, {callback.monitor: value})
+    callback.on_epoch_end(epoch, {callback.monitor: value, **losses})
 
 
 def kept(path):
@@ -74,8 +75,9 @@ def test_a_loss_of_dev_that_is_no_number_ends_training_before_anything_is_kept(t
 
 def resumed_from(callback):
     """A callback of another process that goes on from another's state."""
-    resumed = best_model(callback.path, callback.monitor)
-    resumed.patience, resumed.resumable = callback.patience, True
+    told = (callback.monitor, callback.patience, callback.best_possible)
+    resumed = best_model(callback.path, *told)
+    resumed.resumable = True
     resumed.restore(json.loads(json.dumps(callback.state())))
     return resumed
 
@@ -122,9 +124,63 @@ def test_patience_counts_from_the_best_epoch_and_survives_a_restart(tmp_path):
     assert resumed_from(resumed).stopped
 
 
+NAN = math.nan
+FALLING = (7.0, 5.0, 3.0, 2.0, 1.0)
+
+
+@pytest.mark.parametrize("resumed", [False, True], ids=["at once", "resumed after each epoch"])
+@pytest.mark.parametrize(
+    ("values", "losses", "best_possible", "kept_epoch", "ended", "constant"),
+    [
+        pytest.param((0, 0, 0, 0), (5, 3, 2, 3), 100, 3, None, True, id="constant"),
+        pytest.param((1, 1, 1, 1), FALLING, 100, 4, None, True, id="1 of 100"),
+        pytest.param((1, 1, 1, 1), FALLING, None, 1, 3, False, id="at its best"),
+        pytest.param((0, 0, 0, 0.2, 0.1, 0.2), (*FALLING, 1), 100, 4, 6, False, id="moves up"),
+        pytest.param((3, 3, 3, 2, 2), (5, 2, 3, 1, 1), 100, 2, 4, False, id="moves down"),
+        pytest.param((0, 0, NAN, 0), FALLING, 100, 2, 4, False, id="moves to no number"),
+        pytest.param((NAN, 0, 0, 0), FALLING, 100, 2, 4, False, id="was no number"),
+        pytest.param((5, 7, 7, 7), FALLING, 100, 2, 4, False, id="moved in the second epoch"),
+    ],
+)
+def test_a_monitor_that_never_moved_selects_nothing_and_ends_nothing(
+    values, losses, best_possible, kept_epoch, ended, constant, resumed, tmp_path, capsys
+):
+    callback, stopped = best_model(tmp_path / "m.keras", "val_bleu", 2, best_possible), []
+    callback.resumable = resumed
+    for epoch, (value, loss) in enumerate(zip(values, losses)):
+        end_epoch(callback, epoch, value, val_loss=loss, loss=0.0)
+        stopped += [epoch + 1] if callback.stopped else []
+        callback = resumed_from(callback) if resumed else callback
+    assert (callback.best_epoch, kept(callback.path)) == (kept_epoch, kept_epoch - 1)
+    assert (stopped[0] if stopped else None, callback.constant) == (ended, constant)
+    name, value = callback.selected_by
+    selected = ("val_loss", losses) if constant else ("val_bleu", values)
+    assert (name, value) == (selected[0], selected[1][kept_epoch - 1])
+    warned = capsys.readouterr().out.count("warning: val_bleu was")
+    assert warned == (len(set(values[:2])) == 1 and values[0] != best_possible and ended != 3)
+
+
+def test_a_constant_monitor_without_a_loss_on_dev_leaves_the_choice_to_that_of_training(tmp_path):
+    callback = best_model(tmp_path / "m.keras", "accuracy")
+    for epoch, loss in enumerate((3.0, 1.0, 2.0)):
+        end_epoch(callback, epoch, 0.5, loss=loss)
+    assert kept(callback.path) == 1 and callback.selected_by == ("loss", 1.0)
+
+
+def test_a_state_of_an_earlier_version_follows_patience(tmp_path):
+    first = best_model(tmp_path / "m.keras", "val_bleu", 2)
+    end_epoch(first, 0, 0.0, val_loss=3.0)
+    names = ("best", "best_epoch", "digest", "stopped")
+    resumed = best_model(first.path, "val_bleu", 2)
+    resumed.restore({name: first.state()[name] for name in names})
+    for epoch in (1, 2):
+        end_epoch(resumed, epoch, 0.0, val_loss=2.0)
+    assert resumed.stopped and resumed.best_epoch == 1 and not resumed.constant
+
+
 def test_the_log_of_epochs_goes_on_whatever_the_file_holds(tmp_path):
     path = tmp_path / "history.csv"
-    log = EpochLog(path)
+    log = EpochLog(path, {"bleu_signature": "BLEU|tok:zh, char"})
     for epoch in range(2):
         log.on_epoch_end(epoch, {"loss": np.float32(1 / (epoch + 3)), "accuracy": 0.5})
     state = json.loads(json.dumps(log.state()))
@@ -136,10 +192,10 @@ def test_the_log_of_epochs_goes_on_whatever_the_file_holds(tmp_path):
     assert len(path.read_text().splitlines()) == 3
     resumed.saved()
     assert path.read_text().splitlines() == [
-        "epoch,accuracy,loss,val_loss",
-        "1,0.5,0.3333333432674408,",
-        "2,0.5,0.25,",
-        "3,,0.25,nan",
+        "epoch,accuracy,loss,val_loss,bleu_signature",
+        '1,0.5,0.3333333432674408,,"BLEU|tok:zh, char"',
+        '2,0.5,0.25,,"BLEU|tok:zh, char"',
+        "3,,0.25,nan,",
     ]
     resumed.restore(None)
     resumed.on_epoch_end(0, {"loss": 0.5})
