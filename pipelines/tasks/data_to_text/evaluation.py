@@ -6,13 +6,14 @@ from keras_attn.contracts import SCORE, TEXT
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.fact_metrics import fact_metrics
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
+from keras_attn.evaluation.tokenization import AUTO
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 
 POINTS = {"bleu": "BLEU", "chrf": "chrF", "meteor": "METEOR"}
 SHARES = {"order": "order", "mentioned": "facts mentioned", "copied": "values copied"}
 
 
-def text_scores(texts, records, tokenization) -> dict[str, float]:
+def text_scores(texts, records, tokenization=AUTO) -> dict[str, float]:
     """Scores of a text for each `FactSet`: "bleu", "chrf", "order", "mentioned", "copied" and more.
 
     The scores of sacreBLEU are in 0..100, those of `fact_metrics` in 0..1.
