@@ -32,6 +32,7 @@ from keras_attn_pipelines.runs.description import BACKEND, DIGEST, DIGESTS, ENDE
 from keras_attn_pipelines.runs.prepared import Prepared, prepare
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
+    DESCRIPTION_FILE,
     HISTORY_FILE,
     LOCK_FILE,
     MEAN_FOLDER,
