@@ -1,5 +1,7 @@
 """What recurrent cells with gates over an input, a context and a state have in common."""
 
+import functools
+
 import keras
 
 from keras_attn.layers.scored_attention import check_width
@@ -26,7 +28,14 @@ class GatedContextCell(keras.layers.Layer):
         self.units = units
         options = {"units": gates * units, "dtype": self.dtype_policy}
         self.input_gates = keras.layers.Dense(name="input_gates", **options)
-        self.context_gates = keras.layers.Dense(name="context_gates", use_bias=False, **options)
+        self.context_gates = None  # Keras quantizes no model with a layer that is never built.
+        self._make_context_gates = functools.partial(
+            keras.layers.Dense,
+            name="context_gates",
+            use_bias=False,
+            kernel_initializer=keras.initializers.GlorotUniform(),
+            **options,
+        )
         self.hidden_gates = keras.layers.Dense(
             name="hidden_gates",
             use_bias=hidden_bias,
@@ -37,6 +46,7 @@ class GatedContextCell(keras.layers.Layer):
     def build(self, input_shape, context_shape=None):
         self.input_gates.build(input_shape)
         if context_shape is not None:
+            self.context_gates = self._make_context_gates()
             self.context_gates.build(context_shape)
         self.hidden_gates.build((None, self.units))
 
