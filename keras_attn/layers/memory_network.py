@@ -144,7 +144,7 @@ class MemoryNetwork(keras.layers.Layer):
     def answer_kernel(self):
         """float32 (D, V): the answer matrix under adjacent tying, C_K transposed; 0 for nil."""
         words = ops.cast(ops.arange(self.input_dim) != PAD_ID, "float32")
-        return ops.transpose(self.tables[-1] * words[:, None])
+        return ops.transpose(ops.cast(self.tables[-1], "float32") * words[:, None])
 
     def is_linear(self):
         """Whether the hops are without their softmax: bool, or a scalar tensor."""
@@ -169,7 +169,7 @@ class MemoryNetwork(keras.layers.Layer):
         gaps = self._gaps(value) if training and self.memory_noise else None
         ages = sentence_ages(real, gaps)
         mask = newest_sentences(real, self.memory_size)
-        times = ops.concatenate(self.times, axis=-1)
+        times = ops.cast(ops.concatenate(self.times, axis=-1), "float32")
         ages = ops.clip(ages, 0, self.memory_size - 1)
         memories = self._encoded(value, self.tables, training) + ops.take(times, ages, axis=0)
         memories = ops.split(memories, len(self.tables), axis=-1)
@@ -182,7 +182,7 @@ class MemoryNetwork(keras.layers.Layer):
             keys, values = memories[place], memories[place + 1]
             read, shares = memory_hop(state, keys, values, mask, self.is_linear(), empty)
             if self.tying == LAYER_WISE:
-                state = ops.matmul(state, self.transition)
+                state = ops.matmul(state, ops.cast(self.transition, "float32"))
             state = state + read
             weights.append(shares)
         state = ops.cast(state, self.compute_dtype)
