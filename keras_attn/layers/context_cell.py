@@ -1,10 +1,13 @@
 """Keras' recurrent cells for decoders with attention."""
 
+import functools
+
 import keras
 from keras import ops
 
 from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.layers.stacked_context_cells import StackedContextCells
+from keras_attn.ops.for_any_batch import for_any_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -83,7 +86,10 @@ class ContextCell(keras.layers.Layer):
         leaves = [ops.cast(leaf, dtype) for leaf in state]
         structured = keras.tree.pack_sequence_as(self.cell.state_size, leaves)
         structured = [structured] if len(leaves) == 1 else structured
-        output, after = self.cell(inputs, structured)
+        step = self.cell
+        if inputs.shape[0] == 0:  # Keras' LSTM cell takes its first product for a bias then.
+            step = functools.partial(for_any_batch, step)
+        output, after = step(inputs, structured)
         after = tuple(ops.cast(leaf, "float32") for leaf in keras.tree.flatten(after))
         return ops.cast(output, self.compute_dtype), after
 

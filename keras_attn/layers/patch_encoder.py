@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_flag
+from keras_attn.ops.for_any_batch import for_any_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -64,6 +65,9 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
 
     def call(self, images):
         self.compute_output_shape(images.shape)
+        return for_any_batch(self._embed, images)
+
+    def _embed(self, images):
         outputs = ops.conv(
             images,
             ops.cast(self.kernel, self.compute_dtype),

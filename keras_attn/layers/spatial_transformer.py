@@ -1,5 +1,6 @@
 """The spatial transformer."""
 
+import functools
 from typing import Any, NamedTuple
 
 import keras
@@ -10,6 +11,7 @@ from keras_attn.layers.held_config import held_config
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.layers.transforms import Transform
 from keras_attn.ops.check_choice import check_choice
+from keras_attn.ops.for_any_batch import for_any_batch
 from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
 from keras_attn.ops.sampling_grids import target_points
 
@@ -183,7 +185,8 @@ class SpatialTransformer(keras.layers.Layer):
 
     def _theta(self, images, training):
         """float32 (B, parameters)."""
-        chosen = self.head(self.flatten(self.localization(images, training=training)))
+        localize = functools.partial(self.localization, training=training)
+        chosen = self.head(self.flatten(for_any_batch(localize, images)))
         if self.bound is not None:
             chosen = self.bound * ops.tanh(chosen / self.bound)
         if self.initial_theta is None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import keras
 
+from keras_attn.ops.for_any_batch import for_any_batch
+
 # EfficientNet B0 to B7 divide by the deviation; their Normalization layer would take its root.
 _EFFICIENTNET_MEAN = (0.485, 0.456, 0.406)
 _EFFICIENTNET_DEVIATION = (0.229, 0.224, 0.225)
@@ -71,6 +73,9 @@ class ApplicationsEncoder(keras.Layer):
 
     def call(self, images, training=None):
         training = training if self.trainable and self.batch_moments else False
+        return for_any_batch(lambda images: self._encode(images, training), images)
+
+    def _encode(self, images, training):
         pixels = self._preprocess(keras.ops.cast(images, "float32"))
         if self._is_efficientnet:
             pixels = _undo_root_of_deviation(pixels)

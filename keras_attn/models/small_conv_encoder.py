@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.for_any_batch import for_any_batch
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class SmallConvEncoder(keras.layers.Layer):
@@ -78,6 +80,9 @@ class SmallConvEncoder(keras.layers.Layer):
             self._locate.trainable = self.trainable
 
     def call(self, images):
+        return for_any_batch(self._encode, images)
+
+    def _encode(self, images):
         pixels = ops.cast(images, "float32") / 127.5 - 1.0
         features = ops.cast(pixels, self.compute_dtype)
         for stage in self._stages:

@@ -18,7 +18,7 @@ def memory_lengths(mask, batch, queries, keys):
     if mask is None:
         return ops.full((batch, queries), keys, dtype="int32")
     places = ops.arange(1, keys + 1, dtype="int32")
-    lengths = ops.max(ops.where(mask, places, 0), axis=-1)
+    lengths = ops.max(ops.where(mask, places, 0), axis=-1, initial=0)
     return ops.broadcast_to(lengths, (batch, queries))
 
 

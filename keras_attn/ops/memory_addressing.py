@@ -48,7 +48,7 @@ def content_weights(keys, strengths, memory):
     Source: Graves et al. 2014, arXiv:1410.5401, (5) and (6). Differs: ε.
     """
     scores = strengths[..., None] * cosine_similarity(keys, memory)
-    largest = ops.stop_gradient(ops.max(scores, axis=-1, keepdims=True))
+    largest = ops.max(ops.stop_gradient(scores), axis=-1, keepdims=True, initial=float("-inf"))
     exponentials = ops.exp(scores - largest)
     return exponentials / ops.sum(exponentials, axis=-1, keepdims=True)
 
@@ -104,7 +104,7 @@ def sharpen(weights, exponents):
     Source: Graves et al. 2014, arXiv:1410.5401, (9).
     """
     powers = exponents[..., None] * ops.log(ops.maximum(weights, LEAST_WEIGHT))
-    largest = ops.stop_gradient(ops.max(powers, axis=-1, keepdims=True))
+    largest = ops.max(ops.stop_gradient(powers), axis=-1, keepdims=True, initial=float("-inf"))
     powers = ops.exp(powers - largest)
     return powers / ops.sum(powers, axis=-1, keepdims=True)
 
