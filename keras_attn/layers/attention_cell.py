@@ -10,6 +10,7 @@ from keras_attn.layers.context_cell import as_context_cell
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.check_choice import check_flag
+from keras_attn.ops.masks import zero_masked
 
 
 class AttentionMemory(NamedTuple):
@@ -199,7 +200,7 @@ class AttentionCell(keras.layers.Layer):
             value: float (B, S, F).
             value_mask: bool (B, S); None: all are real.
         """
-        value = ops.cast(value, self.compute_dtype)
+        value = zero_masked(ops.cast(value, self.compute_dtype), value_mask)
         if value_mask is None:
             value_mask = ops.ones(ops.shape(value)[:2], "bool")
         return AttentionMemory(value, self.attention.project_keys(value), value_mask)
@@ -308,11 +309,9 @@ class _Opening(keras.layers.Layer):
 
     def call(self, value, cell_state=None, value_mask=None, mask=None):
         mask = sequence_mask(value, value_mask=value_mask, mask=mask)
-        real = ops.ones_like(value[..., :1])
-        if mask is not None:
-            real = real * ops.cast(mask, value.dtype)[..., None]
-        rows = value[:, 0, :1] * 0
-        parts = [ops.repeat(rows, size, axis=1) for size in self.state_sizes]
+        value = zero_masked(value, mask)
+        real = zero_masked(ops.ones_like(value[..., :1]), mask)
+        parts = [ops.zeros((ops.shape(value)[0], size), value.dtype) for size in self.state_sizes]
         if cell_state is not None:
             parts[3:] = [ops.cast(part, value.dtype) for part in cell_state]
             parts[2] = parts[self.top]

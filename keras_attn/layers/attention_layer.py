@@ -10,7 +10,13 @@ from keras.src import backend  # Keras' masks have no public functions.
 
 from keras_attn.former_names import FormerCallNames
 from keras_attn.layers.traced_spec import traced_spec
-from keras_attn.ops.masks import as_attention_mask, as_mask, causal_mask, combine_masks
+from keras_attn.ops.masks import (
+    as_attention_mask,
+    as_mask,
+    causal_mask,
+    combine_masks,
+    zero_masked,
+)
 
 CALL = "layer(query, value=None, key=None)"
 
@@ -20,13 +26,30 @@ class Masks(NamedTuple):
 
     Attributes:
         query: bool (B, T). Real (unpadded) queries; the output carries it.
-        memory: bool (B, S). Real (unpadded) keys and values.
+        memory: bool, broadcastable to (B, S). Keys and values that some query may attend to; the
+            same tensor as `query` where they are the queries.
         pairs: bool, broadcastable to (B, T, S) or (B, H, T, S). Which query attends to which key.
     """
 
     query: Any
     memory: Any
     pairs: Any
+
+    def select(self, query, value=None, key=None):
+        """Query, value and key of the call, 0 where they are masked.
+
+        Value and key are the query unless given, and then the same tensor wherever they have its
+        mask.
+        """
+        value, key = memory_of(query, value, key)
+        selected = zero_masked(query, self.query)
+
+        def of_memory(inputs):
+            shared = inputs is query and self.memory is self.query
+            return selected if shared else zero_masked(inputs, self.memory)
+
+        values = of_memory(value)
+        return selected, values, values if key is value else of_memory(key)
 
     def by_head(self):
         """bool, broadcastable to (B, H, T, S), or None; `pairs` has an axis of heads, or two."""
@@ -42,8 +65,9 @@ class Masks(NamedTuple):
 class AttentionLayer(FormerCallNames, keras.layers.Layer):
     """Abstract: a layer with the call of Keras' attention layers.
 
-    Its output carries the mask of its first argument: the automatic mask combined with explicit
-    ones.
+    Subclasses read 0 at masked places, see `ops.zero_masked`, so that nothing else there reaches
+    outputs or gradients. A key that some query may attend to is not masked. The output carries the
+    mask of the first argument: the automatic mask combined with explicit ones.
     """
 
     ranks: ClassVar[Mapping[str, tuple[int, ...]]] = {
@@ -217,15 +241,29 @@ def call_masks(
         )
     own = query_mask_of(query, query_mask, mask)
     value, key = memory_of(query, value, key)
-    memory = combine_masks(
-        sequence_mask(value, value_mask=value_mask),
-        sequence_mask(key, key_mask=key_mask),
-        own if itself else None,
-    )
     length, size = (1 if single else query.shape[1]), key.shape[1]
     if attention_mask is not None:
         if single:
             attention_mask = ops.expand_dims(attention_mask, -2)
         attention_mask = as_attention_mask(attention_mask, query.shape[0], length, size, heads)
     causal = causal_mask(ops.shape(query)[1], ops.shape(key)[1]) if use_causal_mask else None
-    return Masks(own, memory, combine_masks(attention_mask, causal))
+    pairs = combine_masks(attention_mask, causal)
+    if itself and value_mask is None and key_mask is None and attention_mask is None:
+        return Masks(own, own, pairs)  # Of the causal mask, each key has a query.
+    memory = combine_masks(
+        sequence_mask(value, value_mask=value_mask),
+        sequence_mask(key, key_mask=key_mask),
+        own if itself else None,
+        _attended(pairs),
+    )
+    return Masks(own, memory, pairs)
+
+
+def _attended(pairs):
+    """Keys that some query may attend to, broadcastable to (B, S), of a mask of pairs or None."""
+    if pairs is None:
+        return None
+    attended = ops.any(pairs, axis=-2)
+    if len(attended.shape) == 3:
+        return ops.any(attended, axis=1)  # By some head.
+    return attended if len(attended.shape) == 2 else attended[None]

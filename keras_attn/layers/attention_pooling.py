@@ -6,6 +6,7 @@ from keras import ops
 from keras_attn.layers.attention_layer import AttentionLayer, sequence_mask
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -60,6 +61,7 @@ class AttentionPooling(AttentionLayer):
 
     def call(self, inputs, mask=None, return_attention_scores=False):
         mask = sequence_mask(inputs, mask=mask)
+        inputs = zero_masked(inputs, mask)
         rows = ops.shape(inputs)[0]
         query = ops.broadcast_to(self.query[None], (rows, 1, self.query.shape[-1]))
         context, weights = self.attention.attend(

@@ -12,6 +12,7 @@ from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
+from keras_attn.ops.masks import zero_masked
 
 
 class CopyMemory(NamedTuple):
@@ -116,6 +117,7 @@ class CopyMixture(AttentionLayer):
     ):
         query_mask = sequence_mask(query, query_mask=query_mask)
         value_mask = sequence_mask(value, value_mask=value_mask)
+        query, logits = (zero_masked(inputs, query_mask) for inputs in (query, logits))
         mixed, weights, _ = self.mix(query, logits, self.start(value, tokens, value_mask), runs)
         mixed = carry_mask(mixed, query_mask)
         return (mixed, weights) if return_attention_scores else mixed
@@ -129,7 +131,7 @@ class CopyMixture(AttentionLayer):
             mask: bool (B, S) or None.
             continues: bool (B, S), False where a name begins; needed by `runs`.
         """
-        keys = self.attention.project_keys(value)
+        keys = self.attention.project_keys(zero_masked(value, mask))
         return CopyMemory(keys, ops.cast(tokens, "int32"), mask, continues)
 
     def runs(self, tokens, memory, recent=None):
@@ -173,7 +175,7 @@ class CopyMixture(AttentionLayer):
         if runs is not None:
             followed = ops.reshape(ops.take(self.run_scores, runs), ops.shape(scores))
             scores = ops.cast(scores, "float32") + ops.cast(followed, "float32")
-            longest = ops.take(self.run_switch, ops.max(runs, axis=-1, keepdims=True))
+            longest = ops.take(self.run_switch, ops.max(runs, axis=-1, keepdims=True, initial=0))
             switch = switch + ops.cast(longest, "float32")
         weights = ops.reshape(attention_weights(scores, mask), (rows, steps, size))
         mixed = copy_mixture(logits, weights, switch, memory.tokens)

@@ -12,6 +12,7 @@ from keras_attn.layers.weight_normalized_dense import (
 )
 from keras_attn.ops.check_choice import check_choice, check_probability
 from keras_attn.ops.gated_convolution import gated_convolution, sequence_windows
+from keras_attn.ops.masks import zero_masked
 
 SAME, CAUSAL = "same", "causal"
 
@@ -88,9 +89,7 @@ class GatedConvolution(AttentionLayer):
 
     def call(self, inputs, mask=None, training=None):
         mask = sequence_mask(inputs, mask=mask)
-        hidden = self.dropout(inputs, training=training)
-        if mask is not None:
-            hidden = ops.where(mask[:, :, None], hidden, ops.zeros_like(hidden))
+        hidden = self.dropout(zero_masked(inputs, mask), training=training)
         before = self.kernel_size - 1 if self.padding == CAUSAL else self.kernel_size // 2
         windows = sequence_windows(hidden, self.kernel_size, before)
         return carry_mask(gated_convolution(windows, *self.kernels()), mask)

@@ -2,13 +2,7 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import (
-    AttentionLayer,
-    carry_mask,
-    memory_of,
-    query_mask_of,
-    sequence_mask,
-)
+from keras_attn.layers.attention_layer import AttentionLayer, call_masks
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.check_choice import check_flag
@@ -114,28 +108,30 @@ class GeneralAttention(AttentionLayer):
         training=None,
         use_causal_mask=False,
     ):
-        single, itself = len(query.shape) == 2, value is None
-        own = query_mask_of(query, query_mask, mask)
-        value, key = memory_of(query, value, key)
-        if single and itself:
+        if len(query.shape) == 2 and value is None:
             raise ValueError(
                 "Expected a query of shape (B, T, D) for self-attention. "
                 f"Received: query of shape {tuple(query.shape)}"
             )
-        outputs = self.attention(
+        masks = call_masks(
+            query,
+            value,
+            key,
+            query_mask,
+            value_mask,
+            key_mask,
+            mask,
+            attention_mask,
+            use_causal_mask,
+        )
+        query, value, key = masks.select(query, value, key)
+        context, weights = self.attention.attend_masked(
             _project(self.query_projection, query),
             _project(self.value_projection, value),
             _project(self.key_projection, key),
-            value_mask=sequence_mask(value, value_mask=value_mask, mask=own if itself else None),
-            key_mask=sequence_mask(key, key_mask=key_mask),
-            attention_mask=attention_mask,
-            return_attention_scores=return_attention_scores,
-            training=training,
-            use_causal_mask=use_causal_mask,
+            masks,
         )
-        if return_attention_scores:
-            return carry_mask(outputs[0], own), outputs[1]
-        return carry_mask(outputs, own)
+        return (context, weights) if return_attention_scores else context
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
         return (*query_shape[:-1], self.value_dim or (value_shape or query_shape)[-1])

@@ -13,6 +13,7 @@ from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
+from keras_attn.ops.masks import zero_masked
 
 
 class HybridMemory(NamedTuple):
@@ -126,13 +127,13 @@ class HybridAttention(AttentionLayer):
         expected = ops.repeat(
             first, hypotheses_of(ops.shape(query)[0], ops.shape(first)[0]), axis=0
         )
-        context, weights, _ = self.advance(query, memory, expected)
+        context, weights, _ = self.advance(zero_masked(query, query_mask), memory, expected)
         context = carry_mask(context, query_mask)
         return (context, weights) if return_attention_scores else context
 
     def start(self, value, fields, mask=None):
         """`HybridMemory` of values (B, S, E), and float32 (B, S): the scores of the first link."""
-        fields = ops.cast(fields, "int32")
+        fields, value = ops.cast(fields, "int32"), zero_masked(value, mask)
         links, first = field_links(self.links, fields)
         table = ops.cast(self.fields, self.compute_dtype)
         vectors = ops.take(table, fields, axis=0)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
@@ -110,8 +111,8 @@ class LocationSampler(keras.layers.Layer):
         Returns:
             float32 scalar.
         """
-        real = ops.cast(targets != PAD_ID, "float32")
-        log_likelihood = -ops.sum(smoothed_cross_entropy(targets, logits) * real, axis=1)
+        costs = zero_masked(smoothed_cross_entropy(targets, logits), targets != PAD_ID)
+        log_likelihood, real = -ops.sum(costs, axis=1), ops.cast(targets != PAD_ID, "float32")
         objective = self.objective(log_likelihood, weights, locations, real)
         tokens = sum_over_replicas(ops.sum(real))
         return ops.sum(objective) / ops.maximum(tokens, 1.0)

@@ -1,10 +1,11 @@
 """Convolutions over sequences with padding."""
 
 import keras
-from keras import ops
 
 from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -57,8 +58,7 @@ class MaskedConvolution(AttentionLayer):
 
     def call(self, inputs, mask=None):
         mask = sequence_mask(inputs, mask=mask)
-        real = inputs if mask is None else ops.where(mask[..., None], inputs, 0)
-        return carry_mask(self.convolution(real), mask)
+        return carry_mask(for_any_batch(self.convolution, zero_masked(inputs, mask)), mask)
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.filters)

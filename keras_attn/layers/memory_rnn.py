@@ -8,6 +8,7 @@ from keras import ops
 from keras_attn.layers.attention_layer import sequence_mask
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.memory_cell import MemoryCell
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.recurrent import masked_recurrence
 
 
@@ -66,7 +67,7 @@ class MemoryRNN(keras.layers.Layer):
 
         # Flat states would cost XLA a division for every link, to find its row and column.
         first = cell.leaves(cell.state_of(cell.get_initial_state(ops.shape(inputs)[0])))
-        inputs = ops.cast(inputs, cell.compute_dtype)
+        inputs = zero_masked(ops.cast(inputs, cell.compute_dtype), mask)
         columns, _ = masked_recurrence(step, inputs, first, mask)
         outputs = ops.cast(columns[..., : cell.units], self.compute_dtype)
         if not return_attention_scores:

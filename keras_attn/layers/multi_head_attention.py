@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import call_masks, carry_mask, memory_of
+from keras_attn.layers.attention_layer import call_masks, carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, write_slots
 from keras_attn.ops.linear import linear
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scores import scaled_dot_score
 
 NOT_OFFERED = {
@@ -82,9 +83,9 @@ class MultiHeadAttention(MultiHead):
         ((2, 3, 7), (2, 2, 3, 11))
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases by default. Differs from
-    Keras' layer: fully masked rows are 0; a query's mask does not zero the rows of padded queries;
-    kernels are initialized like matrices (D, H·d_k), so their standard deviation does not shrink
-    with H.
+    Keras' layer: fully masked rows are 0; padded queries are read as 0, and their outputs are not
+    zeroed; kernels are initialized like matrices (D, H·d_k), so their standard deviation does not
+    shrink with H.
     """
 
     @classmethod
@@ -129,7 +130,7 @@ class MultiHeadAttention(MultiHead):
             use_causal_mask,
             self.num_heads,
         )
-        value, key = memory_of(query, value, key)
+        query, value, key = masks.select(query, value, key)
         kernels = self.kernels()
         if value is query and key is query and kernels.joined is not None:
             query, projected = self.project_self(query, kernels)
@@ -156,7 +157,10 @@ class MultiHeadAttention(MultiHead):
             weights: float32 (B, H, T, S).
         """
         kernels = kernels or self.kernels()
-        mask = None if key_mask is None else key_mask[:, None, None, :]
+        mask = None
+        if key_mask is not None:
+            mask, real = key_mask[:, None, None, :], key_mask[:, None, :]
+            projected = KeysAndValues(*(zero_masked(part, real) for part in projected))
         context, weights = self._attend(self.project_query(query, kernels), projected, mask)
         return self.merge(context, kernels), weights
 

@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask, memory_of
+from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask
 from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.multi_step_attention import multi_step_attention
 from keras_attn.ops.scaled_sum import scaled_sum
 
@@ -131,7 +132,8 @@ class MultiStepAttention(AttentionLayer):
             attention_mask,
             use_causal_mask,
         )
-        value, key = memory_of(query, value, key)
+        query, value, key = masks.select(query, value, key)
+        embedded = None if embedded is None else zero_masked(embedded, masks.query)
         outputs, weights = self.attend(query, embedded, key, value, masks.by_pair(), self.kernels())
         outputs = carry_mask(outputs, masks.query)
         return (outputs, weights) if return_attention_scores else outputs

@@ -4,6 +4,7 @@ import keras
 
 from keras_attn.layers.attention_layer import carry_mask, sequence_mask
 from keras_attn.layers.multi_head import MultiHead
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.restricted_attention import restricted_attention
 
 
@@ -59,7 +60,7 @@ class RestrictedSelfAttention(MultiHead):
 
     def call(self, inputs, mask=None, return_attention_scores=False, training=None):
         mask, kernels = sequence_mask(inputs, mask=mask), self.kernels()
-        query, projected = self.project_self(inputs, kernels)
+        query, projected = self.project_self(zero_masked(inputs, mask), kernels)
         context, weights = restricted_attention(
             query, *projected, self.radius, mask, self.drop(training)
         )

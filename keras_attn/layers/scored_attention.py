@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask, memory_of
+from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask
 from keras_attn.ops.attend import attend
 
 
@@ -51,7 +51,7 @@ class ScoredAttention(AttentionLayer):
         Args:
             query: float (B, T, D).
             projected_keys: what `project_keys` returned.
-            values: float (B, S, F).
+            values: float (B, S, F), finite also where masked; see `ops.zero_masked`.
             mask: bool, broadcastable to (B, T, S), or None.
             positions: int32, broadcastable to (B, T). Of the queries, for attentions that depend on
                 them; None: 0 to T − 1.
@@ -76,8 +76,7 @@ class ScoredAttention(AttentionLayer):
         training=None,
         use_causal_mask=False,
     ):
-        single = len(query.shape) == 2
-        if single and value is None:
+        if len(query.shape) == 2 and value is None:
             raise ValueError(
                 "Expected a query of shape (B, T, D) for self-attention. "
                 f"Received: query of shape {tuple(query.shape)}"
@@ -93,13 +92,28 @@ class ScoredAttention(AttentionLayer):
             attention_mask,
             use_causal_mask,
         )
-        value, key = memory_of(query, value, key)
+        context, weights = self.attend_masked(*masks.select(query, value, key), masks)
+        return (context, weights) if return_attention_scores else context
+
+    def attend_masked(self, query, value, key, masks):
+        """The call behind its door.
+
+        Args:
+            query: float (B, T, D) or (B, D).
+            value: float (B, S, F), 0 where `masks.memory` is False.
+            key: float (B, S, E), likewise.
+            masks: `Masks`.
+
+        Returns:
+            context: (B, T, F) or (B, F), with the query's mask.
+            weights: float32 (B, T, S) or (B, S).
+        """
+        single = len(query.shape) == 2
         rows = ops.expand_dims(query, 1) if single else query
         context, weights = self.attend(rows, self.project_keys(key), value, masks.by_pair())
         if single:
             context, weights = context[:, 0], weights[:, 0]
-        context = carry_mask(context, masks.query)
-        return (context, weights) if return_attention_scores else context
+        return carry_mask(context, masks.query), weights
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
         return (*query_shape[:-1], (value_shape or query_shape)[-1])

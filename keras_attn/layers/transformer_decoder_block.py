@@ -11,6 +11,7 @@ from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.masks import zero_masked
 
 
 class BlockMemory(NamedTuple):
@@ -140,6 +141,7 @@ class TransformerDecoderBlock(AttentionLayer):
     ):
         mask = sequence_mask(query, query_mask=query_mask)
         value_mask = sequence_mask(value, value_mask=value_mask)
+        query = zero_masked(query, mask)
         attending, crossing, feeding = self.residuals
         attended, weights = self.attention(
             attending.enter(query),

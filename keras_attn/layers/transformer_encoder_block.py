@@ -7,6 +7,7 @@ from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
 from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -105,6 +106,7 @@ class TransformerEncoderBlock(AttentionLayer):
         attention_bias=None,
     ):
         mask = sequence_mask(inputs, mask=mask)
+        inputs = zero_masked(inputs, mask)
         attending, feeding = self.residuals
         attended, weights = self.attention(
             attending.enter(inputs),

@@ -8,6 +8,7 @@ from keras_attn.layers.attention_layer import carry_mask
 from keras_attn.models.caption_decoder import CaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 
 
@@ -111,8 +112,7 @@ class Captioner(EncoderDecoder):
         )
 
     def _penalty(self, tokens, weights):
-        real = ops.cast(tokens != PAD_ID, "float32")
-        looked_at = ops.sum(weights * real[..., None], axis=2)
+        looked_at = ops.sum(zero_masked(weights, tokens != PAD_ID), axis=2)
         penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
         captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
         return global_mean(penalty, captions)

@@ -27,6 +27,7 @@ from keras_attn.models.transformer_config import LEARNED, NOTHING
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.linear import linear
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scaled_sum import scaled_sum
 
 
@@ -224,6 +225,7 @@ class ConvSeq2SeqDecoder(AttentionLayer):
         if self.config.positions == LEARNED:
             self.positions.check_length(length)
         values, keys, key_mask = context
+        key_mask = ops.cast(key_mask, "bool")
         kernels = [
             LayerKernels(
                 None if projection is None else projection.kernels(),
@@ -233,10 +235,10 @@ class ConvSeq2SeqDecoder(AttentionLayer):
             for projection, convolution, attention in self._by_layer()
         ]
         memory = ConvSeq2SeqMemory(
-            ops.cast(key_mask, "bool"),
-            ops.cast(keys, self.compute_dtype),
-            ops.cast(values, self.compute_dtype),
-            ops.cast(self.embedding.embeddings, self.compute_dtype),
+            key_mask,
+            zero_masked(ops.cast(keys, self.compute_dtype), key_mask),
+            zero_masked(ops.cast(values, self.compute_dtype), key_mask),
+            self._table(),
             self.enter.kernels(),
             tuple(kernels),
             self.leave.kernels(),
@@ -290,10 +292,14 @@ class ConvSeq2SeqDecoder(AttentionLayer):
         """`NormalizedKernels` of the logits in float32."""
         if self.logits is not None:
             return self.logits.kernels()
-        table = ops.cast(self.embedding.embeddings, self.compute_dtype)
-        return NormalizedKernels(
-            ops.cast(ops.transpose(table), "float32"), ops.cast(self.output_bias, "float32")
-        )
+        kernel = ops.cast(ops.transpose(self._table()), "float32")
+        return NormalizedKernels(kernel, ops.cast(self.output_bias, "float32"))
+
+    def _table(self):
+        """Vectors of all tokens, compute dtype (V, E)."""
+        if self.embedding.quantization_mode is not None:
+            return self.embedding(ops.arange(self.config.target_size, dtype="int32"))
+        return ops.cast(self.embedding.embeddings, self.compute_dtype)
 
     def get_config(self):
         config = {"config": self.config.arguments(), "weights_layer": self.weights_layer}

@@ -10,6 +10,7 @@ from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense, sca
 from keras_attn.models.base_model import config_of
 from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
 from keras_attn.models.transformer_config import LEARNED
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scale_gradient import scale_gradient
 from keras_attn.ops.scaled_sum import scaled_sum
 
@@ -75,6 +76,7 @@ class ConvSeq2SeqEncoder(AttentionLayer):
 
     def call(self, inputs, mask=None, training=None):
         mask = sequence_mask(inputs, mask=mask)
+        inputs = zero_masked(inputs, mask)
         embedded = self.dropout(positioned(self, inputs), training=training)
         hidden = self.enter(embedded)
         for projection, convolution in zip(self.projections, self.convolutions):

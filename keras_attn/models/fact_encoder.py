@@ -13,6 +13,7 @@ from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.ops.fact_relations import NUM_RELATIONS, ROLES, fact_relations
+from keras_attn.ops.masks import zero_masked
 
 
 class FactTokens(NamedTuple):
@@ -113,9 +114,9 @@ class FactEncoder(AttentionLayer):
     ):
         mask, weights, tokens = sequence_mask(inputs, mask=mask), [], FactTokens.of(source)
         relations = fact_relations(tokens.facts, tokens.roles, tokens.nodes)
-        continues = ops.cast(tokens.starts > 0, inputs.dtype)[..., None]
-        before = ops.pad(inputs[:, :-1], [[0, 0], [1, 0], [0, 0]]) * continues
-        hidden = inputs + self.before(before)
+        inputs = zero_masked(inputs, mask)
+        before = ops.pad(inputs[:, :-1], [[0, 0], [1, 0], [0, 0]])
+        hidden = inputs + self.before(zero_masked(before, tokens.starts > 0))
         hidden = self.positions(hidden, tokens.roles, tokens.starts, tokens.ends)
         hidden = self.dropout(hidden, training=training)
         for block, bias in zip(self.blocks, self.biases):

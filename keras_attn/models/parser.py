@@ -16,6 +16,7 @@ from keras_attn.models.transformer import TransformerWeights
 from keras_attn.models.transformer_config import TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -105,9 +106,9 @@ class Parser(EncoderDecoder):
     def encode(self, source, training=None):
         """int32 (B, S, P) to the decoder's memory (B, S, D), its mask (B, S), and the weights."""
         source = ops.convert_to_tensor(source, dtype="int32")
-        real = ops.cast(ops.not_equal(source, PAD_ID), self.compute_dtype)
-        count = ops.sum(real, axis=-1, keepdims=True)
-        words = ops.sum(self.source_embedding(source) * real[..., None], axis=-2)
+        real = ops.not_equal(source, PAD_ID)
+        count = ops.sum(ops.cast(real, self.compute_dtype), axis=-1, keepdims=True)
+        words = ops.sum(zero_masked(self.source_embedding(source), real), axis=-2)
         mask = count[..., 0] > 0
         inputs = words / ops.sqrt(ops.maximum(count, 1))
         keys, weights = self.encoder(

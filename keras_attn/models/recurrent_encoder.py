@@ -11,6 +11,7 @@ from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.models.base_model import config_of
 from keras_attn.models.recurrent_config import LSTM, RecurrentConfig
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.recurrent import masked_recurrence
 
 
@@ -71,16 +72,14 @@ class RecurrentEncoder(AttentionLayer):
 
     def call(self, inputs, mask=None, training=None):
         mask = sequence_mask(inputs, mask=mask)
-        hidden, last = ops.cast(inputs, self.compute_dtype), None
+        hidden, last = zero_masked(ops.cast(inputs, self.compute_dtype), mask), None
         for place, pair in enumerate(self.cells):
             run = functools.partial(self._run, hidden, mask)
             outputs, finals = zip(*(run(cell, back) for cell, back in zip(pair, (False, True))))
             outputs, last = ops.concatenate(outputs, axis=-1), ops.concatenate(finals, axis=-1)
             hidden = outputs if place == 0 else hidden + outputs
             hidden = self.dropout(hidden, training=training)
-        if mask is not None:
-            hidden = ops.where(mask[..., None], hidden, 0)
-        return carry_mask(hidden, mask), last
+        return carry_mask(zero_masked(hidden, mask), mask), last
 
     def _run(self, inputs, mask, cell, backwards):
         """Outputs (B, S, H) of one cell, and its final hidden state (B, H)."""

@@ -10,6 +10,7 @@ from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.sentence_encoder import SentenceEncoder
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.memory_addressing import steps_read
 from keras_attn.ops.memory_network import dropped_sentences, newest_sentences
 from keras_attn.ops.take_by_row import take_by_row
@@ -118,8 +119,7 @@ class StoryReader(BaseModel):
         """
         steps, mask = self._steps(batch, False)
         outputs, write, read = self.memory(steps, mask=mask, return_attention_scores=True)
-        write = write * ops.cast(mask, write.dtype)[..., None, None]
-        shares = steps_read(write, _last(read, mask))
+        shares = steps_read(zero_masked(write, mask), _last(read, mask))
         sentences, words = ops.shape(batch[STORY])[1:]
         shares = shares[..., : sentences * words if self.by_word else sentences]
         if self.by_word:
@@ -180,5 +180,5 @@ def _real(tokens):
 def _last(values, mask):
     """What (B, S, ...) holds at the last step where a mask (B, S) is True, or at the first."""
     places = ops.arange(ops.shape(mask)[1], dtype="int32")
-    last = ops.max(ops.where(mask, places, 0), axis=1)
+    last = ops.max(ops.where(mask, places, 0), axis=1, initial=0)
     return take_by_row(values, last[:, None])[:, 0]

@@ -13,6 +13,7 @@ from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.attend import attend
 from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -128,7 +129,8 @@ class TextClassifier(BaseModel):
         mask = sequence_mask(hidden, mask=mask)
         if self.pooling is None:
             same = ops.zeros_like(tokens, dtype="float32")[:, None, :]
-            pooled, weights = (array[:, 0] for array in attend(same, hidden, mask[:, None, :]))
+            values = zero_masked(hidden, mask)
+            pooled, weights = (array[:, 0] for array in attend(same, values, mask[:, None, :]))
         else:
             pooled, weights = self.pooling(hidden, mask=mask, return_attention_scores=True)
         return self.logits(self.dropout(pooled, training=training)), weights

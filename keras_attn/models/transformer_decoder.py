@@ -15,6 +15,7 @@ from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerCo
 from keras_attn.models.transformer_encoder import make_ends
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
+from keras_attn.ops.masks import zero_masked
 
 
 class TransformerMemory(NamedTuple):
@@ -143,7 +144,7 @@ class TransformerDecoder(AttentionLayer):
         """
         hidden = self.embedding(tokens)
         if self.added_input is not None:
-            hidden += self.added_input(tokens, value)
+            hidden += self.added_input(tokens, zero_masked(value, value_mask))
         hidden = self.dropout(self.positions(hidden), training=training)
         weights, cross_weights = [], []
         for block in self.blocks:
@@ -178,10 +179,12 @@ class TransformerDecoder(AttentionLayer):
         if self.config.positions == LEARNED:
             self.positions.check_length(length)
         keys, key_mask = context
-        keys, rows = ops.cast(keys, self.compute_dtype), ops.shape(keys)[0]
+        key_mask = ops.cast(key_mask, "bool")
+        keys = zero_masked(ops.cast(keys, self.compute_dtype), key_mask)
+        rows = ops.shape(keys)[0]
         added = ((), ()) if self.added_input is None else self.added_input.start(keys)
         memory = TransformerMemory(
-            ops.cast(key_mask, "bool"),
+            key_mask,
             added[0],
             tuple(block.start(keys) for block in self.blocks),
             self.embedding.kernel(),

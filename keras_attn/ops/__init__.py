@@ -23,6 +23,7 @@ from keras_attn.ops.dynamic_memory import (
     write_precedence,
 )
 from keras_attn.ops.fact_relations import NUM_RELATIONS, fact_relations
+from keras_attn.ops.for_any_batch import for_any_batch
 from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.hypotheses import (
@@ -39,6 +40,7 @@ from keras_attn.ops.masks import (
     causal_mask,
     combine_masks,
     padding_mask,
+    zero_masked,
 )
 from keras_attn.ops.memory_addressing import (
     circular_shift,
@@ -126,6 +128,7 @@ __all__ = [
     "first_row",
     "follow_links",
     "follow_sparse_links",
+    "for_any_batch",
     "gated_convolution",
     "gated_linear",
     "gather_hypotheses",
@@ -186,4 +189,5 @@ __all__ = [
     "write_memory",
     "write_precedence",
     "write_slots",
+    "zero_masked",
 ]

@@ -51,7 +51,7 @@ def attend(scores, values, mask=None, dropout=None, favored=None):
 
     Args:
         scores: float (..., T, S).
-        values: float (..., S, D).
+        values: float (..., S, D), finite also where masked; see `zero_masked`.
         mask: bool, broadcastable to (..., T, S); True = attend.
         dropout: function of the weights that the sum is taken with, or None.
         favored: float32, broadcastable to (..., T, S). Factors of the weights after the softmax, or

@@ -12,6 +12,7 @@ from keras import ops
 
 from keras_attn.ops.attend import attend, attention_weights
 from keras_attn.ops.linear import split_heads
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scores import scaled_dot_score
 
 
@@ -114,8 +115,7 @@ def write_slots(cache, update, steps):
     Returns:
         float (N, H, L, d), a new cache.
     """
-    if steps.real is not None:
-        update = update * ops.cast(steps.real, update.dtype)
+    update = zero_masked(update, steps.real)
     return ops.scatter_update(cache, steps.places, ops.reshape(update, (-1, cache.shape[-1])))
 
 

@@ -83,6 +83,31 @@ def _check_shape(mask, name, shape):
         )
 
 
+def zero_masked(inputs, mask):
+    """The inputs with 0 at masked places, whose contents then reach neither values nor gradients.
+
+    Call it before computing with the inputs. Excluding a place afterwards, by a weight of 0, lets a
+    NaN or an infinity through, for 0 · NaN is NaN: in the values, or in the gradient.
+
+    Args:
+        inputs: tensor (..., D).
+        mask: bool, broadcastable to the inputs' leading axes, or None for no mask.
+
+    Returns:
+        The inputs' shape and dtype.
+
+    Example:
+        >>> inputs = ops.array([[2.0], [float("nan")]])
+        >>> ops.convert_to_numpy(zero_masked(inputs, ops.array([True, False]))).tolist()
+        [[2.0], [0.0]]
+    """
+    if mask is None:
+        return inputs
+    for _ in range(len(inputs.shape) - len(mask.shape)):
+        mask = ops.expand_dims(mask, -1)
+    return ops.where(mask, inputs, 0)
+
+
 def as_attention_mask(mask, batch, query_length, key_length, heads=None):
     """A mask of pairs of positions, bool and broadcastable to (B, T, S).
 

@@ -3,6 +3,7 @@
 from keras import ops
 
 from keras_attn.ops.attend import attention_weights
+from keras_attn.ops.masks import zero_masked
 
 BAG, POSITION = ENCODINGS = ("bag", "position")
 
@@ -34,9 +35,9 @@ def encode_sentences(words, mask, encoding=POSITION, width=None):
     Source: Sukhbaatar et al. 2015, arXiv:1503.08895, 4.1. Differs: twice its position
     encoding, without which networks that start linear get stuck (bAbI task 16).
     """
-    words, real = ops.cast(words, "float32"), ops.cast(mask, "float32")
+    words, real = zero_masked(ops.cast(words, "float32"), mask), ops.cast(mask, "float32")
     if encoding == BAG:
-        return ops.sum(words * real[..., None], axis=-2)
+        return ops.sum(words, axis=-2)
     place = ops.cumsum(real, axis=-1) / ops.maximum(ops.sum(real, axis=-1, keepdims=True), 1.0)
     # Two sums over the words take the place of a weight for each word and element.
     weights = ops.stack([2.0 * (1.0 - place) * real, 2.0 * (1.0 - 2.0 * place) * real], axis=-2)
@@ -112,8 +113,8 @@ def memory_hop(query, keys, values, mask, linear=False, empty=None):
 
     Args:
         query: float (B, D). u.
-        keys: float (B, M, D). m.
-        values: float (B, M, F). c.
+        keys: float (B, M, D). m, finite also where masked; see `zero_masked`.
+        values: float (B, M, F). c, likewise.
         mask: bool (B, M). Real memories.
         linear: bool, or bool scalar tensor. Leaves out the softmax: p_i = uᵀ m_i.
         empty: int (B,), or None. Memories beside these that are 0, and so are their scores: the

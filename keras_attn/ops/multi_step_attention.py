@@ -13,7 +13,7 @@ def multi_step_attention(query, keys, values, mask=None):
 
     Args:
         query: float (B, T, E). d.
-        keys: float (B, S, E). z.
+        keys: float (B, S, E). z, finite also where masked; see `zero_masked`.
         values: float (B, S, F). v.
         mask: bool, broadcastable to (B, T, S); True = attend. None is all.
 

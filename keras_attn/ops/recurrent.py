@@ -59,7 +59,7 @@ def masked_recurrence(step, projected, state, mask=None, backwards=False):
 
     Args:
         step: (projected (B, G), context None, state) -> (output (B, H), state).
-        projected: float (B, S, G).
+        projected: float (B, S, G), finite also where masked; see `zero_masked`.
         state: tuple of tensors (B, ...). s₀.
         mask: bool (B, S), or None.
         backwards: bool. Whether to run from the last step to the first.

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.masks import zero_masked
+
 
 def reinforce_objective(advantage, weights, choices, real, reward_weight, entropy_weight):
     """The REINFORCE loss of sampled choices, with an entropy bonus.
@@ -30,7 +32,8 @@ def reinforce_objective(advantage, weights, choices, real, reward_weight, entrop
     Source: Williams 1992; Xu et al. 2015, arXiv:1502.03044, eq. 11 to 13.
     """
     real = ops.cast(real, "float32")
-    logarithms = ops.log(ops.maximum(ops.cast(weights, "float32"), 1e-20))
+    weights = zero_masked(ops.cast(weights, "float32"), real > 0)
+    logarithms = ops.log(ops.maximum(weights, 1e-20))
     places = ops.arange(ops.shape(weights)[-1], dtype="int32")
     chosen = ops.cast(ops.cast(choices, "int32")[..., None] == places, "float32")
     likelihood = ops.sum(ops.sum(chosen * logarithms, axis=-1) * real, axis=-1)

@@ -22,7 +22,7 @@ def restricted_attention(query, keys, values, radius, key_mask=None, dropout=Non
 
     Args:
         query: float (B, H, T, d_k).
-        keys: float (B, H, T, d_k).
+        keys: float (B, H, T, d_k), finite also where masked; see `zero_masked`.
         values: float (B, H, T, d_v).
         radius: int ≥ 0. r; the paper's neighborhood of r positions is 2·radius + 1.
         key_mask: bool (B, T); True = attend. All, if left out.

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.multiply_no_nan import multiply_no_nan
+
 
 def smoothed_cross_entropy(labels, logits, smoothing=0.0):
     """Cross-entropy between smoothed labels and a softmax, in nats.
@@ -12,6 +14,8 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
     Its gradient p − (1 − ε) · onehot − ε/V is made in place from the exponentials of the forward
     pass. With a vocabulary of thousands the passes over the logits cost as much as their matrix
     product, so their number decides.
+
+    Where no gradient comes back, as from a loss of weight 0, none goes on, whatever the logits.
 
     Args:
         labels: int (...), 0 to V − 1.
@@ -44,12 +48,13 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
 
         def gradient(*args, upstream=None):
             upstream = args[0] if upstream is None else upstream
-            slope = exponentials * (upstream / total)[:, None]
+            slope = multiply_no_nan(exponentials, multiply_no_nan(1 / total, upstream)[:, None])
             if smoothing:
                 slope = slope - (upstream * (smoothing / size))[:, None]
             rows = ops.arange(ops.shape(labels)[0], dtype="int32")
             right = ops.exp(chosen - largest[:, 0]) / total - (1 - smoothing) - smoothing / size
-            return ops.scatter_update(slope, ops.stack([rows, labels], axis=-1), upstream * right)
+            places = ops.stack([rows, labels], axis=-1)
+            return ops.scatter_update(slope, places, multiply_no_nan(right, upstream))
 
         return loss, gradient
 

@@ -2,13 +2,16 @@
 
 from keras import ops
 
+from keras_attn.ops.multiply_no_nan import multiply_no_nan
+
 
 def symmetric_divergence(logits, others):
     """Kullback–Leibler divergence of two softmax distributions, both ways, in nats.
 
         J(p, q) = KL(p‖q) + KL(q‖p) = Σ_v (p_v − q_v) (log p_v − log q_v)
 
-    With d = log p − log q, the gradient by p's logits is p ∘ (d − Σ p d) + p − q.
+    With d = log p − log q, the gradient by p's logits is p ∘ (d − Σ p d) + p − q. Where none comes
+    back, as from a mean of weight 0, none goes on, whatever the logits.
 
     Args:
         logits: float32 (..., V), of p.
@@ -36,8 +39,8 @@ def symmetric_divergence(logits, others):
             by_p = ops.sum(p * difference, axis=-1, keepdims=True)
             by_q = ops.sum(q * difference, axis=-1, keepdims=True)
             return (
-                upstream * (p * (difference - by_p) + apart),
-                upstream * (q * (by_q - difference) - apart),
+                multiply_no_nan(p * (difference - by_p) + apart, upstream),
+                multiply_no_nan(q * (by_q - difference) - apart, upstream),
             )
 
         return ops.sum(apart * difference, axis=-1), gradient

@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 
 
@@ -30,8 +31,8 @@ class BitCrossEntropy(keras.losses.Loss):
         super().__init__(name=name, **kwargs)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        losses = self.call(y_true, y_pred)
-        return global_mean(losses, _weights(losses, sample_weight))
+        y_true, y_pred, weights = _counted(y_true, y_pred, sample_weight)
+        return global_mean(self.call(y_true, y_pred), weights)
 
     def call(self, y_true, y_pred):
         return ops.mean(bit_costs(y_true, y_pred), axis=-1)
@@ -56,8 +57,8 @@ class BitsPerSequence(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred, weights = _counted(y_true, y_pred, sample_weight)
         costs = ops.sum(bit_costs(y_true, y_pred), axis=-1) / math.log(2)
-        weights = _weights(costs, sample_weight)
         return super().update_state(ops.sum(weights * costs, axis=1), ops.max(weights, axis=1))
 
 
@@ -78,9 +79,9 @@ class ExactSequences(keras.metrics.Mean):
         super().__init__(name=name, dtype=dtype)
 
     def update_state(self, y_true, y_pred, sample_weight=None):
+        y_true, y_pred, weights = _counted(y_true, y_pred, sample_weight)
         wrong = ops.not_equal(ops.greater(y_pred, 0.0), ops.greater(y_true, 0.5))
         wrong = ops.cast(ops.any(wrong, axis=-1), "float32")
-        weights = _weights(wrong, sample_weight)
         exact = ops.cast(ops.sum(weights * wrong, axis=1) <= 0, "float32")
         return super().update_state(exact, ops.max(weights, axis=1))
 
@@ -91,8 +92,10 @@ def bit_costs(y_true, y_pred):
     return ops.relu(logits) - logits * bits + ops.log1p(ops.exp(-ops.abs(logits)))
 
 
-def _weights(costs, sample_weight):
-    """float32 (B, T)."""
+def _counted(y_true, y_pred, sample_weight):
+    """Bits and logits float32 (B, T, O), 0 at steps of weight 0; weights float32 (B, T)."""
+    bits, logits = ops.cast(y_true, "float32"), ops.cast(y_pred, "float32")
     if sample_weight is None:
-        return ops.ones_like(costs)
-    return ops.cast(sample_weight, "float32")
+        return bits, logits, ops.ones_like(logits[..., 0])
+    weights = ops.cast(sample_weight, "float32")
+    return zero_masked(bits, weights > 0), zero_masked(logits, weights > 0), weights

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 from keras.src import backend  # Keras' masks have no public functions.
 
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
@@ -46,9 +47,7 @@ class TokenCrossEntropy(keras.losses.Loss):
         weights = ops.ones_like(losses)
         if sample_weight is not None:
             weights = as_wide(sample_weight, losses)
-        if mask is not None:
-            weights = ops.cast(weights, "float32") * ops.cast(mask, "float32")
-        return global_mean(losses, weights)
+        return global_mean(losses, zero_masked(weights, mask))
 
     def call(self, y_true, y_pred):
         logits = ops.cast(y_pred, "float32")

@@ -5,6 +5,7 @@ from keras import ops
 from keras.src import backend  # Keras' masks have no public functions.
 
 from keras_attn.contracts import LOGITS
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 from keras_attn.ops.symmetric_divergence import symmetric_divergence
 from keras_attn.training.losses import as_wide
@@ -80,7 +81,7 @@ class RegularizedDropout(TrainingStage):
         weights = sample_weight[name] if isinstance(sample_weight, dict) else sample_weight
         weights = ops.ones_like(values) if weights is None else as_wide(weights, values)
         mask = backend.get_keras_mask(first[name])
-        return global_mean(values, weights if mask is None else weights * ops.cast(mask, "float32"))
+        return global_mean(values, zero_masked(weights, mask))
 
     def get_config(self):
         return {**super().get_config(), "weight": self.weight}

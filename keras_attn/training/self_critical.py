@@ -11,6 +11,7 @@ from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_
 from keras_attn.decoding import Sampling
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.ops.counter_random import derived_seed
+from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import first_row, sum_over_replicas
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 from keras_attn.training.training_stage import TrainingStage, as_it_answers
@@ -83,7 +84,8 @@ class SelfCritical(TrainingStage):
             features = ops.stop_gradient(self.model.encode(batch[IMAGE], training=False))
             batch = {TOKENS: batch[TOKENS], FEATURES: features}
         tokens, rewards, real = self.played(batch, step)
-        mean = ops.sum(ops.mean(rewards, axis=1) * real) / ops.maximum(ops.sum(real), 1.0)
+        sums = ops.sum(zero_masked(ops.mean(rewards, axis=1), real > 0))
+        mean = sums / ops.maximum(ops.sum(real), 1.0)
         loss = self.sampled_loss(batch, tokens, rewards, real)
         return {LOSS: loss, REWARD: mean, PICTURES: ops.sum(real)}
 
@@ -142,14 +144,15 @@ class SelfCritical(TrainingStage):
     def sampled_loss(self, batch, tokens, rewards, real):
         """This replica's share of the loss of samples; arguments as `played` returns them."""
         others = ops.sum(rewards, axis=1, keepdims=True) - rewards
-        advantage = (rewards - others / (self.samples - 1)) * real[:, None]
+        advantage = zero_masked(rewards - others / (self.samples - 1), real > 0)
         starts = ops.full_like(tokens[..., :1], START_ID)
         inputs = ops.concatenate([starts, tokens[..., :-1]], axis=-1)
         logits = self.model({**batch, TOKENS: inputs}, training=False)[LOGITS]
-        said = ops.cast(tokens != PAD_ID, "float32") * real[:, None, None]
+        said = ops.logical_and(tokens != PAD_ID, (real > 0)[:, None, None])
         losses = smoothed_cross_entropy(tokens, ops.cast(logits, "float32"))
-        count = sum_over_replicas(ops.sum(said))
-        return ops.sum(advantage[..., None] * losses * said) / ops.maximum(count, 1.0)
+        count = sum_over_replicas(ops.sum(ops.cast(said, "float32")))
+        losses = zero_masked(advantage[..., None] * losses, said)
+        return ops.sum(losses) / ops.maximum(count, 1.0)
 
     def _rewarded(self, tokens, gold):
         """float32 (B, K): rewards of samples (B, K, T) by captions (B, C, T), in Python."""

@@ -14,6 +14,21 @@ from tests.conformance.replay import flat
 from tests.processes import run_module
 
 each_case = pytest.mark.parametrize("name", sorted(CASES))
+QUICK = {
+    "copy_mixture",
+    "general",
+    "local_predictive",
+    "memory_network",
+    "multi_head",
+    "small_conv",
+}
+some_cases_quick = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.systems)
+        for name in sorted(CASES)
+    ],
+)
 
 
 def check_equal(outputs, expected, tolerance=1e-5):
@@ -157,6 +172,31 @@ def test_shapes_and_types_before_it_runs(name):
     shape = layer.compute_output_shape(*(input.shape for input in inputs))
     first = shape if isinstance(shape[0], int) else shape[0]
     assert tuple(first) == tuple(outputs[0].shape)
+
+
+@some_cases_quick
+def test_float64(name):
+    case, inputs = CASES[name], CASES[name].arrays()
+    expected = keras.tree.flatten(case.make(dtype="mixed_bfloat16")(*inputs, **case.options()))
+    inputs = [input.astype("float64") if input.dtype == "float32" else input for input in inputs]
+    outputs = keras.tree.flatten(case.make(dtype="float64")(*inputs, **case.options()))
+    for output, half in zip(outputs, expected, strict=True):
+        assert output.dtype == (tf.float64 if half.dtype == tf.bfloat16 else half.dtype)
+        assert np.isfinite(output).all()
+
+
+@some_cases_quick
+def test_empty_batch(name):
+    case, inputs = CASES[name], CASES[name].arrays()
+    layer = case.make()
+    expected = keras.tree.flatten(layer(*inputs, **case.options()))
+    with tf.GradientTape() as tape:
+        outputs = keras.tree.flatten(layer(*(input[:0] for input in inputs), **case.options()))
+        loss = sum(tf.reduce_sum(output) for output in outputs)
+    for output, wanted in zip(outputs, expected, strict=True):
+        assert tuple(output.shape) == (0, *wanted.shape[1:])
+    for gradient in tape.gradient(loss, layer.trainable_weights):
+        assert gradient is None or not np.any(tf.convert_to_tensor(gradient))
 
 
 @each_case

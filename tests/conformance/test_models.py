@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import IMAGE, TOKENS
+from keras_attn.contracts import IMAGE, START_ID, TOKENS
 from keras_attn.decoding import Beam, Greedy, decode
 from tests.conformance import models
+from tests.conformance.registry import CASES
 from tests.processes import run_module
 
 
@@ -125,6 +126,59 @@ def test_wrong_batches_are_told_what_to_give():
         model({**inputs, "source": inputs["source"][:2]})
     with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding"):
         model.generate(inputs, Greedy)
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize("name", sorted(models.MODELS))
+def test_empty_batch(name):
+    model = models.MODELS[name]()
+    model.build(models.input_shape(name))
+    inputs, _ = models.batch(model)
+    expected = keras.tree.flatten(model(inputs))
+    outputs = keras.tree.flatten(model(keras.tree.map_structure(lambda part: part[:0], inputs)))
+    for output, wanted in zip(outputs, expected, strict=True):
+        assert tuple(output.shape) == (0, *wanted.shape[1:])
+
+
+@pytest.mark.parametrize("name", ["small_conv", "text_classifier"])
+def test_empty_batch_of_unknown_size(name):
+    case = CASES[name]
+    layer, (inputs,) = case.make(), case.arrays()
+    signature = tf.TensorSpec((None, *inputs.shape[1:]), inputs.dtype)
+    call = tf.function(layer, input_signature=[signature])
+    expected = call(inputs)
+    np.testing.assert_allclose(expected, layer(inputs), rtol=1e-5, atol=1e-5)
+    assert tuple(call(inputs[:0]).shape) == (0, *expected.shape[1:])
+
+
+def answers(model, inputs):
+    """Outputs, and where there is a decoder, the logits of its first step."""
+    outputs = models.numpy(model, inputs)
+    if not hasattr(model, "step"):
+        return outputs
+    tokens = keras.ops.full((4,), START_ID, "int32")
+    return [*outputs, np.array(model.step(tokens, *model.start(inputs, 3)).logits)]
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=() if name in ("text_classifier", "conv_seq2seq") else pytest.mark.systems
+        )
+        for name in sorted(models.MODELS)
+    ],
+)
+def test_quantized(name):
+    model = models.MODELS[name]()
+    model.build(models.input_shape(name))
+    inputs, _ = models.batch(model)
+    expected = answers(model, inputs)
+    model.quantize("int8")
+    for output, wanted in zip(answers(model, inputs), expected, strict=True):
+        assert np.abs(output - wanted).max() < 0.05 * max(1.0, np.abs(wanted).max())
 
 
 @pytest.mark.parametrize("name", sorted(models.MODELS))

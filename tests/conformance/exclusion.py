@@ -1,0 +1,250 @@
+"""Excluded means excluded: what stands at masked places reaches neither outputs nor gradients.
+
+Each function asserts, on either backend; all of them run as a module,
+`python -m tests.conformance.exclusion`.
+"""
+
+import inspect
+
+import keras
+import numpy as np
+from keras import ops
+from keras.src import backend
+
+from keras_attn.layers import (
+    AdditiveAttention,
+    AttentionCell,
+    LocationSampler,
+    MultiHeadAttention,
+    MultiplicativeAttention,
+)
+from keras_attn.models.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent_decoder import RecurrentDecoder
+from keras_attn.ops import symmetric_divergence
+from keras_attn.ops.replicas import global_mean
+from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, ExactSequences
+from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.token_accuracy import TokenAccuracy
+from tests.conformance.registry import CASES, Case
+
+PARTS = {
+    "mask": ("inputs", "query"),
+    "query_mask": ("query", "embedded", "logits"),
+    "value_mask": ("value", "key"),
+}
+"""Arguments of a call whose places a mask excludes."""
+ZEROS = np.zeros(17, "float32")
+NO_NUMBERS = np.resize(np.array([np.inf, np.nan, -np.inf], "float32"), 17)
+RECURRENT = RecurrentConfig(13, hidden_dim=3, embedding_dim=5)
+DECODER = Case(
+    lambda **k: RecurrentDecoder(RECURRENT, MultiplicativeAttention(), **k),
+    ((2, 3), (2, 11, 6), (2, 6)),
+    integers=((0, 13),),
+    scores=True,
+)
+
+
+CROSS = ("multi_head", "additive_key", "multi_step_key")
+QUICK = (*{CASES[name].make().__class__: name for name in CASES}.values(), *CROSS)
+"""A case of each layer, and some with a memory beside the queries."""
+
+
+def mask_like(array):
+    """A mask of an array's places, in whose rows different ones are excluded."""
+    mask = np.ones(array.shape[:2], bool)
+    mask[0, 1] = mask[1, 0] = mask[1, -1] = False
+    return mask
+
+
+def masked_call(case):
+    """A layer, arrays of a call, masks by argument, and for each array the mask of its places."""
+    layer, arrays = case.make(), case.arrays()
+    if len(arrays) == 1:
+        arrays = [arrays[0][:, :4]]  # Enough, and recurrences are slow.
+    names, masks, places = list(inspect.signature(layer.call).parameters), {}, [None] * len(arrays)
+    for argument, parts in PARTS.items():
+        for place, (name, array) in enumerate(zip(names, arrays)):
+            if argument in names and name in parts and place not in dict(case.integers):
+                places[place] = masks[argument] = mask_like(array)
+    return layer, arrays, masks, places
+
+
+def filled(arrays, places, contents):
+    """The arrays, with these contents at masked places."""
+    return [
+        array if mask is None else np.where(mask[..., None], array, contents[: array.shape[-1]])
+        for array, mask in zip(arrays, places)
+    ]
+
+
+def check_layers(names=tuple(CASES)):
+    """Of every layer that takes a mask, outputs and gradients are as with zeros in its places."""
+    cases = {**{name: CASES[name] for name in names}, "recurrent_decoder": DECODER}
+    for name, case in cases.items():
+        layer, arrays, masks, places = masked_call(case)
+        if not masks:
+            continue
+        options = {**case.options(), **masks}
+        layer(*arrays, **options)
+        expected, poisoned = (
+            results(layer, filled(arrays, places, contents), options)
+            for contents in (ZEROS, NO_NUMBERS)
+        )
+        check_equal(poisoned, expected, name)
+        for place, gradient in poisoned[1].items():
+            assert places[place] is None or not np.any(gradient[~places[place]]), name
+
+
+def check_pairs(names=tuple(CASES)):
+    """A mask of pairs excludes a key to which no query may attend."""
+    for name in names:
+        case = CASES[name]
+        layer, arrays, _, places = masked_call(case)
+        takes_pairs = "attention_mask" in inspect.signature(layer.call).parameters
+        if not takes_pairs or name == "decoder_block":  # Its mask is of pairs of queries.
+            continue
+        itself = len(arrays) == 1
+        mask = places[0] if itself else places[1]
+        some = np.random.default_rng(3).random((*arrays[0].shape[:2], mask.shape[1])) < 0.7
+        options = {**case.options(), "attention_mask": some & mask[:, None]}
+        layer(*arrays, **options)
+        if not itself:
+            places = [mask if place in (1, 2) else None for place in range(len(arrays))]
+        expected, poisoned = (
+            results(layer, filled(arrays, places, contents), options)
+            for contents in (ZEROS, NO_NUMBERS)
+        )
+        if itself:  # Their queries are not excluded.
+            expected, poisoned = (outputs[0][mask] for outputs, *_ in (expected, poisoned))
+        check_equal(poisoned, expected, name)
+
+
+def check_memories():
+    """Of memories that are read step by step: by decoders, a cell of Keras' RNN, and heads."""
+    contexts = {
+        "transformer_decoder": lambda arrays, mask: (arrays[1], mask),
+        "conv_decoder": lambda arrays, mask: (*arrays[1:], mask),
+        "planning_decoder": lambda arrays, mask: (*arrays[1:], mask),
+        "recurrent_decoder": lambda arrays, mask: (arrays[1], mask, arrays[2]),
+    }
+    for name, context in contexts.items():
+        layer, arrays, masks, places = masked_call({**CASES, "recurrent_decoder": DECODER}[name])
+        layer(*arrays)
+        steps = []
+        for contents in (ZEROS, NO_NUMBERS):
+            given = context(filled(arrays, places, contents), masks["value_mask"])
+            given = keras.tree.map_structure(ops.convert_to_tensor, given)
+            steps.append(layer.step(ops.array([3, 5]), *layer.start(given, 2)).logits)
+        check_equal(*map(ops.convert_to_numpy, steps), name)
+
+    random = np.random.default_rng(5)
+    value, inputs = (random.normal(size=(2, n, 5)).astype("float32") for n in (11, 3))
+    mask = mask_like(value)
+    cell, heads = AttentionCell(keras.layers.LSTMCell(7), AdditiveAttention(3)), None
+    rnn, heads = keras.layers.RNN(cell, return_sequences=True), MultiHeadAttention(2, 3)
+    heads(inputs, value)
+    read = []
+    for contents in (ZEROS, NO_NUMBERS):
+        (memory,) = map(ops.convert_to_tensor, filled([value], [mask], contents))
+        outputs = rnn(inputs, initial_state=cell.initial_state(memory, value_mask=mask))
+        attended, _ = heads.attend(inputs, heads.project(memory), ops.convert_to_tensor(mask))
+        read.append([ops.convert_to_numpy(array) for array in (outputs, attended)])
+    check_equal(*read, "cell")
+
+
+def check_losses():
+    """Steps of weight 0, or that the mask of the logits excludes, do not count."""
+    random = np.random.default_rng(7)
+    logits, targets = random.normal(size=(2, 5, 7)), random.integers(1, 7, (2, 5))
+    mask, bits = mask_like(logits), random.integers(0, 2, (2, 5, 7)).astype("float32")
+    logits, weights = logits.astype("float32"), mask.astype("float32")
+    share = np.full((2, 5, 3), 1 / 3, "float32")
+
+    def carrying(logits):
+        backend.set_keras_mask(logits, ops.convert_to_tensor(mask))
+        return logits
+
+    def sampled(logits):
+        sampler = LocationSampler()
+        sampler.build()
+        return sampler.loss(targets * mask, logits, share, targets % 3)
+
+    token_loss = TokenCrossEntropy(0.1)
+    losses = {
+        "weights": lambda logits: token_loss(targets, logits, weights),
+        "mask": lambda logits: token_loss(targets, carrying(logits + 0.0)),
+        "bits": lambda logits: BitCrossEntropy()(bits, logits, weights),
+        "divergence": lambda logits: global_mean(
+            symmetric_divergence(logits, logits[:, ::-1, ::-1]), weights * weights[:, ::-1]
+        ),
+        "sampler": sampled,
+        "cost": lambda logits: BitsPerSequence()(bits, logits, weights),
+        "exact": lambda logits: ExactSequences()(bits, logits, weights),
+        "accuracy": lambda logits: TokenAccuracy()(targets, logits, weights),
+    }
+    for name, loss in losses.items():
+        expected, poisoned = (
+            slopes(alone(loss), filled([logits], [mask], contents))
+            for contents in (ZEROS, NO_NUMBERS)
+        )
+        check_equal(poisoned, expected, name)
+
+
+def alone(loss):
+    """A loss without further outputs, for `slopes`."""
+    return lambda logits: (loss(logits), [])
+
+
+def check_equal(poisoned, expected, name):
+    """Finite arrays, and the same."""
+    for values, wanted in zip(keras.tree.flatten(poisoned), keras.tree.flatten(expected)):
+        assert np.isfinite(values).all(), name
+        np.testing.assert_allclose(values, wanted, rtol=1e-6, atol=1e-6, err_msg=name)
+
+
+def results(layer, arrays, options):
+    """Outputs, gradients by input, those of integers left out, and by weight."""
+    floats = [place for place, array in enumerate(arrays) if array.dtype == "float32"]
+    variables = layer.trainable_variables
+
+    def loss(*given):
+        inputs = list(arrays)
+        for place, tensor in zip(floats, given):
+            inputs[place] = tensor
+        with keras.StatelessScope(state_mapping=list(zip(variables, given[len(floats) :]))):
+            outputs = keras.tree.flatten(layer(*inputs, **options))
+        return sum(ops.sum(ops.sin(output)) for output in outputs), outputs
+
+    given = [*(arrays[place] for place in floats), *(variable.value for variable in variables)]
+    _, outputs, gradients = slopes(loss, given)
+    return outputs, dict(zip(floats, gradients)), gradients[len(floats) :]
+
+
+def slopes(loss, given):
+    """A scalar, further outputs, and the scalar's gradients by each of some arrays."""
+    given = [ops.convert_to_tensor(array) for array in given]
+    if keras.backend.backend() == "jax":
+        import jax
+
+        (total, outputs), gradients = jax.value_and_grad(
+            loss, tuple(range(len(given))), has_aux=True
+        )(*given)
+    else:
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            total, outputs = loss(*given)
+        gradients = tape.gradient(total, given, unconnected_gradients="zero")
+    return keras.tree.map_structure(ops.convert_to_numpy, (total, outputs, gradients))
+
+
+def main():
+    check_layers(("additive_key", "multi_head_self", "copy_mixture", "neural_turing_machine"))
+    check_pairs(CROSS)
+    check_memories()
+    check_losses()
+
+
+if __name__ == "__main__":
+    main()

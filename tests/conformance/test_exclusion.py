@@ -1,0 +1,33 @@
+"""What stands at masked places reaches neither outputs nor gradients, on both backends."""
+
+import pytest
+
+from tests.conformance import exclusion
+from tests.processes import run_module
+
+
+def test_masked_places_of_every_layer():
+    exclusion.check_layers(exclusion.QUICK)
+
+
+def test_keys_that_no_query_attends_to():
+    exclusion.check_pairs(exclusion.CROSS)
+
+
+@pytest.mark.systems
+def test_masked_places_of_every_case():
+    exclusion.check_layers()
+    exclusion.check_pairs()
+
+
+def test_memories_read_step_by_step():
+    exclusion.check_memories()
+
+
+def test_losses():
+    exclusion.check_losses()
+
+
+@pytest.mark.systems
+def test_all_of_it_on_jax():
+    run_module("tests.conformance.exclusion", backend="jax")
