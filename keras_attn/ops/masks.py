@@ -103,6 +103,7 @@ def zero_masked(inputs, mask):
     """
     if mask is None:
         return inputs
+    mask = as_mask(mask)
     for _ in range(len(inputs.shape) - len(mask.shape)):
         mask = ops.expand_dims(mask, -1)
     return ops.where(mask, inputs, 0)
