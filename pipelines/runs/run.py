@@ -227,10 +227,9 @@ def load_vocabularies(
     types = experiment.task.vocabulary_types()
     if digests is None:
         print(f"not checked: {folder} has no digests of {' and '.join(types)}", file=sys.stderr)
-    for name in types if digests is not None else ():
-        if digest_of_folder(folder / name) != digests.get(name):
-            raise ValueError(
-                f"Expected the files that were saved in {folder / name}. "
-                "Received: damaged ones, or others"
-            )
+    elif changed := [n for n in types if digest_of_folder(folder / n) != digests.get(n)]:
+        raise ValueError(
+            f"Expected the files that were saved in {folder / changed[0]}. "
+            "Received: damaged ones, or others"
+        )
     return {name: cls.load(folder / name) for name, cls in types.items()}
