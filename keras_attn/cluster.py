@@ -1,10 +1,11 @@
 """The workers of a training on several machines, which the environment variable TF_CONFIG names."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from keras_attn.untrusted import parse_json
 
 MULTIWORKER = "multiworker"
 """Name of the strategy that trains on them."""
@@ -50,6 +51,7 @@ class Cluster:
                 cluster does not have.
 
         Example:
+            >>> import json
             >>> config = {"cluster": {"worker": ["a:2", "b:3"]}, "task": {"type": "worker"}}
             >>> config["task"]["index"] = 1
             >>> Cluster.read({"TF_CONFIG": json.dumps(config)})
@@ -57,7 +59,7 @@ class Cluster:
         """
         text = environment.get(TF_CONFIG, "")
         try:
-            config = json.loads(text)
+            config = parse_json(text)
         except ValueError:
             config = None
         if not isinstance(config, dict):

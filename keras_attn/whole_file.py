@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from keras_attn.untrusted import DamagedFileError
+
 _SCRATCH = ".keras-attn-"
 _FORMER = re.compile("partial-[a-z0-9_]{8}")
 """Folders that earlier versions left when they were killed; they had no mark."""
@@ -288,7 +290,7 @@ def settle_file(path, digest: str | None) -> None:
             into place, any other is removed.
 
     Raises:
-        ValueError: no file with this digest.
+        DamagedFileError: no file with this digest.
     """
     path = Path(path)
     former = path.with_name(f"new-{path.name}")  # Where earlier versions let it wait.
@@ -297,7 +299,7 @@ def settle_file(path, digest: str | None) -> None:
             move_file(new, path)
     if digest is not None and not (path.is_file() and digest_of(path) == digest):
         received = "a damaged file, or another" if path.is_file() else "no such file"
-        raise ValueError(f"Expected the file that was kept at {path}. Received: {received}")
+        raise DamagedFileError(f"Expected the file that was kept at {path}. Received: {received}")
     remove_marked(pending(path).parent)
 
 

@@ -1,15 +1,14 @@
 """Files of sentence pairs, of links and of gold links."""
 
-import gzip
-import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from keras_attn.alignment.error_rate import Gold
+from keras_attn.text_file import bytes_of, encoded_lines
+from keras_attn.untrusted import naming_damage, parse_json
 
-_LINK = re.compile(r"(\d+)([-?])(\d+)")
+_LINK = re.compile(r"(\d{1,9})([-?])(\d{1,9})")
 
 
 class SentencePairs(NamedTuple):
@@ -30,7 +29,7 @@ def read_pairs(source, target=None) -> SentencePairs:
     Args:
         source: path of a text file, or without `target` of a file of pairs: JSON lines with
             `src_words` and `tgt_words` (`.jsonl`), or lines of a source, a tab and a target. Files
-            that end in `.gz` are unpacked.
+            may be packed by gzip; `KERAS_ATTN_MAX_TEXT_BYTES` limits their size.
         target: path of a text file with as many lines.
 
     Returns:
@@ -174,12 +173,8 @@ def _words(record, key, path, number):
 def _records(path) -> Iterator:
     """Numbers and JSON objects of the lines of a file."""
     for number, line in _lines(path):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ValueError(
-                f"Expected a JSON object. Received: {path}, line {number}: {error}"
-            ) from error
+        with naming_damage("a JSON object", f"{path}, line {number}"):
+            record = parse_json(line)
         if not isinstance(record, dict):
             raise ValueError(f"Expected a JSON object. Received: {path}, line {number}")
         yield number, record
@@ -187,19 +182,13 @@ def _records(path) -> Iterator:
 
 def _lines(path) -> Iterator[tuple[int, str]]:
     """Numbers, from 1, and texts of the lines of a file."""
-    path = Path(path)
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    raise ValueError(
-                        f"Expected UTF-8. Received: {path}, line {number}: {error.reason}"
-                    ) from error
-                yield number, text.rstrip("\r\n")
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
+    for number, line in enumerate(encoded_lines(bytes_of(path)), start=1):
+        try:
+            yield number, line.decode()
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"Expected UTF-8. Received: {path}, line {number}: {error.reason}"
+            ) from error
 
 
 def _is_json(path):

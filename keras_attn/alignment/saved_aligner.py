@@ -4,8 +4,6 @@ import dataclasses
 import hashlib
 import json
 import sys
-import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -15,22 +13,12 @@ from keras_attn.alignment.batches import words_of_keys
 from keras_attn.alignment.direction import Direction
 from keras_attn.alignment.options import MODELS, AlignerOptions
 from keras_attn.alignment.vocabulary import Vocabulary
+from keras_attn.untrusted import naming_damage, parse_json, read_arrays
 from keras_attn.whole_file import check_folder, digest_of, made_folder, move_folder, whole_folder
 
 FORMAT = 1
 DESCRIPTION_FILE, TABLES_FILE, DIGEST = "aligner.json", "tables.npz", "sha256"
 _DIRECTIONS = ("forward", "backward")
-_DAMAGED = (
-    ValueError,
-    TypeError,
-    KeyError,
-    EOFError,
-    OSError,
-    NotImplementedError,
-    RecursionError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def save_aligner(aligner: Aligner, folder) -> None:
@@ -87,13 +75,11 @@ def load_aligner(folder) -> Aligner:
             models/en-sv. Received: tables.npz: no such file").
     """
     folder = Path(folder)
-    file = DESCRIPTION_FILE
-    try:
-        description = json.loads((folder / file).read_text(encoding="utf-8"))
+    with naming_damage(f"an aligner at {folder}", DESCRIPTION_FILE):
+        description = parse_json((folder / DESCRIPTION_FILE).read_text(encoding="utf-8"))
         options, vocabularies = _described(description)
-        file = TABLES_FILE
-        with np.load(folder / file, allow_pickle=False) as tables:
-            arrays = {name: tables[name] for name in tables.files}
+    with naming_damage(f"an aligner at {folder}", TABLES_FILE):
+        arrays = read_arrays(folder / TABLES_FILE)
         directions = [
             _direction(arrays, name, options, [len(side.words) for side in vocabularies][::order])
             for name, order in zip(_DIRECTIONS, (1, -1), strict=True)
@@ -103,14 +89,7 @@ def load_aligner(folder) -> Aligner:
             print(f"not checked: {folder} has no digest", file=sys.stderr)
         elif _digest(description, folder / TABLES_FILE) != description[DIGEST]:
             raise ValueError(f"not the tables of these options and words, {DESCRIPTION_FILE}")
-        return aligner
-    except _DAMAGED as error:
-        received = error.strerror if isinstance(error, OSError) else error
-        if isinstance(error, KeyError):
-            received = f"no {error.args[0]}"
-        raise ValueError(
-            f"Expected an aligner at {folder}. Received: {file}: {received}"
-        ) from error
+    return aligner
 
 
 def _digest(description, tables):

@@ -1,6 +1,5 @@
 """Finds and reads the files of a pretrained model, local or from the Hugging Face hub."""
 
-import json
 import os
 import re
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from keras_attn.models.torch_state_dict import read_state_dict
+from keras_attn.untrusted import naming_damage, read_arrays, read_json
 
 SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
@@ -67,16 +67,9 @@ def read_tensors(path):
     """
     if path.suffix not in (".safetensors", ".npz"):
         return read_state_dict(path)
-    read = _read_safetensors if path.suffix == ".safetensors" else _read_npz
-    try:
+    read = _read_safetensors if path.suffix == ".safetensors" else read_arrays
+    with naming_damage(f"a whole {path.suffix} file at {os.fspath(path)!r}"):
         return {name: _as_float(array) for name, array in read(path).items()}
-    except ImportError:
-        raise
-    except Exception as error:  # Both libraries raise many kinds of errors for damaged files.
-        reason = str(error) or type(error).__name__
-        raise ValueError(
-            f"Expected a whole {path.suffix} file at {os.fspath(path)!r}. Received: {reason}"
-        ) from error
 
 
 def _read_safetensors(path):
@@ -87,14 +80,6 @@ def _read_safetensors(path):
             "Expected the package safetensors. Install it: pip install 'keras-attn[pretrained]'"
         ) from error
     return load_file(path)
-
-
-def _read_npz(path):
-    with path.open("rb") as file:
-        arrays = np.load(file, allow_pickle=False)
-        if isinstance(arrays, np.ndarray):
-            raise ValueError("one array in place of an archive")
-        return {name: arrays[name] for name in arrays.files}
 
 
 def _as_float(array):
@@ -153,10 +138,7 @@ def _download(name):
 def _read_json(path):
     if not path.is_file():
         return {}
-    try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"Expected JSON in {os.fspath(path)!r}. Received: {error}") from error
+    settings = read_json(path)
     if not isinstance(settings, dict):
         raise ValueError(
             f"Expected an object in {os.fspath(path)!r}. Received: a {type(settings).__name__}"

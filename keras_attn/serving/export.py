@@ -14,6 +14,7 @@ import tensorflow as tf
 from keras_attn.plain_text import in_markdown, without_html
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
+from keras_attn.untrusted import read_json
 from keras_attn.version import __version__
 from keras_attn.whole_file import (
     check_folder,
@@ -185,10 +186,7 @@ def read_metadata(version) -> dict:
     path = Path(version) / METADATA_FILE
     if not path.is_file():
         raise ValueError(f"Expected a version with {METADATA_FILE}. Received: {version}")
-    try:
-        metadata = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+    metadata = read_json(path)
     if not isinstance(metadata, dict):
         raise ValueError(f"Expected a JSON object in {path}. Received: {metadata!r:.80}")
     return metadata

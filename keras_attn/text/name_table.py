@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import tensorflow as tf
 
+from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 
@@ -65,15 +66,11 @@ class NameTable(tf.Module):
             ValueError: the folder holds no such table, or a damaged one.
         """
         path = Path(folder) / f"{cls.unit}.json"
-        try:
-            names = json.loads(path.read_text(encoding="utf-8"))[cls.unit]
+        with naming_damage(f"{cls.unit} in {path}"):
+            names = read_json(path, cls.unit)[cls.unit]
             if not isinstance(names, list):
                 raise TypeError(f"no list but {names!r:.40}")
             return cls(names)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ValueError(
-                f"Expected {cls.unit} in {path}. Received: {type(error).__name__}: {error}"
-            ) from error
 
     def save(self, folder) -> None:
         """Writes the table into a folder."""

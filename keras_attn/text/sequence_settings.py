@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import tensorflow as tf
 
+from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 
@@ -44,10 +45,8 @@ class SequenceSettings(tf.Module):
             ValueError: missing or damaged settings.
         """
         path = Path(folder) / "sequence_words.json"
-        try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"Expected settings of words in {path}. Received: {error}") from error
+        with naming_damage(f"settings of words in {path}"):
+            return cls(**read_json(path, "settings of words"))
 
 
 def check_sizes(least: int = 1, **sizes) -> None:

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 MARKS = 0xF0000
@@ -91,14 +92,8 @@ class SlotTokenizer(tf.Module):
             ValueError: the folder holds no such tokenizer, or a damaged one.
         """
         file = Path(folder, _FILE)
-        try:
-            slots = json.loads(file.read_text(encoding="utf-8"))["slots"]
-            return cls(Tokenizer.load(folder), slots)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"Expected a tokenizer with slots in {folder}. "
-                f"Received: {type(error).__name__}: {error}"
-            ) from error
+        with naming_damage(f"a tokenizer with slots in {folder}"):
+            return cls(Tokenizer.load(folder), read_json(file, "a tokenizer with slots")["slots"])
 
     def save(self, folder) -> None:
         """Writes the tokenizer and the number of slots into a folder."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
+from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 try:
@@ -139,13 +140,9 @@ class Tokenizer(tf.Module):
             ValueError: the folder holds no tokenizer, or a damaged one.
         """
         folder = Path(folder)
-        try:
-            settings = json.loads((folder / _SETTINGS_FILE).read_text(encoding="utf-8"))
+        with naming_damage(f"a tokenizer in {folder}"):
+            settings = read_json(folder / _SETTINGS_FILE, "a tokenizer")
             return cls((folder / _MODEL_FILE).read_bytes(), settings["lowercase"])
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
-            raise ValueError(
-                f"Expected a tokenizer in {folder}. Received: {type(error).__name__}: {error}"
-            ) from error
 
     def save(self, folder) -> None:
         """Writes the model and the settings into a folder."""

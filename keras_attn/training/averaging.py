@@ -8,8 +8,8 @@ import numpy as np
 
 from keras_attn.training.callbacks import better_direction
 from keras_attn.training.model_file import read_model_file
-from keras_attn.training.resume import DAMAGED
 from keras_attn.training.training_stage import trained_model
+from keras_attn.untrusted import DamagedFileError, check_kinds, naming_damage, read_arrays
 from keras_attn.whole_file import is_marked, mark, marked_folder, remove_marked, whole_file
 
 
@@ -107,7 +107,8 @@ class AverageModel(keras.callbacks.Callback):
     def restore(self, state):
         """See `Resumable`."""
         self.snapshots = [tuple(snapshot) for snapshot in state or []]
-        for step, _ in self.snapshots:
+        for step, value in self.snapshots:
+            check_kinds({"step": step, "value": value}, step=int, value=float)
             _read(self._file(step))
         if self.snapshots:  # Earlier versions left their folders without a mark.
             mark(self.folder)
@@ -239,13 +240,8 @@ def _weights_set(model, arrays):
 
 def _read(path, shapes=None):
     """A snapshot's arrays; of the shapes that the model's weights have, if they are given."""
-    try:
-        with np.load(path, allow_pickle=False) as saved:
-            arrays = [saved[name] for name in saved.files]
-    except DAMAGED as error:
-        raise ValueError(
-            f"Expected a snapshot at {path}. Received: a damaged file ({error})"
-        ) from error
+    with naming_damage(f"a snapshot at {path}", "a damaged file"):
+        arrays = list(read_arrays(path).values())
     if shapes is not None and [array.shape for array in arrays] != shapes:
-        raise ValueError(f"Expected a snapshot of this model at {path}. Received: another's")
+        raise DamagedFileError(f"Expected a snapshot of this model at {path}. Received: another's")
     return arrays

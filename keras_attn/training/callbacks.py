@@ -14,6 +14,7 @@ from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.tokenization import AUTO
 from keras_attn.ops.compiled import compiled
 from keras_attn.training.training_stage import trained_model
+from keras_attn.untrusted import check_kinds
 from keras_attn.whole_file import (
     digest_of,
     move_pending,
@@ -197,6 +198,11 @@ class BestModel(keras.callbacks.Callback):
         """See `Resumable`; the state of an earlier version counts as that of a moved metric."""
         if state is not None:
             state = {"loss": None, "same": None, **state}
+            check_kinds(state, best=float | None, best_epoch=int | str, loss=list | tuple | None)
+            check_kinds(state, same=int | None, digest=str | None, stopped=bool)
+            if state["loss"] is not None:
+                name, value = state["loss"]
+                check_kinds({"name": name, "loss": value}, name=str, loss=float)
             for name in self.state():
                 setattr(self, name, state[name])
         settle_file(self.path, self.digest)
@@ -236,6 +242,8 @@ class EpochLog(keras.callbacks.Callback):
     def restore(self, state):
         """See `Resumable`."""
         self.rows = [dict(row) for row in state or []]
+        for row in self.rows:
+            check_kinds(row, **dict.fromkeys({"epoch", *row}, int | float | str))
         self.saved()
 
     def saved(self):

@@ -2,8 +2,6 @@
 
 import json
 import time
-import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,21 +10,10 @@ import keras
 import numpy as np
 
 from keras_attn.training.workers import Workers
+from keras_attn.untrusted import naming_damage, parse_json, read_arrays
 from keras_attn.whole_file import whole_file
 
 STATE, METRIC = "state", "metric "
-DAMAGED = (
-    AttributeError,
-    EOFError,
-    KeyError,
-    OSError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What NumPy and zipfile raise of damaged files."""
 
 
 class Resumable(Protocol):
@@ -197,15 +184,12 @@ class Checkpoint(keras.callbacks.Callback):
                 callback.restore(None)
             return {}
         variables = _variables(model)
-        try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-                arrays = {name: saved[name] for name in saved.files}
-            state = json.loads(arrays.pop(STATE).tobytes())
-        except DAMAGED as error:
-            raise ValueError(
-                f"Expected a checkpoint at {self.path}. Received: a damaged file, or one of an "
-                "earlier version; without it training starts anew"
-            ) from error
+        with naming_damage(
+            f"a checkpoint at {self.path}",
+            "a damaged file, or one of an earlier version; without it training starts anew",
+        ):
+            arrays = read_arrays(self.path)
+            state = parse_json(arrays.pop(STATE).tobytes())
         metrics = [name for name in arrays if name.startswith(METRIC)]
         wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
         kept = set(state) if isinstance(state, dict) else {"its state"}
@@ -216,13 +200,10 @@ class Checkpoint(keras.callbacks.Callback):
                 f"Received: one of another, which differs in {sorted(wrong)[:3]}"
             )
         for name, callback in self.keeps.items():
-            try:
+            with naming_damage(
+                f"the state of {name} in the checkpoint {self.path}", f"{state[name]!r:.80}"
+            ):
                 callback.restore(state[name])
-            except (TypeError, AttributeError, KeyError) as error:
-                raise ValueError(
-                    f"Expected the state of {name} in the checkpoint {self.path}. "
-                    f"Received: {state[name]!r:.80}"
-                ) from error
         return arrays
 
 

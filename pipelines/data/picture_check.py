@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.untrusted import read_json
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.user_cache import user_cache
 
@@ -140,8 +141,8 @@ def _bytes(path):
 
 def _load(store):
     try:
-        known = json.loads(store.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        known = read_json(store)
+    except ValueError:
         return {}
     return known if isinstance(known, dict) else {}
 

@@ -5,11 +5,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from keras_attn.text_file import GZIP
 from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
 from keras_attn_pipelines.data.readers.folder_reader import data_folder
-from keras_attn_pipelines.data.record import GZIP, lines_of
+from keras_attn_pipelines.data.record import lines_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 from keras_attn_pipelines.data.training_data import Records

@@ -1,24 +1,16 @@
 """Records of two fields, which every reader yields, and the names of their columns."""
 
 import codecs
-import gzip
-import os
-import re
 import sys
 import unicodedata
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn.text_file import GZIP, bytes_of, check_text, encoded_lines, max_text_bytes
+
 AUTO = "auto"
-GZIP = ".gz"
-GZIP_START = b"\x1f\x8b"
-SNIFFED = 4096
-MAX_TEXT_BYTES = "KERAS_ATTN_MAX_TEXT_BYTES"
-"""Environment variable: the longest text file that is read, in bytes once unpacked."""
-DEFAULT_MAX_TEXT_BYTES = 1 << 30
 MOST_WORDS = 50_000
 MOST_CHARACTERS = 10 * MOST_WORDS
 """The same bound where there are no spaces."""
@@ -165,26 +157,6 @@ class Columns:
         return _wanted(self.first, first), _wanted(self.second, second)
 
 
-def bytes_of(path: Path, most: int = -1) -> bytes:
-    """A file's bytes, or the first `most`; gzip is recognized by its magic number and unpacked.
-
-    Raises:
-        ValueError: damaged or truncated gzip; UTF-16 or UTF-32, recognized by a byte order mark or,
-            without one, by zeros in a quarter of the bytes or more.
-    """
-    try:
-        with path.open("rb") as plain:
-            packed = plain.read(len(GZIP_START)) == GZIP_START
-            plain.seek(0)
-            limit = max_text_bytes()
-            with gzip.open(plain) if packed else plain as file:
-                data = file.read(most if most >= 0 else limit + 1)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"Expected a whole gzip file at {path}. Received: {error}") from error
-    _check_text(data, limit, f"{path}, unpacked" if packed else path)
-    return data
-
-
 def input_bytes() -> bytes:
     """What standard input gives, as long as a file may be.
 
@@ -193,37 +165,8 @@ def input_bytes() -> bytes:
     """
     limit = max_text_bytes()
     data = sys.stdin.buffer.read(limit + 1)
-    _check_text(data, limit, "standard input")
+    check_text(data, limit, "standard input")
     return data
-
-
-def _check_text(data, limit, place):
-    if len(data) > limit:
-        raise ValueError(
-            f"Expected at most {limit} bytes in {place} (set {MAX_TEXT_BYTES} to read more). "
-            "Received: more"
-        )
-    check_utf8(data, place)
-
-
-def max_text_bytes() -> int:
-    """Longest text file that is read, in bytes once unpacked: 1 GiB, or what MAX_TEXT_BYTES says.
-
-    Raises:
-        ValueError: the environment variable is not a positive integer.
-    """
-    value = os.environ.get(MAX_TEXT_BYTES, str(DEFAULT_MAX_TEXT_BYTES))
-    if not re.fullmatch("0*[1-9][0-9]{0,17}", value):
-        raise ValueError(f"Expected {MAX_TEXT_BYTES} to be an integer >= 1. Received: {value!r}")
-    return int(value)
-
-
-def check_utf8(data: bytes, path) -> None:
-    """Raises ValueError if bytes look like UTF-16 or UTF-32."""
-    start = data[:SNIFFED]
-    marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if marked or (start and 4 * start.count(0) >= len(start)):
-        raise ValueError(f"Expected UTF-8 in {path}. Received: UTF-16 or UTF-32")
 
 
 def suffix_of(path: Path) -> str:
@@ -252,10 +195,7 @@ def lines_in(data: bytes) -> list[str]:
 
     They are decoded one by one: as a whole, a single emoji makes a text four times as large.
     """
-    lines = data.removeprefix(codecs.BOM_UTF8).split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    return [line.removesuffix(b"\r").decode("utf-8", "surrogateescape") for line in lines]
+    return [line.decode("utf-8", "surrogateescape") for line in encoded_lines(data)]
 
 
 def is_text(value: str) -> bool:

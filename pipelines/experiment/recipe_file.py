@@ -32,13 +32,13 @@ def naming_recipe_file(part):
     """Names the line of a user's recipe file where one of its parts fails unexpectedly.
 
     Raises:
-        ValueError: instead of errors other than ValueError, OSError and ImportError; errors of
-            bundled parts are passed on.
+        ValueError: instead of errors other than ValueError, OSError, ImportError and Ctrl-C;
+            errors of bundled parts are passed on.
     """
     try:
         yield
-    except (Exception, SystemExit) as error:
-        expected = isinstance(error, ValueError | OSError | ImportError)
+    except BaseException as error:
+        expected = isinstance(error, ValueError | OSError | ImportError | KeyboardInterrupt)
         if expected or not type(part).__module__.startswith(MODULE_PREFIX):
             raise
         file = sys.modules[type(part).__module__].__file__
@@ -70,7 +70,9 @@ def _loaded(path, changed):
     sys.modules[module.__name__] = module
     try:
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
-    except (Exception, SystemExit) as error:  # User code can raise anything.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # User code can raise anything.
         hint = ""
         if isinstance(error, ModuleNotFoundError) and (path.parent / f"{error.name}.py").is_file():
             hint = "; a run keeps a copy of this file alone, so it cannot import the one beside it"

@@ -1,13 +1,17 @@
 """The records of a source, which may have been prepared in shards."""
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
-from keras_attn_pipelines.data.shards.shards import Shards, shards_in
+from keras_attn.untrusted import check_kinds, naming_damage
+from keras_attn_pipelines.data.shards.shards import METADATA_FILE, Shards, naming_shards, shards_in
 from keras_attn_pipelines.data.training_data import Records
 from keras_attn_pipelines.experiment.stored import stored_part
 
+DESCRIBED = {"records": str, "description": str, "source": dict, "kinds": dict, "digests": dict}
+"""What is known of records when they are written, and its types in JSON."""
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
 
@@ -37,6 +41,7 @@ def read_records(source, data) -> Records:
         splits,
         lines=[f"shards: {shards.folder} ({counts}; prepared from {prepared})"],
         files={name: shards.folder / name for name in splits},
+        naming_faults=functools.partial(naming_shards, splits.values()),
     )
 
 
@@ -73,6 +78,8 @@ def _checked(source, shards: Shards) -> None:
     A setting that is the part's default counts as not given.
     """
     description = shards.description
+    with naming_damage(f"a description of records in {shards.folder / METADATA_FILE}"):
+        check_kinds(description, **DESCRIBED)
     if description["records"] != source.records:
         raise ValueError(
             f"Expected {source.records} in {shards.folder}. Received: {description['records']}"

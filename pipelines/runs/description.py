@@ -1,10 +1,10 @@
 """Reads and validates recipe.json, the description of a run."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from keras_attn.untrusted import read_json
 from keras_attn_pipelines.experiment.stored import described
 
 ENDED, KEPT, DIGEST, BACKEND = "ended", "kept", "sha256", "backend"
@@ -22,10 +22,7 @@ def read_description(path: Path) -> dict[str, Any]:
     """
     if not path.is_file():
         raise ValueError(f"Expected a run directory with {path.name}. Received: {path.parent}")
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+    content = read_json(path)
     if not isinstance(content, dict):
         raise ValueError(f"Expected a JSON object in {path}. Received: {content!r:.80}")
     described(path, content)

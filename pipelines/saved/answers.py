@@ -13,7 +13,8 @@ from keras_attn.saved import loading
 from keras_attn.saved.questions import dropped_text
 from keras_attn.saved.results import Prediction
 from keras_attn.saved.sequences import LONGER_TEXT
-from keras_attn_pipelines.data.record import bytes_of, input_bytes, lines_in
+from keras_attn.text_file import bytes_of
+from keras_attn_pipelines.data.record import input_bytes, lines_in
 from keras_attn_pipelines.saved.crop_folder import CropFolder
 
 MOST_SHOWN = 4096

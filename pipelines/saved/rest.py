@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_attn.untrusted import parse_json
 from keras_attn_pipelines.saved.servable import Servable, Unavailable
 from keras_attn_pipelines.saved.web import (
     AnyHTTPException,
@@ -131,8 +132,8 @@ def _predicted(servable, signature, asked):
 
 def _json(body) -> dict[str, Any]:
     try:
-        asked = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        asked = parse_json(body)
+    except ValueError as error:
         raise HTTPException(400, f"Expected JSON. Received: {error}") from error
     if not isinstance(asked, dict) or ("instances" in asked) == ("inputs" in asked):
         raise HTTPException(400, "Expected an object with either instances or inputs")

@@ -6,13 +6,14 @@ import pytest
 
 from keras_attn.models import checkpoint_files
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
-from keras_attn_pipelines.data.record import MOST_CHARACTERS, bytes_of, lines_of, unusable
+from keras_attn_pipelines.data.record import MOST_CHARACTERS, lines_of, unusable
 from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.experiment import SGD, Adam
 from keras_attn_pipelines.experiment.evaluation import Evaluation
-from keras_attn_pipelines.runs.export import _counts, _escaped
+from keras_attn_pipelines.runs.export import _counts
 from tests.pipelines.labeled_pictures import write_classes
 
 LIMIT = "KERAS_ATTN_MAX_TEXT_BYTES"
@@ -170,9 +171,6 @@ def test_a_part_of_a_recipe_file_that_fails_is_named(raised, tmp_path):
 
 
 def test_texts_of_a_run_cannot_write_on_the_card():
-    assert _escaped("a\n\n## b <img src=x> [c](d) `e`") == (
-        "a ## b &#60;img src=x&#62; &#91;c&#93;(d) &#96;e&#96;"
-    )
     counts = {"unit": "pic<b>tures", "records": {"tr\nain": 3}}
     assert _counts(counts) == "pic&#60;b&#62;tures 3 tr ain"
 

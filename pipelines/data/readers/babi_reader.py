@@ -9,7 +9,7 @@ from keras_attn_pipelines.data.record import is_text, lines_of
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 
 FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?")
-LINE = re.compile(r"(\d+) (.*)")
+LINE = re.compile(r"(\d{1,9}) (.*)")
 
 
 @dataclass(frozen=True)

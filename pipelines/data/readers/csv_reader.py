@@ -5,7 +5,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from keras_attn_pipelines.data.record import Columns, Record, bytes_of, is_text, text_of
+from keras_attn.text_file import bytes_of
+from keras_attn_pipelines.data.record import Columns, Record, is_text, text_of
 
 TAB = "\t"
 NEVER_CLOSED = "unexpected end of data"

@@ -1,6 +1,5 @@
 """Files of facts with texts: JSON lines, tables with a header, WebNLG's XML."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -8,13 +7,15 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from keras_attn.text.fact_json import facts_of
+from keras_attn.text_file import bytes_of
+from keras_attn.untrusted import naming_damage, parse_json
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.pairs import PairFile
 from keras_attn_pipelines.data.readers.csv_reader import header_and_rows, header_of
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, SNIFFED
 from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_facts
-from keras_attn_pipelines.data.record import AUTO, bytes_of, lines_of, suffix_of, text_of
+from keras_attn_pipelines.data.record import AUTO, lines_of, suffix_of, text_of
 
 XML = ".xml"
 SUFFIXES = (*LINES, *DELIMITERS, XML)
@@ -117,8 +118,8 @@ def _read_lines(path, text_column):
         if not text.strip():
             continue
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(text)
+        except ValueError as error:
             yield _unusable(line, f"malformed JSON: {error}")
             continue
         yield _record(value, line, text_column)
@@ -158,10 +159,9 @@ def _is_order(order, count) -> bool:
 
 
 def _read_xml(path):
-    try:
-        root = ElementTree.fromstring(bytes_of(path))
-    except ElementTree.ParseError as error:
-        raise ValueError(f"Expected XML in {path}. Received: {error}") from error
+    data = bytes_of(path)
+    with naming_damage(f"XML in {path}"):
+        root = ElementTree.fromstring(data)
     for number, entry in enumerate(root.iter("entry"), 1):
         triples = [_triple(node) for node in entry.iterfind("modifiedtripleset/mtriple")]
         bad = next((place for place, fact in enumerate(triples, 1) if fact is None), 0)

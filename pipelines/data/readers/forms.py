@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from keras_attn.text_file import bytes_of
+from keras_attn.untrusted import parse_json
 from keras_attn_pipelines.data.readers.csv_reader import header_of, read_csv
 from keras_attn_pipelines.data.readers.json_reader import (
     is_coco,
@@ -14,7 +16,7 @@ from keras_attn_pipelines.data.readers.json_reader import (
     read_jsonl,
 )
 from keras_attn_pipelines.data.readers.text_reader import is_token_file, read_tokens
-from keras_attn_pipelines.data.record import Columns, Record, bytes_of, suffix_of, text_of
+from keras_attn_pipelines.data.record import Columns, Record, suffix_of, text_of
 
 DELIMITERS = {".csv": (",", "CSV"), ".tsv": ("\t", "TSV")}
 LINES = (".jsonl", ".ndjson")
@@ -83,8 +85,8 @@ def _objects(path):
     """The JSON objects near the start of a JSON lines file."""
     for line in _start(path).split("\n"):
         try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
+            value = parse_json(line)
+        except ValueError:
             continue
         if isinstance(value, dict):
             yield value

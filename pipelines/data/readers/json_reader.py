@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from keras_attn_pipelines.data.record import Columns, Record, bytes_of, is_text, text_of
+from keras_attn.text_file import bytes_of
+from keras_attn.untrusted import naming_damage, parse_json
+from keras_attn_pipelines.data.record import Columns, Record, is_text, text_of
 
 
 def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
@@ -18,8 +20,8 @@ def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
             yield Record(line, reason="not UTF-8")
             continue
         try:
-            value = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            value = parse_json(text)
+        except ValueError as error:
             yield Record(line, reason=f"malformed JSON: {error}")
             continue
         yield from _records(value, line, columns, "")
@@ -37,10 +39,9 @@ def load_json(path: Path) -> Any:
     Raises:
         ValueError: it is malformed.
     """
-    try:
-        return json.loads(text_of(bytes_of(path)))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"Expected JSON in {path}. Received: {error}") from error
+    text = text_of(bytes_of(path))
+    with naming_damage(f"JSON in {path}"):
+        return parse_json(text)
 
 
 def is_coco(value: Any) -> bool:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from keras_attn.text.bracket_text import parse_trees
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
+from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.pairs import PairFile
 from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
-from keras_attn_pipelines.data.record import bytes_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees")

@@ -1,11 +1,13 @@
 """Random access to the serialized examples in shards of either format."""
 
+import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from keras_attn.untrusted import DamagedFileError, naming_damage
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.shards.shard_writer import ARRAY_RECORD
 
@@ -25,10 +27,44 @@ def record_files(paths: Sequence[Path], form: str):
     Returns:
         an object with a length and `__getitems__(rows)`, which returns a list of bytes.
     """
-    if form == ARRAY_RECORD:
+    return ArrayRecordFiles(paths) if form == ARRAY_RECORD else TFRecordFiles(paths)
+
+
+class ArrayRecordFiles:
+    """ArrayRecord files that are read by row; their own check sums are compared on every read.
+
+    Args:
+        paths: of the files.
+
+    Raises:
+        DamagedFileError: a damaged file; also on reading.
+        ImportError: array_record is not installed.
+    """
+
+    def __init__(self, paths: Sequence[Path]):
         module = imported_tfds(paths[0], "array_record.python.array_record_data_source")
-        return module.ArrayRecordDataSource([str(path) for path in paths])
-    return TFRecordFiles(paths)
+        self._paths, self._source = list(paths), module.ArrayRecordDataSource
+        with self._naming_file():
+            self._records = self._source([str(path) for path in paths])
+
+    def __len__(self):
+        return len(self._records)
+
+    def __getitems__(self, rows) -> list[bytes]:
+        with self._naming_file():
+            return self._records.__getitems__(rows)
+
+    @contextlib.contextmanager
+    def _naming_file(self):
+        """Context in which an error names the file that it comes from, found by reading them."""
+        try:
+            yield
+        except RuntimeError:
+            for path in self._paths:
+                with naming_damage(f"ArrayRecords as they were written in {path}"):
+                    records = self._source([str(path)])
+                    records.__getitems__(range(len(records)))
+            raise
 
 
 class TFRecordFiles:
@@ -40,7 +76,8 @@ class TFRecordFiles:
         paths: of the files.
 
     Raises:
-        ValueError: a file that ends within a record, or a check sum that differs; also on reading.
+        DamagedFileError: a file that ends within a record, or a check sum that differs; also on
+            reading.
         ImportError: google-crc32c is not installed.
     """
 
@@ -96,14 +133,16 @@ class TFRecordFiles:
                 length = int.from_bytes(header[:LENGTH], "little")
                 end = place + HEADER + length + FOOTER
                 if end > size:
-                    raise ValueError(f"Expected whole TFRecords in {path}. Received: {size} bytes")
+                    raise DamagedFileError(
+                        f"Expected whole TFRecords in {path}. Received: {size} bytes"
+                    )
                 yield place + HEADER, length
                 place = end
                 file.seek(place)
 
 
 def _differs(path, what):
-    return ValueError(
+    return DamagedFileError(
         f"Expected TFRecords as they were written in {path}. "
         f"Received: another check sum of the {what}"
     )

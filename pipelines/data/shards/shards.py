@@ -1,13 +1,14 @@
 """Records in shards: found, and read by row number."""
 
+import contextlib
 import functools
 import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from keras_attn.untrusted import DamagedFileError, naming_damage, parse_json, read_json
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
@@ -56,10 +57,11 @@ class Shards:
     @property
     def lengths(self) -> dict[str, int]:
         """Number of records by split."""
-        info = json.loads((self.folder / INFO_FILE).read_text(encoding="utf-8"))
-        return {
-            split["name"]: sum(map(int, split.get("shardLengths", ()))) for split in info["splits"]
-        }
+        with naming_damage(f"a description of shards in {self.folder / INFO_FILE}"):
+            return {
+                split["name"]: sum(map(int, split.get("shardLengths", ())))
+                for split in read_json(self.folder / INFO_FILE)["splits"]
+            }
 
     def split(self, name: str, record: type) -> "ShardedRecords":
         """The records of a split.
@@ -104,11 +106,16 @@ class ShardedRecords(RowSequence):
     @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the stored bytes of all records, of pictures their digests."""
-        files, digest = _rows(self._index, self.name).files, hashlib.sha256()
-        for start in range(0, len(files), HASHED):
-            for data in files.__getitems__(list(range(start, min(start + HASHED, len(files))))):
-                digest.update(len(data).to_bytes(8, "little") + data)
+        digest = hashlib.sha256()
+        for data in _rows(self._index, self.name).stored():
+            digest.update(len(data).to_bytes(8, "little") + data)
         return digest.hexdigest()
+
+    def check(self) -> None:
+        """Raises DamagedFileError, with its name, if a file of the records is damaged."""
+        for folder in {self.folder, self._index}:
+            for _ in _rows(folder, self.name).stored():
+                pass
 
     def __len__(self):
         return len(_rows(self._index, self.name))
@@ -116,9 +123,10 @@ class ShardedRecords(RowSequence):
     def rows(self, rows: Sequence[int]) -> list[Any]:
         """See `RowSequence`."""
         features = RecordFeatures(self.record)
-        values = _rows(self._index, self.name).at(rows)
         pictures = (StoredPicture(self.folder, self.name, int(row)) for row in rows)
-        return [features.restored(one, picture) for one, picture in zip(values, pictures)]
+        with naming_damage(f"records as they were written in {self.folder}"):
+            values = _rows(self._index, self.name).at(rows)
+            return [features.restored(one, picture) for one, picture in zip(values, pictures)]
 
     @property
     def _index(self):
@@ -127,6 +135,23 @@ class ShardedRecords(RowSequence):
             return self.folder
         name = self.folder.parent.name + INDEX
         return self.folder.parent.parent / name / self.folder.name
+
+
+@contextlib.contextmanager
+def naming_shards(splits: Iterable[ShardedRecords]):
+    """Context in which an error of a data set names a file of these records that is damaged.
+
+    Raises:
+        DamagedFileError: in place of TensorFlow's error, if there is such a file.
+    """
+    import tensorflow as tf
+
+    try:
+        yield
+    except tf.errors.OpError:
+        for records in splits:
+            records.check()
+        raise
 
 
 @dataclass(frozen=True)
@@ -166,8 +191,9 @@ class _Rows:
         from keras_attn_pipelines.data.shards.record_files import record_files
 
         tfds = imported_tfds(folder)
-        builder = tfds.builder_from_directory(str(folder))
-        info = builder.info.splits[name]
+        with naming_damage(f"a description of shards in {folder}"):
+            builder = tfds.builder_from_directory(str(folder))
+            info = builder.info.splits[name]
         paths = [Path(path) for path in info.filepaths]
         self._features = builder.info.features
         self._decoders = {IMAGE: tfds.decode.SkipDecoding()} if IMAGE in self._features else None
@@ -180,6 +206,12 @@ class _Rows:
 
     def __len__(self):
         return len(self.files)
+
+    def stored(self) -> Iterator[bytes]:
+        """The serialized examples, in order."""
+        for start in range(0, len(self), HASHED):
+            rows = range(start, min(start + HASHED, len(self)))
+            yield from self.files.__getitems__(list(rows))
 
     def place(self, row) -> str:
         """The path of a record in a TFRecord file; '' for one in an ArrayRecord file."""
@@ -210,8 +242,12 @@ def _opened(folder, name, written) -> _Rows:
 def _description(path):
     """What `write_shards` knew of the records; None for a metadata file of something else."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        description = json.loads(content[RECORDS])
-    except (ValueError, KeyError, TypeError, OSError):
+        content = read_json(path)
+    except DamagedFileError:
+        if (path.parent / INFO_FILE).is_file():
+            raise
         return None
-    return description if isinstance(description, dict) else None
+    if not isinstance(content, dict) or RECORDS not in content:
+        return None
+    with naming_damage(f"a description of records in {path}"):
+        return dict(parse_json(content[RECORDS]))

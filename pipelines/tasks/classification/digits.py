@@ -1,13 +1,12 @@
 """Digits of an .npz file."""
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import keras
 import numpy as np
 
+from keras_attn.untrusted import naming_damage, read_arrays
 from keras_attn_pipelines.tasks.classification.digit_distortions import DIGIT
 from keras_attn_pipelines.tasks.classification.labels import in_words
 
@@ -80,11 +79,8 @@ def read_digits(data, dev_share: float) -> dict[str, Digits]:
         OSError: MNIST cannot be downloaded.
     """
     path = _path(data)
-    try:
-        with zipfile.ZipFile(path), np.load(path, allow_pickle=False) as file:
-            arrays = {key: np.asanyarray(file[key]) for key in KEYS if key in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"Expected an .npz file of digits at {path}. Received: {error}") from error
+    with naming_damage(f"an .npz file of digits at {path}"):
+        arrays = read_arrays(path, KEYS)
     if missing := [key for key in KEYS if key not in arrays]:
         raise ValueError(f"Expected arrays {in_words(KEYS)} in {path}. Received: no {missing[0]}")
     for split in ("train", "test"):

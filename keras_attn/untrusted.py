@@ -1,0 +1,160 @@
+"""Reads files that may come from anyone; damage comes out as one kind of error with its place."""
+
+import contextlib
+import json
+import math
+import types
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MOST_DEPTH = 100
+"""Levels of lists and objects in JSON; Python's own limit depends on who calls."""
+_FLOOR, _MOST_EXPANSION = 1 << 28, 100
+"""A member of an archive that is larger once unpacked may be this many times as large as packed."""
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+class DamagedFileError(ValueError):
+    """A file is damaged, or not what it should be; the message names it."""
+
+
+@contextlib.contextmanager
+def naming_damage(expected: str, place: str = "") -> Iterator[None]:
+    """Context in which whatever a damaged file makes its reader raise becomes one kind of error.
+
+    Args:
+        expected: what was to be read.
+        place: file and line; '' if `expected` names them.
+
+    Raises:
+        DamagedFileError: in place of any other error ("Expected JSON in a.json. Received: Extra
+            data: line 1 column 3 (char 2)").
+        ImportError: as it is; a package is not installed.
+    """
+    try:
+        yield
+    except (DamagedFileError, ImportError):
+        raise
+    except Exception as error:
+        received = f"{place}: {reason_of(error)}" if place else reason_of(error)
+        raise DamagedFileError(f"Expected {expected}. Received: {received}") from error
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, in a message that names the file.
+
+    Example:
+        >>> reason_of(KeyError("words")), reason_of(EOFError())
+        ("no 'words'", 'EOFError')
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, UnicodeDecodeError):
+        return f"{error.reason} 0x{error.object[error.start]:02x} at {error.start}"
+    if isinstance(error, KeyError):
+        return f"no {error}"
+    return str(error) or type(error).__name__
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: no JSON, not UTF-8, an integer of thousands of digits, or lists and objects
+            nested deeper than `MOST_DEPTH`, which code that walks through them may not survive.
+    """
+    deep = f"lists or objects in more than {MOST_DEPTH} levels"
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(deep) from error
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, list | dict)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return value
+    raise ValueError(deep)
+
+
+def read_json(path, expected: str = "JSON") -> Any:
+    """The value of a JSON file.
+
+    Args:
+        path: of the file.
+        expected: what it holds, in messages.
+
+    Raises:
+        DamagedFileError: it cannot be read or is no JSON ("Expected JSON in recipe.json. Received:
+            Expecting value: line 1 column 1 (char 0)").
+    """
+    with naming_damage(f"{expected} in {path}"):
+        return parse_json(Path(path).read_text(encoding="utf-8"))
+
+
+def check_kinds(values: Mapping[str, Any], **kinds: type | types.UnionType) -> None:
+    """Raises TypeError for a value of a JSON object that is none of its kinds, or not there.
+
+    Example:
+        >>> check_kinds({"step": "7"}, step=int)
+        Traceback (most recent call last):
+        TypeError: step='7'
+    """
+    for name, kind in kinds.items():
+        if not isinstance(values[name], kind):
+            raise TypeError(f"{name}={values[name]!r:.80}")
+
+
+def read_arrays(path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
+    """The arrays of an `.npz` file by name; nothing in it is run.
+
+    The shape that an array declares is compared with the bytes that there are before memory is
+    taken.
+
+    Args:
+        path: of the file.
+        names: of the arrays to read, if they are there. Default: all.
+
+    Raises:
+        Exception: of any kind, if the file is damaged; see `naming_damage`.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        return {
+            name: _array(archive, info)
+            for name, info in members.items()
+            if names is None or name in names
+        }
+
+
+def check_member(info: zipfile.ZipInfo) -> None:
+    """Raises ValueError for a member of an archive that is almost nothing until it is unpacked."""
+    if info.file_size > max(_FLOOR, _MOST_EXPANSION * info.compress_size):
+        raise ValueError(
+            f"{info.filename} of {info.file_size} bytes in {info.compress_size} packed ones"
+        )
+
+
+def _array(archive, info):
+    check_member(info)
+    with archive.open(info) as file:
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"{info.filename} in version {version} of the format")
+        shape, _, dtype = _HEADERS[version](file)
+        declared, there = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
+        if declared != there and not dtype.hasobject:  # Pickled objects are refused below.
+            raise ValueError(f"{info.filename} with {there} bytes for the shape {shape} of {dtype}")
+    with archive.open(info) as file:
+        return np.lib.format.read_array(file, allow_pickle=False)
