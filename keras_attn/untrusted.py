@@ -13,6 +13,8 @@ import numpy as np
 
 MOST_DEPTH = 100
 """Levels of lists and objects in JSON; Python's own limit depends on who calls."""
+MOST_SHOWN = 300
+"""Characters of a library's error that a message repeats, on one line."""
 _FLOOR, _MOST_EXPANSION = 1 << 28, 100
 """A member of an archive that is larger once unpacked may be this many times as large as packed."""
 _HEADERS = {
@@ -60,7 +62,7 @@ def reason_of(error: BaseException) -> str:
         return f"{error.reason} 0x{error.object[error.start]:02x} at {error.start}"
     if isinstance(error, KeyError):
         return f"no {error}"
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split())[:MOST_SHOWN] or type(error).__name__
 
 
 def parse_json(text: str | bytes) -> Any:

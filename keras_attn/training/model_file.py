@@ -1,14 +1,21 @@
 """Reads `.keras` files, which may come from anyone."""
 
-import json
+import math
 import stat
 import zipfile
-import zlib
 from pathlib import Path, PurePosixPath
+from typing import Any
 
+import h5py
 import keras
 import numpy as np
+from keras.src.backend.common import global_state  # What waits for memory has no public name.
 
+from keras_attn.untrusted import check_member, naming_damage, parse_json
+
+CONFIG, WEIGHTS = "config.json", "model.weights.h5"
+SPARE = 1 << 24
+"""Numbers that a model may have beyond those of its file, in variables that are not stored."""
 CODE = ("Lambda", "__lambda__")
 """Classes in a Keras config that hold Python code."""
 
@@ -17,7 +24,9 @@ def read_model_file(path) -> keras.Model:
     """The model in a `.keras` file, without its optimizer. Nothing in the file is run.
 
     First every member is checked: its checksum, and that its name does not lead out of the archive.
-    Keras loads in its safe mode, and finds only its own classes and registered ones.
+    Then the sizes that arrays declare are compared with the file, and those of the model's weights
+    with the arrays, before memory is taken. Keras loads in its safe mode, and finds only its own
+    classes and registered ones.
 
     Args:
         path: of the file.
@@ -31,26 +40,12 @@ def read_model_file(path) -> keras.Model:
             Received: one with a Lambda, whose code would be run").
     """
     path = Path(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip() or next(
-                filter(None, map(_misplaced, archive.infolist())), ""
-            )
-            config = archive.read("config.json")
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        damaged = str(error)
-    except KeyError:
-        damaged = "no config.json"
-    if damaged:
-        raise ValueError(f"Expected a Keras model at {path}. Received: a damaged file ({damaged})")
-    try:
-        code = code_in(json.loads(config))
-        model = None if code else keras.saving.load_model(path, compile=False, safe_mode=True)
-    except Exception as error:  # Keras reads whatever the archive holds.
-        raise ValueError(
-            f"Expected a Keras model at {path}. "
-            f"Received: a damaged file ({type(error).__name__}: {error!s:.300})"
-        ) from error
+    with naming_damage(f"a Keras model at {path}", "a damaged file"):
+        config = _checked_config(path)
+        code = code_in(config)
+        if not code:
+            _check_sizes(path, config)
+            model = keras.saving.load_model(path, compile=False, safe_mode=True)
     if code:
         raise ValueError(
             f"Expected a Keras model at {path}. "
@@ -58,6 +53,57 @@ def read_model_file(path) -> keras.Model:
         )
     check_finite(model.variables, path)
     return model
+
+
+def _checked_config(path):
+    """The config of a model, after all members of its archive were checked."""
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            check_member(member)
+            _check_place(member)
+        if damaged := archive.testzip():
+            raise ValueError(f"another check sum of {damaged}")
+        for name in (CONFIG, WEIGHTS):
+            if name not in archive.namelist():
+                raise ValueError(f"no {name}")
+        return parse_json(archive.read(CONFIG))
+
+
+def _check_sizes(path, config):
+    """Raises ValueError for arrays that are larger than the file, or a model than its arrays.
+
+    The model is built from its config without memory for its variables.
+    """
+    with (
+        zipfile.ZipFile(path) as archive,
+        archive.open(WEIGHTS) as member,
+        h5py.File(member) as file,
+    ):
+        found: list[Any] = []
+        file.visititems(lambda name, value: found.append(value))
+        arrays = [array for array in found if isinstance(array, h5py.Dataset)]
+        declared, stored = (sum(getattr(a, of) for a in arrays) for of in ("nbytes", "size"))
+        there = archive.getinfo(WEIGHTS).file_size
+    if declared > there:
+        raise ValueError(f"{WEIGHTS} of {there} bytes, with arrays of {declared}")
+    built = _numbers(config)
+    if built is not None and built > stored + SPARE:
+        raise ValueError(f"a config with {built} numbers, and arrays with {stored}")
+
+
+def _numbers(config):
+    """How many numbers the variables of a model have; None if layers of the user's, which are code
+    that has been run already, cannot be built without memory."""
+    try:
+        with keras.StatelessScope(initialize_variables=False):
+            model = keras.saving.deserialize_keras_object({**config, "compile_config": None})
+        return sum(math.prod(variable.shape) for variable in model.variables)
+    except (TypeError, ValueError):
+        if all(name.startswith("keras_attn>") for name in keras.saving.get_custom_objects()):
+            raise
+        return None
+    finally:
+        global_state.set_global_attribute("uninitialized_variables", [])
 
 
 def check_finite(variables, place) -> None:
@@ -76,14 +122,13 @@ def check_finite(variables, place) -> None:
             )
 
 
-def _misplaced(member: zipfile.ZipInfo) -> str:
-    """What is wrong with a member that would be unpacked outside the archive's folder, or is a
-    link; '' if it is neither."""
+def _check_place(member: zipfile.ZipInfo) -> None:
+    """Raises ValueError for a member that would be unpacked outside the archive's folder, or is a
+    link."""
     name = PurePosixPath(member.filename)
     linked = stat.S_ISLNK(member.external_attr >> 16)
     if linked or name.is_absolute() or ".." in name.parts:
-        return f"a member {member.filename!r} that leads out of it"
-    return ""
+        raise ValueError(f"a member {member.filename!r} that leads out of it")
 
 
 def code_in(config) -> str:

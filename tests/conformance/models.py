@@ -52,6 +52,7 @@ from keras_attn.models import (
     VisionTransformerConfig,
 )
 from keras_attn.training import ClippedAdam, LinearShare, ScheduledSampling, TokenCrossEntropy
+from keras_attn.training.model_file import read_model_file
 
 SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
 RECURRENT = RecurrentConfig(13, embedding_dim=5, hidden_dim=7, dropout=0.0, tied="all")
@@ -216,6 +217,7 @@ def main(folder, name):
         pairs = zip(loaded.get_weights(), model.get_weights(), strict=True)
         assert all(np.array_equal(weight, original) for weight, original in pairs), path.stem
         assert int(loaded.optimizer.iterations) == 1 and loaded.get_config() == model.get_config()
+        assert len(read_model_file(again).weights) == len(model.weights), path.stem
         np.savez(folder / name / f"{path.stem}.npz", *model.get_weights())
 
 

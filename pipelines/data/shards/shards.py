@@ -84,7 +84,8 @@ class Shards:
                 f"Expected records with {kinds} in {self.folder}, written by this version. "
                 f"Received: {self.description['kinds']}; prepare them again"
             )
-        return ShardedRecords(self.folder, name, record, self.description["digests"][name])
+        with naming_damage(f"a digest of the split {name!r} in {self.folder / METADATA_FILE}"):
+            return ShardedRecords(self.folder, name, record, self.description["digests"][name])
 
 
 @dataclass(frozen=True)
