@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from keras_attn.text_file import GZIP
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
@@ -48,7 +49,7 @@ def named_split(data, folder: PictureFolder, split: Split, name: str) -> list:
     """
     splits = split(data, folder, required=())
     if name not in splits:
-        path = data_folder(data) / f"{name}.txt"
+        path = check_inside(data_folder(data) / f"{name}.txt", data_folder(data))
         splits[name] = listed_pictures(path, folder.pictures, folder.unusable)
     if not splits[name]:
         raise ValueError(f"Expected pictures in the split {name!r} of {data}. Received: none")
@@ -190,7 +191,7 @@ def _listed_splits(folder, source):
             received = " and ".join(path.name for path in listed)
             raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
         if listed:
-            splits[split] = listed[0]
+            splits[split] = check_inside(listed[0], folder)
     return splits
 
 

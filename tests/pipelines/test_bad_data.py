@@ -140,7 +140,7 @@ def test_bad_pictures(tmp_path):
     assert [picture.name for picture in actual.pictures] == ["a.png", "b.png"]
     assert [line for line, _ in skipped] == list(range(3, 14))
     parts = ["truncated", "not a JPEG", "truncated", "zero bytes", "30000x30000 pixels"]
-    parts += ["no picture", "no picture", "outside", "outside", "outside", "corrupt"]
+    parts += ["no picture", "no picture", "outside", "outside", "a link", "corrupt"]
     assert all(part in reason for part, (_, reason) in zip(parts, skipped))
     with pytest.raises(ValueError, match=r"Received: 11 of 13:(?s:.*)x\.csv:4: .*not a JPEG"):
         actual.check(0.01)

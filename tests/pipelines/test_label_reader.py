@@ -152,7 +152,7 @@ def test_one_split_alone_can_be_evaluated(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl"])
-def test_names_that_lead_out_of_the_folder(form, tmp_path):
+def test_names_that_lead_out_of_the_folder(form, tmp_path, monkeypatch):
     data, elsewhere = tmp_path / "data", pictures(tmp_path / "elsewhere", ["a.png"])
     pictures(data, ["own.png"])
     (data / "link.png").symlink_to(elsewhere / "a.png")
@@ -165,6 +165,11 @@ def test_names_that_lead_out_of_the_folder(form, tmp_path):
     (data / f"labels.{form}").write_text("\n".join(lines))
     labels, read = found(data, labels_file=f"labels.{form}")
     assert list(labels) == ["own.png"]
+    link = "a link that leads out of the folder (set KERAS_ATTN_FOLLOW_LINKS=1 to allow it)"
     assert [value.reason for value in read.skipped] == [
-        f"the path {name!r} is outside the folder" for name in names[:-1]
+        f"the path {name!r} is {reason}"
+        for name, reason in zip(names, ["outside the folder"] * 2 + [link] * 2)
     ]
+    monkeypatch.setenv("KERAS_ATTN_FOLLOW_LINKS", "1")
+    labels, _ = found(data, labels_file=f"labels.{form}")
+    assert list(labels) == ["link.png", "linked/a.png", "own.png"]

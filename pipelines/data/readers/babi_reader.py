@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.record import is_text, lines_of
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 
@@ -66,7 +67,7 @@ def task_files(data) -> dict[str, list[TaskFile]]:
         match = FILE.fullmatch(path.name)
         if match is None or match[3] not in names:
             continue
-        file = TaskFile(path, int(match[1]), match[2] or "")
+        file = TaskFile(check_inside(path, folder), int(match[1]), match[2] or "")
         tasks = splits.setdefault(names[match[3]], {})
         if file.task in tasks:
             raise ValueError(

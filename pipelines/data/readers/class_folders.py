@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES
 
 CLASS_FOLDERS = "a folder for each class"
@@ -69,11 +70,9 @@ def _check_split_folders(folder, splits, suffixes):
 
 def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:
     """Files below a folder in order, each with the parts of its path inside it."""
-    for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") for part in parts)
-        if path.suffix.lower() in suffixes and not hidden and path.is_file():
-            yield path, parts
+    for path in files_below(folder, hidden=False):
+        if path.suffix.lower() in suffixes and path.is_file():
+            yield path, path.relative_to(folder).parts
 
 
 def _split(parts):

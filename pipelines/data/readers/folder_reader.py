@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.data_files import files_below, way_out
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
 from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS, form_of, record_files
 from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
@@ -88,7 +89,7 @@ def _caption_file(folder, images, columns):
     files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
     known = [file for file in files if file.suffix.lower() in SUFFIXES]
     paths = (file for file in known if file.suffix.lower() not in TEXTS or not _beside(file))
-    readable, refused = record_files(paths, columns)
+    readable, refused = record_files(paths, [folder, images], columns)
     if len(readable) > 1:
         names = ", ".join(str(path.relative_to(folder)) for path, _, _ in readable)
         raise ValueError(
@@ -118,11 +119,12 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
         if text is None:
             yield picture, Record(0, reason="no text file with captions beside it")
             continue
-        for record in read_sidecar(text, name):
+        reason = way_out(text, folder, images)
+        for record in [Record(0, reason=reason)] if reason else read_sidecar(text, name):
             yield text, record
     if images != folder:
-        for path in sorted(images.rglob("*.txt")):
-            if not _beside(path):
+        for path in files_below(images):
+            if path.suffix == ".txt" and not _beside(path):
                 yield path, Record(0, reason="no picture beside it")
 
 

@@ -1,12 +1,13 @@
 """Detects the format of a file of records by its name and content."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
 from keras_attn.untrusted import parse_json
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.csv_reader import header_of, read_csv
 from keras_attn_pipelines.data.readers.json_reader import (
     is_coco,
@@ -46,16 +47,23 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     return _text_form(path, columns)
 
 
-def record_files(paths: Iterable[Path], columns: Columns) -> tuple[list[Found], list[str]]:
+def record_files(
+    paths: Iterable[Path], folders: Sequence[Path], columns: Columns
+) -> tuple[list[Found], list[str]]:
     """The files of records, each with its format and reader, and why other files are not.
 
     Plain text can be anything, so it needs no reason.
+
+    Args:
+        paths: of files.
+        folders: in which they lie.
+        columns: of the records.
     """
     files: list[Found] = []
     refused: list[str] = []
     for path in paths:
         try:
-            form, read = form_of(path, columns)
+            form, read = form_of(check_inside(path, *folders), columns)
         except ValueError as error:
             refused += [] if path.suffix.lower() in TEXTS else [str(error)]
             continue

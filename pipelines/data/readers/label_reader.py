@@ -93,7 +93,7 @@ def _labels_file(folder, columns):
     """The only labels file, its format and reader; None for class folders."""
     suffixes = (*DELIMITERS, *LINES)
     paths = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in suffixes]
-    files, refused = record_files(paths, columns)
+    files, refused = record_files(paths, [folder], columns)
     if len(files) > 1:
         names = ", ".join(path.name for path, _, _ in files)
         raise ValueError(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn.text_file import bytes_of
+from keras_attn_pipelines.data.data_files import way_out
 from keras_attn_pipelines.data.pair_splits import PairSource
 from keras_attn_pipelines.data.pairs import PairFile, TextPair, collected_files
 from keras_attn_pipelines.data.readers.class_folders import (
@@ -19,7 +21,6 @@ from keras_attn_pipelines.data.record import (
     TEXT_LABELS,
     Columns,
     Record,
-    bytes_of,
     is_text,
     stem_of,
     suffix_of,
@@ -47,7 +48,7 @@ class ClassFolders(NamedTuple):
         Raises:
             ValueError: nothing usable, or a text in UTF-16.
         """
-        records = ((file.path, _record(file)) for file in self.files)
+        records = ((file.path, _record(file, self.path)) for file in self.files)
         return collected_files(self.path, CLASS_FOLDERS, records, TEXT_LABELS.words)
 
 
@@ -103,7 +104,9 @@ def _class_folders(folder):
     return {split: ClassFolders(folder, files) for split, files in splits.items()}
 
 
-def _record(file):
+def _record(file, folder):
+    if reason := way_out(file.path, folder):
+        return Record(0, reason=reason)
     text = text_of(bytes_of(file.path))
     reason = "" if file.label else NO_CLASS
     reason = reason or ("" if is_text(text) else "not UTF-8")

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.pairs import PairFile, collected
 from keras_attn_pipelines.data.readers.forms import (
     DELIMITERS,
@@ -84,6 +85,8 @@ def pair_sources(
     tables, refused = tables_in(folder, columns)
     if AUTO not in (source_column, target_column):
         parallel, alone = parallel_files(folder, source_column, target_column)
+        for path in (path for files in parallel.values() for path in files):
+            check_inside(path, folder)
         tables = {stem: _parallel(*files) for stem, files in parallel.items()} | tables
         refused |= alone
     if not tables:
@@ -113,6 +116,8 @@ def _one_file(path, columns):
         return {stem_of(path): table_at(path, columns)}
     both, _ = parallel_files(path.parent, columns.first, columns.second)
     if stem_of(path) in both and AUTO not in (columns.first, columns.second):
+        for partner in set(both[stem_of(path)]) - {path}:
+            check_inside(partner, path.parent)
         return {stem_of(path): _parallel(*both[stem_of(path)])}
     raise ValueError(
         f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes are "
@@ -135,7 +140,7 @@ def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], di
         if suffix_of(path) not in TABLES or not path.is_file():
             continue
         try:
-            table = table_at(path, columns)
+            table = table_at(check_inside(path, folder), columns)
         except ValueError as error:
             refused[path] = str(error)
             continue

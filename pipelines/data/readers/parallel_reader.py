@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.record import (
     Record,
     is_text,
@@ -96,7 +97,7 @@ def files_by_stem(folder: Path, suffixes: Sequence[str], what: str) -> dict[str,
         if stem_of(path) in found:
             both = f"{found[stem_of(path)].name} and {path.name}"
             raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-        found[stem_of(path)] = path
+        found[stem_of(path)] = check_inside(path, folder)
     if not found:
         names = ", ".join(sorted(entry.name for entry in folder.iterdir())[:10]) or "nothing"
         raise ValueError(

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn_pipelines.data.data_files import way_out
 from keras_attn_pipelines.data.record import Record, unusable
 from keras_attn_pipelines.data.skipped import Skipped
 
@@ -66,8 +67,7 @@ def located(
         second: what messages call a record's second field, such as "caption".
         cache: folder of cached picture checks; in the user's cache if None.
     """
-    roots = folder.resolve(), images.resolve()
-    locate = functools.cache(functools.partial(_path_of, folder, images, roots))
+    locate = functools.cache(functools.partial(_path_of, folder, images))
     rows = []
     for file, record in records:
         path, problem = locate(record.first.strip())
@@ -85,16 +85,15 @@ def _examined(row, examined):
     return row._replace(reason=reason, digest=examined.digest)
 
 
-def _path_of(folder, images, roots, name):
+def _path_of(folder, images, name):
     """The path of a picture by its name, and the reason it is unusable."""
     path = images / name
     if not name:
         return path, "no picture named"
     try:
         path = next((candidate for candidate in (path, folder / name) if candidate.is_file()), path)
-        resolved = path.resolve()
-        if not any(resolved.is_relative_to(root) for root in roots):
-            return path, f"the path {name!r} is outside the folder"
+        if reason := way_out(path, folder, images):
+            return path, f"the path {name!r} is {reason}"
         return path, "" if path.is_file() else f"no picture at {path}"
     except (OSError, RuntimeError, ValueError) as error:
         return path, f"no picture at {name!r:.80}: {error}"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.pairs import PairFile
 from keras_attn_pipelines.data.record import is_text, lines_of, stem_of, suffix_of, unusable
 from keras_attn_pipelines.data.skipped import Skipped
@@ -66,7 +67,8 @@ def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
         raise ValueError(f"Expected sentences at {path}. Received: no such file or folder")
     wanted = f".{suffix.removeprefix('.').lower()}"
     files = [file for file in sorted(path.iterdir()) if file.is_file()]
-    found = {stem_of(file): SentenceFile(file) for file in files if suffix_of(file) == wanted}
+    named = [check_inside(file, path) for file in files if suffix_of(file) == wanted]
+    found = {stem_of(file): SentenceFile(file) for file in named}
     if not found:
         names = ", ".join(file.name for file in files[:5]) or "nothing"
         raise ValueError(

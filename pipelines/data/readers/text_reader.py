@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.record import Record, is_text, lines_of
 
 TOKEN_LINE = re.compile(r"(?P<name>.+)#\d+\t(?P<caption>.*)", re.DOTALL)
@@ -29,10 +30,8 @@ def read_tokens(path: Path) -> Iterator[Record]:
 
 def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
     """Pictures in a folder, at any depth, each with the text file beside it or None."""
-    pictures = [file for file in folder.rglob("*") if file.suffix.lower() in PICTURE_SUFFIXES]
-    beside = (
-        (picture, picture.with_suffix(".txt")) for picture in sorted(pictures) if picture.is_file()
-    )
+    pictures = [file for file in files_below(folder) if file.suffix.lower() in PICTURE_SUFFIXES]
+    beside = ((picture, picture.with_suffix(".txt")) for picture in pictures if picture.is_file())
     return [(picture, text if text.is_file() else None) for picture, text in beside]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.untrusted import DamagedFileError, naming_damage, parse_json, read_json
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
 from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
@@ -195,7 +196,7 @@ class _Rows:
         with naming_damage(f"a description of shards in {folder}"):
             builder = tfds.builder_from_directory(str(folder))
             info = builder.info.splits[name]
-        paths = [Path(path) for path in info.filepaths]
+        paths = [check_inside(Path(path), folder) for path in info.filepaths]
         self._features = builder.info.features
         self._decoders = {IMAGE: tfds.decode.SkipDecoding()} if IMAGE in self._features else None
         self.files = record_files(paths, builder.info.file_format.value)

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from keras_attn.untrusted import naming_damage, read_arrays
+from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.tasks.classification.digit_distortions import DIGIT
 from keras_attn_pipelines.tasks.classification.labels import in_words
 
@@ -118,7 +119,7 @@ def _path(data):
             f"Expected an .npz file of digits, a folder with one, or {DOWNLOADED}. "
             f"Received: {data}, {received}"
         )
-    return files[0]
+    return check_inside(files[0], path) if path.is_dir() else files[0]
 
 
 def _check(path, arrays, split):
