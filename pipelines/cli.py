@@ -263,7 +263,10 @@ def _parser():
         help="longest request (default: 33554432)",
     )
     subparser.add_argument(
-        "--timeout", type=float, default=120.0, help="longest seconds for an answer (default: 120)"
+        "--timeout",
+        type=float,
+        default=120.0,
+        help="longest seconds for a request to arrive, and for its answer (default: 120)",
     )
 
     subparser = command("explain", commands.explain, "draw where each word, or the model, looked")

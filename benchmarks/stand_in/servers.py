@@ -44,16 +44,18 @@ def rest_server(servable: Servable, name: str, port: int = 0) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def running(application, port: int = 0) -> Iterator[str]:
+def running(
+    application, port: int = 0, seconds: float = 60.0, log_level: str = "critical"
+) -> Iterator[str]:
     """Context manager of a web application's server; its URL."""
-    import uvicorn
+    from keras_attn_pipelines.saved.receiving import server
 
     with socket.create_server(("127.0.0.1", port)) as listening:
-        server = uvicorn.Server(uvicorn.Config(application, log_level="critical"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        running = server(application, seconds, log_level)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            running.should_exit = True
             thread.join(60)

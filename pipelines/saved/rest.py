@@ -16,6 +16,7 @@ from keras_attn.untrusted import parse_json
 from keras_attn_pipelines.saved.servable import Servable, Unavailable
 from keras_attn_pipelines.saved.web import (
     AnyHTTPException,
+    ClientDisconnect,
     FastAPI,
     HTTPException,
     JSONResponse,
@@ -28,6 +29,8 @@ MAX_BYTES = 1 << 25
 """Longest request, 32 MiB."""
 SECONDS = 120.0
 """Longest time for an answer."""
+MOST_DIGITS = 18
+"""Digits of a number of bytes."""
 PREDICT = ":predict"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -61,7 +64,7 @@ def rest_application(
 
     @app.exception_handler(AnyHTTPException)
     async def refuse(request: Request, error: AnyHTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code)
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     @app.get(model)
     @app.get(f"{model}/versions/{version}")
@@ -94,17 +97,36 @@ async def body_of(request: Request, most: int) -> bytes:
     """The body of a request from this server's own page, or from a program.
 
     Raises:
-        HTTPException: 403 for a page of another site, 413 for more than `most` bytes.
+        HTTPException: 403 for a page of another site; 413 for more than `most` bytes, before they
+            are read where the request says how many they are; 400 for a client that hangs up.
     """
     origin = request.headers.get("origin")
-    if origin and urllib.parse.urlsplit(origin).netloc != request.headers.get("host"):
+    if origin and _host_of(origin) != request.headers.get("host"):
         raise HTTPException(403, f"Expected no page of another site. Received: {origin:.80}")
-    data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > most:
-            raise HTTPException(413, f"Expected at most {most} bytes. Received: more")
+    declared, data = request.headers.get("content-length", ""), bytearray()
+    if len(declared) > MOST_DIGITS or (declared.isdecimal() and int(declared) > most):
+        raise _too_long(most, declared)
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > most:
+                raise _too_long(most, "more")
+    except ClientDisconnect as error:  # Nobody reads the answer.
+        raise HTTPException(400, "Expected a whole request. Received: a part of one") from error
     return bytes(data)
+
+
+def _host_of(origin):
+    """The host in an address; None for one that has none."""
+    try:
+        return urllib.parse.urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
+def _too_long(most, received):
+    message = f"Expected at most {most} bytes. Received: {received:.80}"
+    return HTTPException(413, message, headers={"Connection": "close"})
 
 
 async def within(seconds: float, function, *arguments) -> Any:

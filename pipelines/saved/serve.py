@@ -9,6 +9,7 @@ from importlib import resources
 
 from keras_attn.saved.saved_model import Saved
 from keras_attn.viz.explorer.page import page_hashes, policy_hash
+from keras_attn_pipelines.saved.receiving import server
 from keras_attn_pipelines.saved.rest import (
     LOOPBACK,
     MAX_BYTES,
@@ -70,21 +71,19 @@ def run(saved: Saved, name: str, host: str, port: int, max_bytes: int, seconds: 
         host: address to listen on; 0.0.0.0 or :: for all of the machine, under any name.
         port: of the address.
         max_bytes: longest request.
-        seconds: longest time for an answer.
+        seconds: longest time in which a request arrives, and longest for an answer.
 
     Raises:
         ValueError: a name that cannot stand in an address.
         OSError: the address is in use, or not this machine's.
     """
-    import uvicorn
-
     hosts = ["*"] if host in EVERYWHERE else {*LOOPBACK, host}
     app = application(saved, name, hosts, max_bytes, seconds)
     shown = f"[{host}]" if ":" in host else host
     with _listening(host, port) as listening:
         print(f"{name}: http://{shown}:{port}/ (Ctrl-C stops)", flush=True)
         print(f"REST: http://{shown}:{port}/v1/models/{name}{PREDICT}", flush=True)
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[listening])
+        server(app, seconds).run(sockets=[listening])
 
 
 def _listening(host, port):

@@ -1,10 +1,13 @@
 """What servers need of FastAPI, with a hint where it is not installed."""
 
 try:
+    import uvicorn
     from fastapi import FastAPI, HTTPException, Request, Response
     from fastapi.responses import HTMLResponse, JSONResponse
     from starlette.exceptions import HTTPException as AnyHTTPException
     from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.requests import ClientDisconnect
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as error:  # pragma: no cover - comes with the extra
     raise ImportError(
         "Expected fastapi and uvicorn. Install them: pip install 'keras-attn[serve]'"
@@ -12,11 +15,14 @@ except ImportError as error:  # pragma: no cover - comes with the extra
 
 __all__ = [
     "AnyHTTPException",
+    "ClientDisconnect",
     "FastAPI",
+    "H11Protocol",
     "HTMLResponse",
     "HTTPException",
     "JSONResponse",
     "Request",
     "Response",
     "TrustedHostMiddleware",
+    "uvicorn",
 ]

@@ -94,6 +94,9 @@ def test_the_page_shows_the_explorer(captioner, translator):
         (f"{MODEL}/versions/2:predict", b"{}", 404, "Not Found"),
         (f"{MODEL}:predict", b"{", 400, "Expected JSON"),
         (f"{MODEL}:predict", b"[" * 100_000, 400, "Expected JSON"),
+        (f"{MODEL}:predict", b"[" * 600 + b"]" * 600, 400, "in more than 100 levels"),
+        (f"{MODEL}:predict", b'{"instances": ' + b"[" * 600 + b"]" * 600 + b"}", 400, "100 levels"),
+        (f"{MODEL}:predict", b'{"instances": [' + b"9" * 5000 + b"]}", 400, "Expected JSON"),
         (f"{MODEL}:predict", b"{}", 400, "either instances or inputs"),
         (f"{MODEL}:predict", b'{"instances": []}', 400, "a list that is not empty"),
         (f"{MODEL}:predict", b'{"instances": [3]}', 400, "a string or an object with b64"),
@@ -125,6 +128,7 @@ def test_pages_of_other_sites_are_refused(translator):
     for origin, code in (
         ("http://evil.example", 403),
         ("null", 403),
+        ("http://[::1", 403),
         ("http://localhost:8501", 200),
     ):
         answer = client.post(f"{MODEL}:predict", json=asked, headers={"Origin": origin})
@@ -150,14 +154,65 @@ def test_an_answer_that_takes_too_long(translator, monkeypatch):
     assert answer.status_code == 504 and "within 0.05 s" in answer.json()["error"]
 
 
-def test_a_browser_that_goes_away(translator):
-    with running(serve.application(translator, "tiny")) as address:
-        host, port = address.removeprefix("http://").split(":")
-        for sent in (b"POST /explore HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\none",):
-            with socket.create_connection((host, int(port))) as connection:
-                connection.sendall(sent)
+HEAD = b"POST /explore HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def connected(address):
+    host, port = address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=30)
+
+
+def received(address, sent):
+    """What a server sends until it closes the connection."""
+    with connected(address) as connection:
+        connection.sendall(sent)
+        return b"".join(iter(lambda: connection.recv(1 << 16), b""))
+
+
+WITH_BODY = HEAD + b"Content-Length: 9000000\r\n\r\n"
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /explore HT", HEAD, WITH_BODY, WITH_BODY + b"one"])
+def test_a_request_that_does_not_arrive_in_time(translator, sent, capsys):
+    with running(serve.application(translator, "tiny"), seconds=0.2, log_level="error") as address:
+        assert received(address, sent).startswith(b"HTTP/1.1 408 Request Timeout\r\nConnection: cl")
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sent", "drip"),
+    [
+        (HEAD, b"X-One: one\r\n"),
+        (WITH_BODY, b"one "),
+        (WITH_BODY.replace(b"POST /explore", b"GET /"), b"one "),
+    ],
+)
+def test_a_request_that_never_ends(translator, sent, drip):
+    with (
+        running(serve.application(translator, "tiny"), seconds=0.2) as address,
+        connected(address) as connection,
+        pytest.raises(ConnectionError),
+    ):
+        connection.sendall(sent)
+        for _ in range(500):
+            time.sleep(0.02)
+            connection.sendall(drip)
+
+
+@pytest.mark.parametrize("length", [b"1001", b"9" * 19, b"9" * 400])
+def test_a_length_that_is_too_much_is_refused_before_the_body(translator, length):
+    with running(serve.application(translator, "tiny", max_bytes=1000)) as address:
+        answer = received(address, HEAD + b"Content-Length: " + length + b"\r\n\r\n")
+    assert answer.startswith((b"HTTP/1.1 413", b"HTTP/1.1 400")) and b"onnection: close" in answer
+
+
+@pytest.mark.parametrize("sent", [b"Content-Length: 9\r\n\r\none", b"Content-Length: 3\r\n\r\none"])
+def test_a_client_that_hangs_up_is_no_error(translator, sent, capsys):
+    with running(serve.application(translator, "tiny"), log_level="error") as address:
+        with connected(address) as connection:
+            connection.sendall(HEAD + sent)
         answers = RestClient(address, "tiny", deadline=60.0).ask("serving_default", source=["one"])
-    assert len(answers) == 1
+    assert len(answers) == 1 and not capsys.readouterr().err
 
 
 def test_nan_is_an_answer(translator, monkeypatch):
