@@ -146,7 +146,7 @@ class Aligner:
         if self._corpus is not None and self._corpus.is_of(sources, targets, directions):
             (forward, backward), (batches, swapped) = directions, self._corpus.batches
         else:
-            (forward, batches), (backward, swapped) = self._applied_to(sources, targets)
+            (forward, batches), (backward, swapped) = self._applied_to(sources, targets, progress)
         for number, (batch, other) in enumerate(zip(batches, swapped, strict=True)):
             given_source = _matrices(batch, forward.links(batch, decoding))
             given_target = _matrices(other, backward.links(other, decoding))
@@ -155,7 +155,7 @@ class Aligner:
             if progress is not None:
                 progress("aligning", number + 1, len(batches))
 
-    def _applied_to(self, sources, targets):
+    def _applied_to(self, sources, targets, progress):
         """Both directions with entries for new sentences, each with the batches of these."""
         sides = sources, targets
         vocabularies = tuple(
@@ -164,6 +164,8 @@ class Aligner:
         )
         encoded = _encode(vocabularies, sides)
         rows = rows_of_batches(*encoded)
+        if progress is not None:
+            progress("aligning", 0, len(rows))
         return [
             self._applied(direction, encoded, rows, vocabularies, order)
             for direction, order in ((self.forward, 1), (self.backward, -1))

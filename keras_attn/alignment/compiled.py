@@ -2,9 +2,9 @@
 
 import functools
 
-_OPTIONS = {"nopython": True, "fastmath": {"contract", "nsz", "reassoc"}}
-"""Sums may be reordered, and products and sums fused. After a change here, delete the folders
-`__pycache__`: numba does not notice it."""
+_OPTIONS = {"nopython": True, "nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
+"""Sums may be reordered, and products and sums fused; other threads run meanwhile. After
+a change here, delete the folders `__pycache__`: numba does not notice it."""
 
 
 def compiled(function):

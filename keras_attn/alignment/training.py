@@ -45,13 +45,15 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
         `Trained`.
     """
     rows = rows_of_batches(sources, targets)
+    first = options.first_iterations
+    likelihoods = np.zeros((first + options.iterations, 2))
+    if progress is not None:
+        progress("training", 0, len(likelihoods) * len(rows))
     sides = ((sources, targets), (targets, sources))
     made = [make_batches(*side, rows) for side in sides]
     directions = [Direction(keys, UniformDistortion()) for _, keys in made]
     stems = _stems(made, vocabularies, options)
     batches = list(zip(made[0][0], made[1][0], strict=True))
-    first = options.first_iterations
-    likelihoods = np.zeros((first + options.iterations, 2))
     for iteration in range(len(likelihoods)):
         if iteration == first:
             _start_model(directions, made, options)

@@ -1,6 +1,8 @@
 """Links of sentence pairs, from files to files."""
 
+import math
 import sys
+import threading
 
 from tqdm import tqdm
 
@@ -24,6 +26,11 @@ TOLERANCE = 0.05
 """Share of gold lines that may have a link outside its sentences; they are listed."""
 _TRAINING = ("model", "iterations", "variational")
 _ATTENTION = ("backward_attention", "layer", "head", "reading")
+_LONG = 1 << 20
+"""Words times words of a pair that is announced: seconds for each step of an HMM, whose time grows
+with the third power of the length."""
+_TICK, _TICK_OF_A_LOG = 1.0, 60.0
+"""Seconds between signs of life within a step, in a terminal and elsewhere."""
 BOTH, FORWARD = "grow-diag-final-and", "forward"
 """Symmetrization by default, of two directions and of one translator's attention."""
 
@@ -68,6 +75,14 @@ def write_links(arguments) -> None:
 
 def _aligned(arguments, options, pairs, symmetrization):
     """Links by a statistical aligner, which is trained or loaded, and kept if asked for."""
+    words, others = max(
+        ((len(source), len(target)) for source, target in zip(*pairs, strict=True)),
+        key=math.prod,
+        default=(0, 0),
+    )
+    if words * others > _LONG:
+        long = f"the longest pair has {words} and {others} words"
+        print(f"{long}; a step over it may take minutes", file=sys.stderr)
     with _Progress() as progress:
         if arguments.load:
             aligner = load_aligner(arguments.load)
@@ -124,15 +139,19 @@ def _report(pairs, links, gold, scores_file):
 
 
 class _Progress:
-    """A bar for each kind of work, on standard error."""
+    """A bar for each kind of work, on standard error; its clock goes on within a step."""
 
     def __init__(self):
-        self._bar, self._work = None, None
+        self._bar, self._work, self._ended = None, None, threading.Event()
+        self._clock = threading.Thread(target=self._tick, daemon=True)
 
     def __enter__(self):
+        self._clock.start()
         return self
 
     def __exit__(self, *error):
+        self._ended.set()
+        self._clock.join()
         self._close()
 
     def __call__(self, work, done, total):
@@ -141,6 +160,12 @@ class _Progress:
             self._bar, self._work = tqdm(total=total, desc=work, unit="batch"), work
         self._bar.update(done - self._bar.n)
 
+    def _tick(self):
+        while not self._ended.wait(_TICK if sys.stderr.isatty() else _TICK_OF_A_LOG):
+            if (bar := self._bar) is not None:
+                bar.refresh()
+
     def _close(self):
-        if self._bar is not None:
-            self._bar.close()
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            bar.close()

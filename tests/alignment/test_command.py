@@ -1,8 +1,12 @@
 """`keras-attn align`: links, scores, aligners and bad input."""
 
+import time
+
 import pytest
 
+from keras_attn.alignment.hmm import JumpDistortion
 from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.saved import word_links
 from tests.alignment.pairs import SOURCES, TARGETS
 
 
@@ -34,6 +38,22 @@ def test_a_saved_aligner_on_new_text(files, tmp_path, capsys):
     capsys.readouterr()
     assert main(["align", "new.tsv", "--load", "kept", "--symmetrization", "intersection"]) == 0
     assert capsys.readouterr().out == "0-0 1-1\n"
+
+
+def test_long_pairs_are_announced_and_shown_while_they_are_worked_on(files, monkeypatch, capsys):
+    expect = JumpDistortion.expect
+
+    def slow(*arguments):
+        time.sleep(0.05)
+        return expect(*arguments)
+
+    monkeypatch.setattr(word_links, "_LONG", 3)
+    monkeypatch.setattr(word_links, "_TICK_OF_A_LOG", 0.01)
+    monkeypatch.setattr(JumpDistortion, "expect", slow)
+    assert main(["align", *files, "--iterations", "1"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("the longest pair has 3 and 4 words; a step over it may take minutes")
+    assert "training:   0%" in said.split("\r")[1] and said.count("training:  83%") > 2
 
 
 @pytest.mark.parametrize(
