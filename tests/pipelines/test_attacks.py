@@ -103,9 +103,7 @@ def test_a_missing_checkpoint_is_an_error_and_nothing_is_lost(stopped, capsys):
     "state",
     [
         *(5, None, [], {"BestModel": 5}, {"BestModel": {}, "EpochLog": 5}, {"EpochLog": [5]}),
-        *({"EpochLog": [{}]}, {"EpochLog": [{"epoch": []}]}),
-        *(("best", "x"), ("best_epoch", None), ("same", "x"), ("digest", 5), ("stopped", "x")),
-        *(("loss", 5), ("loss", ["loss"]), ("loss", [1, 2.0])),
+        {"BestModel": dict.fromkeys(["best", "best_epoch", "digest", "stopped"], "x")},
     ],
 )
 def test_odd_states_of_a_checkpoint_are_named(stopped, state, capsys):
@@ -114,11 +112,8 @@ def test_odd_states_of_a_checkpoint_are_named(stopped, state, capsys):
     saved = path.read_bytes()
     with np.load(path) as file:
         arrays = dict(file)
-    stored = json.loads(arrays["state"].tobytes())
     if isinstance(state, dict):
-        state = {**stored, **state}
-    if isinstance(state, tuple):
-        state = {**stored, "BestModel": {**stored["BestModel"], state[0]: state[1]}}
+        state = {**json.loads(arrays["state"].tobytes()), **state}
     arrays["state"] = np.frombuffer(json.dumps(state).encode(), np.uint8)
     np.savez(path, **arrays)
     try:

@@ -155,7 +155,9 @@ def test_a_recipe_file_that_ends_the_process(tmp_path, capsys):
     assert f"{path} with SystemExit: 3" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("raised", ["raise KeyError('none')", "raise SystemExit(4)"])
+@pytest.mark.parametrize(
+    "raised", ["raise KeyError('none')", "raise SystemExit(4)", "raise GeneratorExit"]
+)
 def test_a_part_of_a_recipe_file_that_fails_is_named(raised, tmp_path):
     from keras_attn_pipelines.experiment.recipe_file import load_recipe_file, naming_recipe_file
 

@@ -236,3 +236,19 @@ def test_time_left_counts_the_epochs_of_this_training(monkeypatch, capsys):
     assert lines[1] == "epoch 10 of 13 done, about 2 min left"
     assert lines[3] == "epoch 11 of 13 done, about 60 s left"
     assert lines[5] == "epoch 12 of 13 done, about 30 s left"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("best", "x"), ("best_epoch", None), ("same", "x"), ("digest", 5), ("stopped", "x")),
+        *(("loss", 5), ("loss", ["loss"]), ("loss", [1, 2.0])),
+    ],
+)
+def test_a_state_of_other_types_is_refused(name, value, tmp_path):
+    best = BestModel(tmp_path / "model.keras", "val_loss")
+    best.restore(best.state())
+    with pytest.raises((TypeError, ValueError)):
+        best.restore({**best.state(), name: value})
+    with pytest.raises(TypeError, match="epoch="):
+        EpochLog(tmp_path / "log.csv").restore([{"epoch": []}])
