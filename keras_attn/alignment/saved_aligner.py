@@ -80,11 +80,11 @@ def load_aligner(folder) -> Aligner:
         options, vocabularies = _described(description)
     with naming_damage(f"an aligner at {folder}", TABLES_FILE):
         arrays = read_arrays(folder / TABLES_FILE)
-        directions = [
+        forward, backward = (
             _direction(arrays, name, options, [len(side.words) for side in vocabularies][::order])
             for name, order in zip(_DIRECTIONS, (1, -1), strict=True)
-        ]
-        aligner = Aligner(*directions, vocabularies, options, arrays["log_likelihoods"])
+        )
+        aligner = Aligner(forward, backward, vocabularies, options, arrays["log_likelihoods"])
         if DIGEST not in description:
             print(f"not checked: {folder} has no digest", file=sys.stderr)
         elif _digest(description, folder / TABLES_FILE) != description[DIGEST]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -222,6 +223,37 @@ def test_damaged_shards_are_refused(prepared, tmp_path, capsys):
     with pytest.raises(ValueError, match="prepare them again"):
         prepare(experiment, out)
     assert Path(out).is_dir()
+
+
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def flipped(data):
+    return data[:300] + bytes([data[300] ^ 255]) + data[301:]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["translator_transformer", "vit_classifier"])
+def test_a_training_names_the_file_that_is_damaged(name, form, prepared, tmp_path):
+    """Pictures are read only while the model is fitted."""
+    experiment, data, _ = prepared(name)
+    out = tmp_path / "shards"
+    prepare_shards(experiment, data, out, options=ShardOptions(form))
+    for file in out.rglob("*"):
+        if "-train." not in file.name and file.suffix != ".json":
+            continue
+        whole, index = file.read_bytes(), "_index/" in str(file)
+        for damage in (cut, flipped):
+            file.write_bytes(damage(whole))
+            os.utime(file.with_name("dataset_info.json"))  # Files are opened again.
+            if index and file.name == "metadata.json":
+                continue  # Nothing in it is needed.
+            named = str(file.parent if file.suffix == ".json" else file)
+            with pytest.raises(ValueError, match=re.escape(named)):
+                train(experiment, out, tmp_path / "run", name, verbose=0)
+            shutil.rmtree(tmp_path / "run", ignore_errors=True)
+        file.write_bytes(whole)
 
 
 @pytest.mark.parametrize("form", FORMS)
