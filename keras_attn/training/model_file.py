@@ -45,7 +45,7 @@ def read_model_file(path) -> keras.Model:
         code = code_in(config)
         if not code:
             _check_sizes(path, config)
-            model = keras.saving.load_model(path, compile=False, safe_mode=True)
+            model: Any = keras.saving.load_model(path, compile=False, safe_mode=True)
     if code:
         raise ValueError(
             f"Expected a Keras model at {path}. "
