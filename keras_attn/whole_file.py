@@ -49,6 +49,8 @@ def whole_file(path):
     path = Path(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
+    if path.is_file() and not os.access(path, os.W_OK):
+        raise OSError(f"Expected to write {path}. Received: a read-only file")
     try:
         with scratch_folder(path.parent) as scratch:
             partial = scratch / path.name
@@ -191,7 +193,9 @@ def _unlink(path):
 
 
 def move_folder(source, path) -> None:
-    """Syncs everything in a folder to disk and renames it."""
+    """Syncs everything in a folder to disk and renames it; an empty folder there lends its mode."""
+    if Path(path).is_dir():
+        shutil.copymode(path, source)
     for inner in sorted(Path(source).rglob("*")):
         sync(inner)
     sync(source)
@@ -254,9 +258,11 @@ def digest_of(path) -> str:
 
 
 def digest_of_folder(folder) -> str:
-    """SHA-256 of the names and bytes of all files in a folder, in hexadecimal."""
+    """SHA-256 of the names and bytes of all files in a folder but hidden ones, in hexadecimal."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in Path(folder).rglob("*") if path.is_file()):
+    for path in sorted(Path(folder).rglob("[!.]*")):
+        if path.is_dir():
+            continue
         digest.update(f"{digest_of(path)}  {path.relative_to(folder).as_posix()}\n".encode())
     return digest.hexdigest()
 

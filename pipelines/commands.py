@@ -12,6 +12,7 @@ from keras_attn_pipelines.early_checks import (
     check_data,
     check_data_service,
     check_inputs_file,
+    check_moved_place,
     check_new_place,
     check_parent,
     check_run_or_saved_model,
@@ -44,7 +45,7 @@ def prepare(arguments) -> None:
     """Writes the records of a recipe's source into shards."""
     experiment = arguments.experiment.replaced(given_values(arguments))
     check_data(arguments.data)
-    check_new_place(arguments.out)
+    check_moved_place(arguments.out)
     from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
 
     options = ShardOptions(
@@ -53,9 +54,10 @@ def prepare(arguments) -> None:
     options.check_packages()
     from keras_attn_pipelines.runs.shards import prepare_shards
 
-    print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
+    begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
+    print(in_terminal(begin), flush=True)
     written = prepare_shards(experiment, arguments.data, arguments.out, arguments.splits, options)
-    print(f"written: {written}")
+    print(in_terminal(f"written: {written}"))
 
 
 def train(arguments) -> None:
@@ -75,7 +77,8 @@ def train(arguments) -> None:
         experiment.check_start(recipe_name(arguments.recipe))
         if Path(arguments.data).exists():
             find_records(experiment.source, arguments.data)
-    print(f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}", flush=True)
+    begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
+    print(in_terminal(begin), flush=True)
 
     from keras_attn.training.devices import strategy_for, strategy_named
     from keras_attn_pipelines.data.data_service import DataService
@@ -99,7 +102,7 @@ def train(arguments) -> None:
         source=source,
         service=DataService(arguments.data_service) if arguments.data_service else None,
     )
-    print(f"trained: {run.folder}")
+    print(in_terminal(f"trained: {run.folder}"))
 
 
 def data_service(arguments) -> None:
@@ -128,7 +131,7 @@ def evaluate(arguments) -> None:
     check_run_or_saved_model(arguments.run)
     check_data(arguments.data)
     if arguments.json:
-        check_parent(arguments.json)
+        check_parent(arguments.json, arguments.data)
     from keras_attn.whole_file import whole_file
     from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
     from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
@@ -158,12 +161,12 @@ def evaluate(arguments) -> None:
 
 def average(arguments) -> None:
     """Writes a run with the averaged weights of other runs."""
-    check_new_place(arguments.out)
+    check_moved_place(arguments.out)
     from keras_attn_pipelines.runs.average import average
     from keras_attn_pipelines.runs.run import Run
 
     run = average([Run(folder) for folder in arguments.runs], arguments.out)
-    print(f"averaged: {run.folder}")
+    print(in_terminal(f"averaged: {run.folder}"))
 
 
 def export(arguments) -> None:
@@ -188,7 +191,7 @@ def export(arguments) -> None:
         measured = [evaluate(run, arguments.data, arguments.split, width, **options)]
     card = {"storage": storage, "limits": limits, "max_pixels": pixels, "terms": arguments.terms}
     version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
-    print(f"exported: {version}")
+    print(in_terminal(f"exported: {version}"))
 
 
 def predict(arguments) -> None:
@@ -243,7 +246,7 @@ def serve(arguments) -> None:
 def explain(arguments) -> None:
     """Prints an answer, and draws where each of its words looked."""
     check_saved_model(arguments.folder)
-    check_parent(arguments.out)
+    check_parent(arguments.out, arguments.asked)
     if Path(arguments.out).suffix.lower() == ".html":
         _explore(arguments)
         return
@@ -279,9 +282,10 @@ def align(arguments) -> None:
         if folder is not None:
             check_saved_model(folder)
     if arguments.out:
-        check_parent(arguments.out)
+        files = (arguments.source, arguments.target, arguments.gold)
+        check_parent(arguments.out, *filter(None, files))
     if arguments.save:
-        check_new_place(arguments.save)
+        check_moved_place(arguments.save)
     from keras_attn_pipelines.saved.word_links import write_links
 
     write_links(arguments)

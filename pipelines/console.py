@@ -2,6 +2,7 @@
 
 import contextlib
 import faulthandler
+import io
 import logging
 import os
 import signal
@@ -9,8 +10,8 @@ import sys
 import tempfile
 import threading
 
-from keras_attn.whole_file import scratch_folder
-
+AGAIN = 3.0
+"""Seconds after which a signal that did not end the command is sent to it again."""
 NATIVE_LOG = "KERAS_ATTN_NATIVE_LOG"
 """Environment variable that lets native libraries write to the terminal."""
 
@@ -24,6 +25,8 @@ def run(main) -> None:
     """
     if not os.environ.get(NATIVE_LOG):
         hide_native_log()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # Names of files may be no UTF-8.
+        sys.stdout.reconfigure(errors="backslashreplace")
     with temporary_folder():
         sys.exit(main())
 
@@ -31,6 +34,8 @@ def run(main) -> None:
 @contextlib.contextmanager
 def temporary_folder():
     """Puts temporary files of Python and TensorFlow into a folder that is removed at the end."""
+    from keras_attn.whole_file import scratch_folder  # Keras writes on its own when it is imported.
+
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # On a read-only disk there are no temporary files.
             folder = stack.enter_context(scratch_folder(tempfile.gettempdir()))
@@ -44,19 +49,31 @@ class Terminated(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def terminable():
-    """Context in which SIGTERM raises `Terminated`, in the main thread."""
+    """Context in which SIGTERM raises `Terminated`, Ctrl-C KeyboardInterrupt; in the main thread.
 
-    def terminate(number, frame):
-        raise Terminated
+    Python drops what is raised within a callback of its garbage collector, so the signal is sent
+    again after a while.
+    """
+    raised = {signal.SIGTERM: Terminated, signal.SIGINT: KeyboardInterrupt}
+    again: list[threading.Timer] = []
+
+    def end(number, frame):
+        again.append(threading.Timer(AGAIN, os.kill, (os.getpid(), number)))
+        again[-1].daemon = True
+        again[-1].start()
+        raise raised[number]
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handler = signal.signal(signal.SIGTERM, terminate)
+    handlers = {number: signal.signal(number, end) for number in raised}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for timer in again:
+            timer.cancel()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 @contextlib.contextmanager
@@ -64,7 +81,7 @@ def interruptible():
     """Lets Ctrl-C and SIGTERM end the process within native code, for whose end Python's handlers
     wait."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    if handlers[signal.SIGINT] is signal.default_int_handler:
+    if handlers[signal.SIGINT] is not signal.SIG_IGN:
         for number in handlers:
             signal.signal(number, signal.SIG_DFL)
     try:

@@ -14,12 +14,16 @@ BACKENDS = ("tensorflow", "jax")
 CONNECT_SECONDS = 5.0
 
 
-def check_parent(path) -> None:
+def check_parent(path, *inputs) -> None:
     """Raises ValueError or OSError for a file that cannot be written, such as in a folder that does
     not exist."""
     path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"Expected a file to write. Received: the folder {path}")
+    if path.exists() and not path.is_file():
+        kind = "the folder" if path.is_dir() else "a device or a pipe,"
+        raise ValueError(f"Expected a file to write. Received: {kind} {path}")
+    for other in inputs:
+        if path.exists() and os.path.exists(other) and path.samefile(other):
+            raise ValueError(f"Expected a file to write that is no input. Received: {path}")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {path}")
     try:
@@ -92,10 +96,23 @@ def check_backend() -> None:
         raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
 
 
-def check_new_place(path) -> None:
-    """Raises ValueError or OSError for a folder that cannot be written; leaves no new folder."""
+def check_moved_place(path) -> None:
+    """`check_new_place` for a folder that is written beside its place and moved there."""
+    if Path(path).is_symlink():
+        raise ValueError(f"Expected a new folder. Received: {path}, a link")
+    check_new_place(path, Path(path).absolute().parent)
+
+
+def check_new_place(path, begin=None) -> None:
+    """Raises ValueError or OSError for a folder that cannot be written; leaves no new folder.
+
+    Args:
+        path: of the folder.
+        begin: folder from which on something is written, if that is not `path`.
+    """
     check_folder(path)
-    folders = (Path(path).absolute(), *Path(path).absolute().parents)
+    begin = Path(begin or path).absolute()
+    folders = (begin, *begin.parents)
     nearest = next(folder for folder in folders if folder.exists())
     try:
         tempfile.TemporaryFile(dir=nearest).close()

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from importlib import metadata
@@ -79,6 +80,7 @@ def export_service(
         OSError: the version cannot be written; a partial version is removed.
     """
     check_model_folder(folder)
+    is_new = not Path(folder).exists()
     folder = made_folder(folder)
     try:
         version = _write_version(service, folder, card, notes or {}, storage)
@@ -87,7 +89,8 @@ def export_service(
         raise OSError(f"Expected to write a version into {folder}. Received: {reason}") from error
     finally:
         with contextlib.suppress(OSError):
-            folder.rmdir()  # Removes the folder only if it is empty.
+            if is_new:
+                folder.rmdir()  # Removes the folder only if it is empty.
     _write_card_beside(version)
     return version
 
@@ -96,7 +99,8 @@ def _write_card_beside(version):
     """Copies a version's card beside the versions, unless there is one that is no version's."""
     path = version.with_name(CARD_FILE)
     cards = (card.read_bytes() for card in version.parent.glob(f"[0-9]*/{CARD_FILE}"))
-    if path.exists() and path.read_bytes() not in cards:
+    is_file = path.is_file() and not path.is_symlink()
+    if os.path.lexists(path) and not (is_file and path.read_bytes() in cards):
         print(f"left as it is: {path}, which is the card of none of the versions")
         return
     with whole_file(path) as partial:

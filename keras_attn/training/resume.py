@@ -2,6 +2,7 @@
 
 import json
 import time
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -230,3 +231,11 @@ def _metrics(model):
 
 def _shape(arrays, name):
     return tuple(arrays[name].shape) if name in arrays else None
+
+
+def is_checkpoint(path) -> bool:
+    """Whether a `Checkpoint` wrote a file."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return f"{STATE}.npy" in archive.namelist()

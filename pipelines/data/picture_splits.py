@@ -1,24 +1,28 @@
 """Splits of captioned or labeled pictures."""
 
 import functools
-import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from keras_attn.text_file import GZIP
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
 from keras_attn_pipelines.data.readers.folder_reader import data_folder
-from keras_attn_pipelines.data.record import lines_of
+from keras_attn_pipelines.data.record import lines_of, stem_of, suffix_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
-from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+from keras_attn_pipelines.data.split_names import (
+    SPLIT_NAMES,
+    check_named_splits,
+    exact_split,
+)
 from keras_attn_pipelines.data.training_data import Records
 
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
-SPLIT_FILES = ("{name}.txt", "{name}_images.txt", "Flickr_8k.{name}Images.txt")
+SPLIT_FILE = re.compile(r"(?:flickr_?8k\.)?([a-z]+?)(?:[_-]?images)?", re.IGNORECASE)
+"""Stem of a list of pictures, such as train, train_images and Flickr_8k.trainImages."""
 
 
 Split = Callable[..., dict[str, list]]
@@ -180,18 +184,19 @@ def _check_split(folder, split, pictures, required):
 
 def _listed_splits(folder, source):
     """Split files of a folder: dict from split to path; the file of the records is none."""
-    splits = {}
-    for split, names in SPLIT_NAMES.items():
-        paths = [folder / form.format(name=name) for name in names for form in SPLIT_FILES]
-        paths += [path.with_name(f"{path.name}{GZIP}") for path in paths]
-        listed = [path for path in paths if os.path.lexists(path) and path != source]
-        if lost := [path for path in listed if not path.is_file()]:
-            raise ValueError(f"Expected the split {split!r} at {lost[0]}. Received: no such file")
-        if len(listed) > 1:
-            received = " and ".join(path.name for path in listed)
+    splits: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        match = SPLIT_FILE.fullmatch(stem_of(path)) if suffix_of(path) == ".txt" else None
+        split = exact_split(match[1]) if match and path != source else ""
+        if not split:
+            continue
+        if not path.is_file():
+            raise ValueError(f"Expected the split {split!r} at {path}. Received: no such file")
+        if split in splits:
+            received = f"{splits[split].name} and {path.name}"
             raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
-        if listed:
-            splits[split] = check_inside(listed[0], folder)
+        splits[split] = check_inside(path, folder)
+    check_named_splits(folder, [*splits, stem_of(source)], folders=False)
     return splits
 
 

@@ -1,5 +1,6 @@
 """Names of split files and folders, and the promise that a split that is named is read."""
 
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -7,29 +8,57 @@ from keras_attn_pipelines.data.record import stem_of, suffix_of
 
 SPLIT_NAMES = {
     "train": ("train", "training"),
-    "dev": ("dev", "val", "valid", "validation"),
+    "dev": ("dev", "val", "valid", "validation", "development"),
     "test": ("test",),
 }
-_DATA = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".xml")
-"""Suffixes by which files of records are known, whether or not a source reads them."""
+_OF_A_SPLIT = re.compile("[_-](set|images|data)")
+_TEST = re.compile("test([_.-].*|[0-9].*)?")
+_NO_DATA = (
+    ".py",
+    ".ipynb",
+    ".sh",
+    ".md",
+    ".log",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".cfg",
+    ".html",
+    ".pdf",
+)
+"""Suffixes of files that may be named for a split and are no data."""
+
+
+def exact_split(name: str) -> str:
+    """The split that a name means and no other; '' if none.
+
+    Example:
+        >>> exact_split("Val"), exact_split("training_set"), exact_split("test_2016")
+        ('dev', 'train', '')
+    """
+    plain = name.lower()
+    if match := _OF_A_SPLIT.search(plain):
+        plain = plain[: match.start()] if match.end() == len(plain) else plain
+    return next((split for split, names in SPLIT_NAMES.items() if plain in names), "")
 
 
 def split_of(stem: str) -> str:
-    """The split that a name stands for; '' if none.
+    """The split that the stem of a file's name stands for; '' if none. There may be several tests.
 
     Example:
-        >>> split_of("Val"), split_of("test_2016"), split_of("notes")
+        >>> split_of("Val"), split_of("test_2016"), split_of("testimonials")
         ('dev', 'test', '')
     """
-    stem = stem.lower()
-    known = next((split for split, names in SPLIT_NAMES.items() if stem in names), "")
-    return known or ("test" if stem.startswith("test") else "")
+    return exact_split(stem) or ("test" if _TEST.fullmatch(stem.lower()) else "")
 
 
 def check_named_splits(
-    folder: Path, found: Collection[str], refused: Mapping[Path, str] | None = None
+    folder: Path,
+    found: Collection[str],
+    refused: Mapping[Path, str] | None = None,
+    folders: bool = True,
 ) -> None:
-    """Raises ValueError for a file that is named for a split of which nothing is read.
+    """Raises ValueError for a file or folder that is named for a split and is not read.
 
     Rows of train would take its place, and a model would be scored on what it was trained on.
 
@@ -37,19 +66,30 @@ def check_named_splits(
         folder: path of the data folder.
         found: stems of the files that are read.
         refused: why other files are not, as messages.
+        folders: whether folders count, too.
     """
-    splits = [split_of(stem) for stem in found]
+    check_refused(refused or {})
+    splits = {split_of(stem) for stem in found}
     for path in sorted(folder.iterdir()):
-        split = split_of(stem_of(path))
-        if not split or split in splits or path.is_dir():
+        split = exact_split(path.name.split(".")[0])
+        if not split or split in splits or (path.is_dir() and not folders):
             continue
         if not path.exists():
             raise ValueError(f"Expected the split {split!r} at {path}. Received: a link to nothing")
-        if refused and path in refused:
-            raise ValueError(f"{refused[path]}; the split {split!r} cannot be read")
-        if suffix_of(path) in _DATA:
+        if path.is_dir() or suffix_of(path) not in _NO_DATA:
             read = ", ".join(sorted(found)) or "nothing"
             raise ValueError(
-                f"Expected the split {split!r} in a form as that of what is read, {read}. "
+                f"Expected the split {split!r} in a form like that of what is read, {read}. "
                 f"Received: {path}"
             )
+
+
+def check_refused(refused: Mapping[Path, str]) -> None:
+    """Raises ValueError if one of the files that are not read is named for a split.
+
+    Args:
+        refused: why they are not, as messages.
+    """
+    for path, reason in sorted(refused.items()):
+        if split := split_of(stem_of(path)):
+            raise ValueError(f"{reason}; the split {split!r} cannot be read")

@@ -50,6 +50,14 @@ def demo(out, experiment: Experiment = RECIPE, **counts: Any) -> dict[str, dict[
     """
     out = Path(out)
     _make_room(out)
+    try:
+        return _results(out, experiment, counts)
+    finally:  # What the next demo may remove.
+        (out / MARK).write_text("".join(f"{name}\n" for name in _files_in(out)), encoding="utf-8")
+
+
+def _results(out, experiment, counts):
+    """Makes everything in an empty folder; returns the scores."""
     _photographs(out / "photographs")
     data = write_scenes(out / "scenes", **counts)
     begin = time.monotonic()
@@ -134,8 +142,12 @@ def _make_room(out):
     names = sorted(entry.name for entry in out.iterdir()) if out.is_dir() else []
     if names and (MARK not in names or out.is_symlink()):
         raise ValueError(f"Expected a new folder, or a demo's. Received: {out} with {names[:5]}")
-    if strange := sorted(set(names) - {MARK, *RESULTS}):
-        raise ValueError(f"Expected a demo's files alone in {out}. Received: {strange[:5]}")
+    written = (out / MARK).read_text(encoding="utf-8").splitlines() if names else []
+    if strange := [name for name in _files_in(out) if name not in written]:
+        raise ValueError(
+            f"Expected a demo's files alone in {out}, which would be removed; remove them, or take "
+            f"another folder with --out. Received: {', '.join(strange[:5])}"
+        )
     for name in RESULTS:
         path = out / name
         if path.is_dir() and not path.is_symlink():
@@ -143,6 +155,12 @@ def _make_room(out):
         else:
             path.unlink(missing_ok=True)
     (made_folder(out) / MARK).touch()
+
+
+def _files_in(out):
+    """Paths of the files in a demo's folder but the marker, sorted."""
+    paths = (path for path in out.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(str(path.relative_to(out)) for path in paths if path != out / MARK)
 
 
 def _pictures(data, split):

@@ -12,6 +12,7 @@ from typing import Any
 import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
 from keras_attn.training.model_file import read_model_file
+from keras_attn.training.resume import is_checkpoint
 from keras_attn.whole_file import (
     check_folder,
     digest_of_folder,
@@ -131,7 +132,8 @@ class Run:
             return
         settle_file(self.folder / MODEL_FILE, kept[DIGEST])
         with contextlib.suppress(OSError):  # The disk may be read-only.
-            (self.folder / CHECKPOINT_FILE).unlink(missing_ok=True)
+            if is_checkpoint(self.folder / CHECKPOINT_FILE):
+                (self.folder / CHECKPOINT_FILE).unlink()
             (self.folder / LOCK_FILE).unlink(missing_ok=True)
         remove_left(self.folder)
         remove_marked(self.folder / MEAN_FOLDER)
@@ -147,6 +149,7 @@ class Run:
             ValueError: another process trains into it.
             OSError: it cannot be written to.
         """
+        is_new = not self.folder.exists()
         path = self._made_lock()
         try:
             with locked(path, wait=False):
@@ -157,7 +160,8 @@ class Run:
                     if not (self.folder / DESCRIPTION_FILE).exists():
                         path.unlink(missing_ok=True)
                         with contextlib.suppress(OSError):
-                            self.folder.rmdir()
+                            if is_new:
+                                self.folder.rmdir()
         except BlockingIOError as error:
             raise ValueError(
                 "Expected a run directory that no other process trains into. "

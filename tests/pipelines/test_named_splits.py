@@ -194,3 +194,47 @@ def test_two_files_of_a_split(tmp_path):
     (folder / "Valid.tsv").write_text(source.header + source.row(1))
     with pytest.raises(ValueError, match=r"one dev file; .* Received: Valid, dev"):
         load_recipe(source.recipe).source.read(folder)
+
+
+ODD = {
+    "a broken file beside a second one": ("pairs in TSV", {"dev.tsv": "", "valid.tsv": "+"}),
+    "a second broken test": ("labeled texts", {"test_2016.tsv": "x\ty\n"}),
+    "a folder": ("pairs in TSV", {"dev.tsv": None, "dev/dev.tsv": "+"}),
+    "a folder for each class": ("labeled texts", {"dev.tsv": None, "dev/pos/1.txt": "a"}),
+    "another suffix": ("pairs in TSV", {"dev.tsv": None, "dev.parquet": "PAR1"}),
+    "no suffix": ("sentences", {"dev.txt": None, "dev": "a\n"}),
+    "another language": ("parallel text", {"dev.en": None, "dev.de": None, "dev.fr": "a\n"}),
+    "another compression": ("trees", {"dev.mrg": None, "dev.mrg.bz2": "BZh"}),
+    "two formats of one name": ("pairs in TSV", {"train.csv": "source,target\na,b\n"}),
+    "another case": ("questions", {"qa1_where_dev.txt": None, "QA1_where_Valid.tsv": "a"}),
+    "part of a name": ("questions", {"qa1_where_dev.txt": None, "qa1_where_dev-small.txt": "a"}),
+    "a list of another suffix": ("lists of labeled pictures", {"test.txt": None, "Test.lst": "a"}),
+    "a table in place of a list": ("lists of captioned pictures", {"test.csv": "image\n"}),
+}
+"""What else is in a folder, or missing (None): it is named for a split, and cannot be read."""
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_name_that_means_a_split_is_never_passed_over(what, tmp_path):
+    name, files = ODD[what]
+    source = SOURCES[name]
+    folder = written(tmp_path / "data", source)
+    for file, content in files.items():
+        path = folder / file
+        if content is None:
+            path.unlink()
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source.header + source.row(1) if content == "+" else content)
+    with pytest.raises(ValueError, match="Expected "):
+        load_recipe(source.recipe).replaced(source.values).source.read(folder)
+
+
+def test_files_that_are_no_splits_are_left_alone(tmp_path):
+    source = SOURCES["pairs in TSV"]
+    folder = written(tmp_path / "data", source)
+    (folder / "test.tsv").unlink()
+    for name in ("train.py", "test_scores.json", "testimonials.txt", "README.md", "notes.csv"):
+        (folder / name).write_text("a")
+    records = load_recipe(source.recipe).source.read(folder)
+    assert len(records.splits["train"]) == ROWS

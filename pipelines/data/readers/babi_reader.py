@@ -7,9 +7,11 @@ from pathlib import Path
 
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.record import is_text, lines_of
-from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+from keras_attn_pipelines.data.split_names import exact_split
 
-FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?")
+FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?", re.IGNORECASE)
+ANY = re.compile(r"qa\d+_(?:.+_)?([a-z]+)([^a-z_].*)?", re.IGNORECASE)
+"""Any name that means a task and a split."""
 LINE = re.compile(r"(\d{1,9}) (.*)")
 
 
@@ -61,14 +63,19 @@ def task_files(data) -> dict[str, list[TaskFile]]:
     folder = Path(data)
     if not folder.is_dir():
         raise ValueError(f"Expected a folder of bAbI tasks at {folder}. Received: no such folder")
-    names = {name: split for split, names in SPLIT_NAMES.items() for name in names}
     splits: dict[str, dict[int, TaskFile]] = {}
     for path in sorted(folder.iterdir()):
         match = FILE.fullmatch(path.name)
-        if match is None or match[3] not in names:
+        named = ANY.fullmatch(path.name)
+        split = exact_split(named[1]) if named else ""
+        if not split:
             continue
+        if match is None or not path.is_file():
+            raise ValueError(
+                f"Expected the split {split!r} in a file such as qa1_{split}.txt. Received: {path}"
+            )
         file = TaskFile(check_inside(path, folder), int(match[1]), match[2] or "")
-        tasks = splits.setdefault(names[match[3]], {})
+        tasks = splits.setdefault(split, {})
         if file.task in tasks:
             raise ValueError(
                 f"Expected one file of task {file.task} for the split {match[3]!r}. "

@@ -5,7 +5,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_attn_pipelines.data.data_files import files_below
-from keras_attn_pipelines.data.split_names import SPLIT_NAMES
+from keras_attn_pipelines.data.split_names import (
+    SPLIT_NAMES,
+    check_named_splits,
+    exact_split,
+)
 
 CLASS_FOLDERS = "a folder for each class"
 NO_CLASS = "not in a class folder"
@@ -47,6 +51,7 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
     depth = int("train" in nested or (all_splits and bool(nested)))
     if depth:
         _check_split_folders(folder, nested, suffixes)
+        check_named_splits(folder, set(nested), folders=False)
     return [
         ClassFile(
             path,
@@ -77,6 +82,4 @@ def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:
 
 def _split(parts):
     """The split named by the first folder of a path; the folder's name if it names none."""
-    return next(
-        (split for split, names in SPLIT_NAMES.items() if parts[0].lower() in names), parts[0]
-    )
+    return exact_split(parts[0]) or parts[0]

@@ -13,6 +13,7 @@ from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized
 from keras_attn_pipelines.data.record import AUTO, Columns, Record
 from keras_attn_pipelines.data.skipped import listing
+from keras_attn_pipelines.data.split_names import check_refused
 
 SIDECARS = "a text file beside each picture"
 
@@ -97,12 +98,15 @@ def _caption_file(folder, images, columns):
         )
     if not readable and not any(text for _, text in sidecars(images)):
         if len(refused) == 1:
-            raise ValueError(refused[0])
-        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " no such file"
+            raise ValueError(*refused.values())
+        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
+        reasons = reasons or " no such file"
         raise ValueError(
             f"Expected a caption file (CSV, TSV, JSON lines, JSON, Flickr8k tokens) in {folder}, "
             f"or {SIDECARS}. Received:{reasons}"
         )
+    if readable:
+        check_refused(refused)
     return readable[0] if readable else None
 
 

@@ -49,7 +49,7 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
 
 def record_files(
     paths: Iterable[Path], folders: Sequence[Path], columns: Columns
-) -> tuple[list[Found], list[str]]:
+) -> tuple[list[Found], dict[Path, str]]:
     """The files of records, each with its format and reader, and why other files are not.
 
     Plain text can be anything, so it needs no reason.
@@ -60,18 +60,19 @@ def record_files(
         columns: of the records.
     """
     files: list[Found] = []
-    refused: list[str] = []
+    refused: dict[Path, str] = {}
     for path in paths:
         try:
             form, read = form_of(check_inside(path, *folders), columns)
         except ValueError as error:
-            refused += [] if path.suffix.lower() in TEXTS else [str(error)]
+            if path.suffix.lower() not in TEXTS:
+                refused[path] = str(error)
             continue
         if shows_records(path, columns):
             files.append((path, form, read))
         else:
             words = " and a ".join(word.split()[0] for word in columns.known.words)
-            refused.append(f"no line of {path} has a {words}")
+            refused[path] = f"no line of {path} has a {words}"
     return files, refused
 
 

@@ -16,6 +16,7 @@ from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, form_of, 
 from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
 from keras_attn_pipelines.data.record import AUTO, LABELS, Columns, Record
 from keras_attn_pipelines.data.skipped import Skipped, listing
+from keras_attn_pipelines.data.split_names import check_refused
 
 
 def read_labels(
@@ -100,11 +101,13 @@ def _labels_file(folder, columns):
             f"Expected one labels file in {folder}; labels_file names one. Received: {names}"
         )
     if not files and not has_class_folders(folder, PICTURE_SUFFIXES):
-        reasons = "".join(f"\n  {reason}" for reason in refused[:10]) or " neither"
+        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10]) or " neither"
         raise ValueError(
             f"Expected a labels file (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
             f"Received:{reasons}"
         )
+    if files:
+        check_refused(refused)
     return files[0] if files else None
 
 

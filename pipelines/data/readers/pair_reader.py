@@ -145,6 +145,10 @@ def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], di
             refused[path] = str(error)
             continue
         if shows_records(path, columns):
+            other = tables.get(stem_of(path))
+            if other is not None and suffix_of(other.path) != suffix_of(path):
+                both = f"{path.name} and {other.path.name}"
+                raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
             tables[stem_of(path)] = table
         else:
             refused[path] = (

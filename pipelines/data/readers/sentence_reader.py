@@ -66,11 +66,11 @@ def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
     if not path.is_dir():
         raise ValueError(f"Expected sentences at {path}. Received: no such file or folder")
     wanted = f".{suffix.removeprefix('.').lower()}"
-    files = [file for file in sorted(path.iterdir()) if file.is_file()]
+    files = [file for file in sorted(path.iterdir(), reverse=True) if file.is_file()]
     named = [check_inside(file, path) for file in files if suffix_of(file) == wanted]
-    found = {stem_of(file): SentenceFile(file) for file in named}
+    found = {stem_of(file): SentenceFile(file) for file in named}  # The plain file, if both exist.
     if not found:
-        names = ", ".join(file.name for file in files[:5]) or "nothing"
+        names = ", ".join(file.name for file in files[-5:]) or "nothing"
         raise ValueError(
             f"Expected files such as train{wanted} in {path}, see --suffix. Received: {names}"
         )
