@@ -342,8 +342,8 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
             b"PK\x03",
             "Expected the file that was kept at .*model.keras. Received: a damaged",
         ),
-        ("tokenizer/tokenizer.json", b"{}", "Expected a tokenizer in .*KeyError: 'lowercase'"),
-        ("tokenizer/sentencepiece.model", b"junk", "Expected a tokenizer in"),
+        ("tokenizer/tokenizer.json", b"{}", "Expected the files that were saved in .*tokenizer"),
+        ("tokenizer/sentencepiece.model", b"junk", "Expected the files that were saved in"),
     ],
 )
 def test_damaged_run_directories(run, name, content, message, tmp_path):
@@ -356,5 +356,8 @@ def test_damaged_run_directories(run, name, content, message, tmp_path):
 def test_a_run_with_another_runs_tokenizer(run, tmp_path):
     copy = Path(shutil.copytree(run.folder, tmp_path / "copy"))
     Tokenizer.learn(["a red circle"], 270).save(copy / "tokenizer")
+    description = Run(copy).description
+    del description["digests"]  # As earlier versions left it.
+    Run(copy).describe(description)
     with pytest.raises(ValueError, match=r"Expected a tokenizer of \d+ pieces.*Received: 2\d\d"):
         Run(copy).service()
