@@ -122,7 +122,9 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     description["parts"]["model"]["hidden_dim"] = 11
     (sizes / "recipe.json").write_text(json.dumps(description))
     words = shutil.copytree(other, tmp_path / "words")
-    Tokenizer.learn(["other words"], 270).save(words / "tokenizer")
+    vocabularies = {"tokenizer": Tokenizer.learn(["other words"], 270)}
+    description = Run(words).description
+    Run(words).describe({**description, "digests": Run(words).save_vocabularies(vocabularies)})
     empty = shutil.copytree(other, tmp_path / "empty")
     (empty / "model.keras").unlink()
     for runs, place, message in (
