@@ -11,7 +11,7 @@ SPLIT_NAMES = {
     "dev": ("dev", "val", "valid", "validation", "development"),
     "test": ("test",),
 }
-_OF_A_SPLIT = re.compile("[_-](set|images|data)")
+_OF_A_SPLIT = re.compile("[_-](set|images|data)$")
 _TEST = re.compile("test([_.-].*|[0-9].*)?")
 _NO_DATA = (
     ".py",
@@ -36,9 +36,7 @@ def exact_split(name: str) -> str:
         >>> exact_split("Val"), exact_split("training_set"), exact_split("test_2016")
         ('dev', 'train', '')
     """
-    plain = name.lower()
-    if match := _OF_A_SPLIT.search(plain):
-        plain = plain[: match.start()] if match.end() == len(plain) else plain
+    plain = _OF_A_SPLIT.sub("", name.lower())
     return next((split for split, names in SPLIT_NAMES.items() if plain in names), "")
 
 
