@@ -1,4 +1,4 @@
-"""Reads files that may come from anyone; damage comes out as one kind of error with its place."""
+"""Safe reading of files from untrusted sources, with errors that name them."""
 
 import contextlib
 import json
@@ -72,7 +72,7 @@ def parse_json(text: str | bytes) -> Any:
         ValueError: no JSON, not UTF-8, an integer of thousands of digits, or lists and objects
             nested deeper than `MOST_DEPTH`, which code that walks through them may not survive.
     """
-    deep = f"lists or objects in more than {MOST_DEPTH} levels"
+    deep = f"JSON nested more than {MOST_DEPTH} levels deep"
     try:
         value = json.loads(text)
     except RecursionError as error:
@@ -105,11 +105,11 @@ def read_json(path, expected: str = "JSON") -> Any:
         return parse_json(Path(path).read_text(encoding="utf-8"))
 
 
-def check_kinds(values: Mapping[str, Any], **kinds: type | types.UnionType) -> None:
-    """Raises TypeError for a value of a JSON object that is none of its kinds, or not there.
+def check_types(values: Mapping[str, Any], **kinds: type | types.UnionType) -> None:
+    """Raises TypeError for a value of another type in a JSON object, KeyError for a missing one.
 
     Example:
-        >>> check_kinds({"step": "7"}, step=int)
+        >>> check_types({"step": "7"}, step=int)
         Traceback (most recent call last):
         TypeError: step='7'
     """
@@ -121,8 +121,7 @@ def check_kinds(values: Mapping[str, Any], **kinds: type | types.UnionType) -> N
 def read_arrays(path, names: Collection[str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of an `.npz` file by name; nothing in it is run.
 
-    The shape that an array declares is compared with the bytes that there are before memory is
-    taken.
+    Before memory is allocated, the shape that each array declares is compared with its size.
 
     Args:
         path: of the file.
@@ -144,7 +143,7 @@ def check_member(info: zipfile.ZipInfo) -> None:
     """Raises ValueError for a member of an archive that is almost nothing until it is unpacked."""
     if info.file_size > max(_FLOOR, _MOST_EXPANSION * info.compress_size):
         raise ValueError(
-            f"{info.filename} of {info.file_size} bytes in {info.compress_size} packed ones"
+            f"{info.filename}, which unpacks from {info.compress_size} to {info.file_size} bytes"
         )
 
 
@@ -153,10 +152,10 @@ def _array(archive, info):
     with archive.open(info) as file:
         version = np.lib.format.read_magic(file)
         if version not in _HEADERS:
-            raise ValueError(f"{info.filename} in version {version} of the format")
+            raise ValueError(f"{info.filename} in version {version} of the .npy format")
         shape, _, dtype = _HEADERS[version](file)
         declared, there = math.prod(shape) * dtype.itemsize, info.file_size - file.tell()
         if declared != there and not dtype.hasobject:  # Pickled objects are refused below.
-            raise ValueError(f"{info.filename} with {there} bytes for the shape {shape} of {dtype}")
+            raise ValueError(f"{info.filename} with {there} bytes for {dtype} of shape {shape}")
     with archive.open(info) as file:
         return np.lib.format.read_array(file, allow_pickle=False)

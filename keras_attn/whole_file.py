@@ -26,7 +26,8 @@ def whole_file(path):
     The file is synced to disk before it is moved: after a power cut, `path` holds the previous
     content or the new one, never a mixture. If anything fails, `path` is unchanged. It is written
     in a new folder of its own beside `path`, which is removed; what a killed process left of such
-    folders is removed by the next write there. A file that is replaced keeps its mode.
+    folders is removed by the next write there. A file that is replaced keeps its mode, and a link
+    stays a link to the new content.
 
     Args:
         path: of the file, in a folder that exists.
@@ -47,18 +48,19 @@ def whole_file(path):
         ('42', ['answer.txt'])
     """
     path = Path(path)
+    place = Path(os.path.realpath(path))
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise OSError(f"Expected to write a file. Received: {path}, a device or a pipe")
+        raise OSError(f"Expected a regular file to write. Received: {path}, a device or a pipe")
     if path.is_file() and not os.access(path, os.W_OK):
         raise OSError(f"Expected to write {path}. Received: a read-only file")
     try:
-        with scratch_folder(path.parent) as scratch:
+        with scratch_folder(place.parent) as scratch:
             partial = scratch / path.name
             yield partial
-            if path.is_file():
-                shutil.copymode(path, partial)
+            if place.is_file():
+                shutil.copymode(place, partial)
             sync(partial)
-            move_file(partial, path)
+            move_file(partial, place)
     except OSError as error:
         if error.errno is None:  # Says already what could not be written.
             raise
@@ -70,7 +72,7 @@ def whole_folder(folder):
     """Context with a new folder inside another, to be filled and moved into place.
 
     It is removed at the end unless it was moved; what killed processes left is removed first.
-    Folders of earlier versions, which cannot be told from a user's, are named and stay.
+    Folders of earlier versions, which may be a user's, are reported and kept.
 
     Args:
         folder: path of the existing parent folder.
@@ -83,8 +85,8 @@ def whole_folder(folder):
     """
     folder = Path(folder)
     for path in sorted(folder.iterdir()):
-        if is_former(path.name) and path.is_dir():
-            print(f"left as it is: {path}, perhaps of an earlier version", file=sys.stderr)
+        if is_legacy_name(path.name) and path.is_dir():
+            print(f"not removed: {path}, perhaps left by an earlier version", file=sys.stderr)
     with scratch_folder(folder) as scratch:
         partial = scratch / "whole"
         partial.mkdir()
@@ -103,7 +105,7 @@ def scratch_folder(folder):
     Returns:
         context manager of the path.
     """
-    remove_left(folder)
+    remove_stale(folder)
     scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=folder))
     with locked(scratch):
         try:
@@ -113,16 +115,16 @@ def scratch_folder(folder):
             remove_marked(scratch)
 
 
-def remove_left(folder) -> None:
+def remove_stale(folder) -> None:
     """Removes the temporary folders that killed processes left in a folder."""
-    for left in Path(folder).glob(f"{_SCRATCH}*"):
-        if is_marked(left):
-            with contextlib.suppress(OSError), locked(left, wait=False) as alone:
-                if alone:
-                    remove_marked(left)
+    for path in Path(folder).glob(f"{_SCRATCH}*"):
+        if is_marked(path):
+            with contextlib.suppress(OSError), locked(path, wait=False) as has_lock:
+                if has_lock:
+                    remove_marked(path)
 
 
-def is_former(name: str) -> bool:
+def is_legacy_name(name: str) -> bool:
     """Whether earlier versions may have left a temporary folder of this name, without a mark."""
     return bool(_FORMER.fullmatch(name))
 
@@ -148,13 +150,13 @@ def mark_of(folder) -> Path:
 def is_marked(folder) -> bool:
     """Whether a folder is one that this package made and may remove; never through a link."""
     try:
-        found = mark_of(folder).lstat()
+        status = mark_of(folder).lstat()
     except OSError:
         return False
-    return stat.S_ISREG(found.st_mode) and not found.st_size and not Path(folder).is_symlink()
+    return stat.S_ISREG(status.st_mode) and not status.st_size and not Path(folder).is_symlink()
 
 
-def marked_folder(path) -> Path:
+def make_marked_folder(path) -> Path:
     """Makes a folder that this package may remove, or finds the one that it made.
 
     Raises:
@@ -267,7 +269,7 @@ def digest_of_folder(folder) -> str:
     return digest.hexdigest()
 
 
-def pending(path) -> Path:
+def pending_path(path) -> Path:
     """Where a file waits that will replace another once the decision for it has been saved."""
     path = Path(path)
     return path.with_name(f".new-{path.name}") / path.name
@@ -275,13 +277,13 @@ def pending(path) -> Path:
 
 def write_pending(path):
     """`whole_file` for the file that waits to replace another, see `settle_file`."""
-    marked_folder(pending(path).parent)
-    return whole_file(pending(path))
+    make_marked_folder(pending_path(path).parent)
+    return whole_file(pending_path(path))
 
 
 def move_pending(path) -> None:
     """Puts the file that waits to replace another in its place, if there is one."""
-    new = pending(path)
+    new = pending_path(path)
     if is_marked(new.parent) and new.is_file():
         move_file(new, path)
     remove_marked(new.parent)
@@ -300,13 +302,13 @@ def settle_file(path, digest: str | None) -> None:
     """
     path = Path(path)
     former = path.with_name(f"new-{path.name}")  # Where earlier versions let it wait.
-    for new in (pending(path), former):
+    for new in (pending_path(path), former):
         if digest is not None and new.is_file() and digest_of(new) == digest:
             move_file(new, path)
     if digest is not None and not (path.is_file() and digest_of(path) == digest):
-        received = "a damaged file, or another" if path.is_file() else "no such file"
+        received = "a damaged or different file" if path.is_file() else "no such file"
         raise DamagedFileError(f"Expected the file that was kept at {path}. Received: {received}")
-    remove_marked(pending(path).parent)
+    remove_marked(pending_path(path).parent)
 
 
 def sync(path) -> None:

@@ -17,9 +17,9 @@ import keras_attn
 del os.environ["KERAS_ATTN_LAZY_IMPORT"]  # The processes that this one starts have their own.
 
 from keras_attn.cluster import LostWorkerError
+from keras_attn.escaping import escape_terminal
 from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKENIZATIONS
 from keras_attn.former_names import CONSTRUCTOR
-from keras_attn.plain_text import in_terminal
 from keras_attn_pipelines import commands, console
 from keras_attn_pipelines.experiment.experiment import PARTS
 from keras_attn_pipelines.experiment.flags import add_flags
@@ -60,7 +60,7 @@ def main(arguments=None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except LostWorkerError as error:
-        print(f"keras-attn: {in_terminal(str(error))}", file=sys.stderr, flush=True)
+        print(f"keras-attn: {escape_terminal(str(error))}", file=sys.stderr, flush=True)
         sys.stdout.flush()
         os._exit(2)  # TensorFlow's threads still wait for the other worker.
     except (ValueError, ImportError, OSError) as error:
@@ -86,8 +86,8 @@ def run_command_line() -> None:
 
 def _error_text(error):
     """The error's message; a system error's without its number."""
-    known = isinstance(error, OSError) and error.filename is not None
-    return in_terminal(f"{error.filename}: {error.strerror}" if known else str(error))
+    has_file = isinstance(error, OSError) and error.filename is not None
+    return escape_terminal(f"{error.filename}: {error.strerror}" if has_file else str(error))
 
 
 def _renamed_flags(arguments) -> str:
@@ -180,9 +180,9 @@ def _parser():
     subparser.add_argument(
         "--metric-tokenization",
         metavar="NAME",
-        help="tokenizer for metrics of texts: "
-        f"{', '.join(dict.fromkeys((*TEXT_TOKENIZATIONS, *CAPTION_TOKENIZATIONS)))} (default: that "
-        "of training)",
+        help="tokenizer for text metrics: "
+        f"{', '.join(dict.fromkeys((*TEXT_TOKENIZATIONS, *CAPTION_TOKENIZATIONS)))} (default: as "
+        "in training)",
     )
     subparser.add_argument(
         "--recipe", help="the .py file with the parts of a SavedModel that has its own"
@@ -266,7 +266,7 @@ def _parser():
         "--timeout",
         type=float,
         default=120.0,
-        help="longest seconds for a request to arrive, and for its answer (default: 120)",
+        help="time limit in seconds for a request to arrive, and for its answer (default: 120)",
     )
 
     subparser = command("explain", commands.explain, "draw where each word, or the model, looked")

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 from keras_attn.saved.results import check_picture_file
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
@@ -12,13 +12,13 @@ from keras_attn_pipelines.early_checks import (
     check_data,
     check_data_service,
     check_inputs_file,
-    check_moved_place,
-    check_new_place,
+    check_movable_folder,
     check_parent,
     check_run_or_saved_model,
     check_saved_model,
     check_text_file,
     check_workers,
+    check_writable_folder,
     has_saved_model,
 )
 from keras_attn_pipelines.experiment.flags import given_values
@@ -45,7 +45,7 @@ def prepare(arguments) -> None:
     """Writes the records of a recipe's source into shards."""
     experiment = arguments.experiment.replaced(given_values(arguments))
     check_data(arguments.data)
-    check_moved_place(arguments.out)
+    check_movable_folder(arguments.out)
     from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
 
     options = ShardOptions(
@@ -55,9 +55,9 @@ def prepare(arguments) -> None:
     from keras_attn_pipelines.runs.shards import prepare_shards
 
     begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
-    print(in_terminal(begin), flush=True)
+    print(escape_terminal(begin), flush=True)
     written = prepare_shards(experiment, arguments.data, arguments.out, arguments.splits, options)
-    print(in_terminal(f"written: {written}"))
+    print(escape_terminal(f"written: {written}"))
 
 
 def train(arguments) -> None:
@@ -68,9 +68,9 @@ def train(arguments) -> None:
     check_backend()
     check_workers(arguments.strategy)
     check_data(arguments.data)
-    check_new_place(arguments.out)
+    check_writable_folder(arguments.out)
     if arguments.cache is not None:
-        check_new_place(arguments.cache)
+        check_writable_folder(arguments.cache)
     if arguments.data_service is not None:
         check_data_service(arguments.data_service)
     if arguments.source is None:
@@ -78,7 +78,7 @@ def train(arguments) -> None:
         if Path(arguments.data).exists():
             find_records(experiment.source, arguments.data)
     begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
-    print(in_terminal(begin), flush=True)
+    print(escape_terminal(begin), flush=True)
 
     from keras_attn.training.devices import strategy_for, strategy_named
     from keras_attn_pipelines.data.data_service import DataService
@@ -102,7 +102,7 @@ def train(arguments) -> None:
         source=source,
         service=DataService(arguments.data_service) if arguments.data_service else None,
     )
-    print(in_terminal(f"trained: {run.folder}"))
+    print(escape_terminal(f"trained: {run.folder}"))
 
 
 def data_service(arguments) -> None:
@@ -151,9 +151,9 @@ def evaluate(arguments) -> None:
     else:
         recipe = load_recipe(arguments.recipe) if arguments.recipe else None
         evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe, **scored)
-    print(in_terminal(evaluation.table()))
+    print(escape_terminal(evaluation.table()))
     for error in evaluation.errors:
-        print(in_terminal(f"skipped: {error}"), file=sys.stderr)
+        print(escape_terminal(f"skipped: {error}"), file=sys.stderr)
     if arguments.json:
         with whole_file(arguments.json) as partial:
             partial.write_text(evaluation.json(), encoding="utf-8")
@@ -161,17 +161,17 @@ def evaluate(arguments) -> None:
 
 def average(arguments) -> None:
     """Writes a run with the averaged weights of other runs."""
-    check_moved_place(arguments.out)
+    check_movable_folder(arguments.out)
     from keras_attn_pipelines.runs.average import average
     from keras_attn_pipelines.runs.run import Run
 
     run = average([Run(folder) for folder in arguments.runs], arguments.out)
-    print(in_terminal(f"averaged: {run.folder}"))
+    print(escape_terminal(f"averaged: {run.folder}"))
 
 
 def export(arguments) -> None:
     """Writes the next version of a SavedModel."""
-    check_new_place(arguments.folder)
+    check_writable_folder(arguments.folder)
     if arguments.data:
         check_data(arguments.data)
     from keras_attn.serving.export import check_model_folder
@@ -191,7 +191,7 @@ def export(arguments) -> None:
         measured = [evaluate(run, arguments.data, arguments.split, width, **options)]
     card = {"storage": storage, "limits": limits, "max_pixels": pixels, "terms": arguments.terms}
     version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
-    print(in_terminal(f"exported: {version}"))
+    print(escape_terminal(f"exported: {version}"))
 
 
 def predict(arguments) -> None:
@@ -199,7 +199,7 @@ def predict(arguments) -> None:
     check_saved_model(arguments.folder)
     check_inputs_file(arguments.file)
     if arguments.crops is not None:
-        check_new_place(arguments.crops)
+        check_writable_folder(arguments.crops)
     from keras_attn_pipelines.saved.answers import print_answers
 
     print_answers(arguments)
@@ -218,7 +218,7 @@ def score(arguments) -> None:
         received = [f"--{key}" for key, value in given.items() if value is not None]
         raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
     first, second = (given[key] for key in saved.scored)
-    print(in_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
+    print(escape_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
 
 
 def serve(arguments) -> None:
@@ -256,7 +256,7 @@ def explain(arguments) -> None:
     wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
     drawing = load(arguments.folder).explain(arguments.asked, **wanted)
     drawing.save(arguments.out)
-    print(in_terminal(f"{drawing.text}\nwritten: {arguments.out}"))
+    print(escape_terminal(f"{drawing.text}\nwritten: {arguments.out}"))
 
 
 def _explore(arguments):
@@ -271,7 +271,7 @@ def _explore(arguments):
     page = load(arguments.folder).explore(arguments.asked)
     page.save(arguments.out)
     best = page.answers[0][0] if page.answers else ""
-    print(in_terminal(f"{best}\nwritten: {arguments.out}"))
+    print(escape_terminal(f"{best}\nwritten: {arguments.out}"))
 
 
 def align(arguments) -> None:
@@ -285,7 +285,7 @@ def align(arguments) -> None:
         files = (arguments.source, arguments.target, arguments.gold)
         check_parent(arguments.out, *filter(None, files))
     if arguments.save:
-        check_moved_place(arguments.save)
+        check_movable_folder(arguments.save)
     from keras_attn_pipelines.saved.word_links import write_links
 
     write_links(arguments)

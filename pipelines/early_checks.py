@@ -21,15 +21,22 @@ def check_parent(path, *inputs) -> None:
     if path.exists() and not path.is_file():
         kind = "the folder" if path.is_dir() else "a device or a pipe,"
         raise ValueError(f"Expected a file to write. Received: {kind} {path}")
-    for other in inputs:
-        if path.exists() and os.path.exists(other) and path.samefile(other):
-            raise ValueError(f"Expected a file to write that is no input. Received: {path}")
+    if path.exists() and any(_holds(given, path) for given in inputs):
+        raise ValueError(f"Expected a file to write that is no input. Received: {path}")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"Expected a file in a folder that exists. Received: {path}")
     try:
         tempfile.TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise OSError(f"Expected to write {path}. Received: {error.strerror or error}") from error
+
+
+def _holds(given, path):
+    """Whether an input is an existing file, or a folder above it."""
+    if not os.path.exists(given):
+        return False
+    place = path.resolve()
+    return any(folder.samefile(given) for folder in (place, *place.parents))
 
 
 def has_saved_model(folder) -> bool:
@@ -96,14 +103,14 @@ def check_backend() -> None:
         raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
 
 
-def check_moved_place(path) -> None:
-    """`check_new_place` for a folder that is written beside its place and moved there."""
+def check_movable_folder(path) -> None:
+    """`check_writable_folder` for a folder that is written beside its place and moved there."""
     if Path(path).is_symlink():
         raise ValueError(f"Expected a new folder. Received: {path}, a link")
-    check_new_place(path, Path(path).absolute().parent)
+    check_writable_folder(path, Path(path).absolute().parent)
 
 
-def check_new_place(path, begin=None) -> None:
+def check_writable_folder(path, begin=None) -> None:
     """Raises ValueError or OSError for a folder that cannot be written; leaves no new folder.
 
     Args:

@@ -9,7 +9,7 @@ from keras_attn.whole_file import (
     check_folder,
     is_marked,
     made_folder,
-    marked_folder,
+    make_marked_folder,
     move_folder,
     remove_marked,
     whole_file,
@@ -52,7 +52,7 @@ def test_folders(tmp_path):
 def test_a_pipe_stays(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with (
-        pytest.raises(OSError, match=r"Expected to write a file\. Received: .*pipe, a device or"),
+        pytest.raises(OSError, match=r"Expected a regular file to write\. Received: .*pipe"),
         whole_file(tmp_path / "pipe") as partial,
     ):
         partial.write_text("42")
@@ -61,7 +61,7 @@ def test_a_pipe_stays(tmp_path):
 
 
 def test_a_folder_of_a_killed_process_goes_and_one_of_another_stays(tmp_path):
-    left = marked_folder(tmp_path / ".keras-attn-abcd1234")
+    left = make_marked_folder(tmp_path / ".keras-attn-abcd1234")
     (left / "graph").write_bytes(b"x")
     with whole_folder(tmp_path) as first, whole_folder(tmp_path) as second:
         assert first.is_dir() and second.is_dir() and not left.exists()
@@ -75,7 +75,7 @@ def test_a_folder_that_an_earlier_version_may_have_left_is_named(tmp_path, capsy
     with whole_folder(tmp_path):
         pass
     assert [entry.name for entry in tmp_path.iterdir()] == ["partial-abcd1234"]
-    assert f"left as it is: {tmp_path / 'partial-abcd1234'}" in capsys.readouterr().err
+    assert f"not removed: {tmp_path / 'partial-abcd1234'}" in capsys.readouterr().err
 
 
 def test_modes_follow_the_umask_and_an_existing_file_keeps_its_own(tmp_path):
@@ -95,17 +95,57 @@ def test_modes_follow_the_umask_and_an_existing_file_keeps_its_own(tmp_path):
     assert modes == {"new": 0o640, "old": 0o604, "folder": 0o750}
 
 
+def test_a_link_stays_and_its_target_has_the_new_content(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    for name, before in (("file", "mine"), ("new", None)):
+        place, link = tmp_path / "elsewhere" / name, tmp_path / name
+        if before:
+            place.write_text(before)
+        link.symlink_to(place)
+        with whole_file(link) as partial:
+            assert partial.name == name and not (before and place.read_text() != before)
+            partial.write_text("42")
+        assert link.is_symlink() and place.read_text() == "42"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == [
+        "elsewhere",
+        "file",
+        "file",
+        "new",
+        "new",
+    ]
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_text("mine")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # Root may write anyway.
+    with (
+        pytest.raises(OSError, match=r"Expected to write .*file\. Received: a read-only file"),
+        whole_file(path),
+    ):
+        raise AssertionError("it was asked for content")
+    assert path.read_text() == "mine"
+
+
+def test_an_empty_folder_lends_its_mode_to_the_one_that_takes_its_place(tmp_path):
+    (tmp_path / "out").mkdir(mode=0o700)
+    with whole_folder(tmp_path) as folder:
+        (folder / "x").touch()
+        move_folder(folder, tmp_path / "out")
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o700
+
+
 def test_only_a_marked_folder_is_taken_and_removed(tmp_path):
     mine = tmp_path / "snapshots"
     mine.mkdir()
     (mine / "000000001.npz").write_text("mine")
     with pytest.raises(ValueError, match=r"one that keras-attn made\. Received: .*snapshots"):
-        marked_folder(mine)
+        make_marked_folder(mine)
     remove_marked(mine)
     assert (mine / "000000001.npz").read_text() == "mine"
-    own = marked_folder(tmp_path / "own")
+    own = make_marked_folder(tmp_path / "own")
     (own / "x").touch()
-    assert marked_folder(own) == own and is_marked(own)
+    assert make_marked_folder(own) == own and is_marked(own)
     (tmp_path / "link").symlink_to(own)
     own.rename(tmp_path / "renamed")
     for path in (tmp_path / "renamed", tmp_path / "link"):

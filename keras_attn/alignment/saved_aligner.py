@@ -86,9 +86,9 @@ def load_aligner(folder) -> Aligner:
         )
         aligner = Aligner(forward, backward, vocabularies, options, arrays["log_likelihoods"])
         if DIGEST not in description:
-            print(f"not checked: {folder} has no digest", file=sys.stderr)
+            print(f"not verified: {folder} has no digest", file=sys.stderr)
         elif _digest(description, folder / TABLES_FILE) != description[DIGEST]:
-            raise ValueError(f"not the tables of these options and words, {DESCRIPTION_FILE}")
+            raise ValueError(f"tables that do not match the digest in {DESCRIPTION_FILE}")
     return aligner
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import shutil
 import subprocess
 import tempfile
@@ -55,10 +56,13 @@ def caption_metrics(
     """
     _check(candidates, references)
     bleu, cider, rouge = _scorers()
-    texts = (text for own in references for text in own)
+    texts = itertools.chain.from_iterable(references)
     tokenize = CAPTION_TOKENIZERS[caption_tokenization(texts, tokenization)]
     result = {i: [" ".join(tokenize(text))] for i, text in enumerate(candidates)}
-    truth = {i: [" ".join(tokenize(text)) for text in own] for i, own in enumerate(references)}
+    truth = {
+        i: [" ".join(tokenize(caption)) for caption in captions]
+        for i, captions in enumerate(references)
+    }
     if not any(words for own in truth.values() for words in own):
         raise ValueError("Expected a reference with at least one word. Received: none")
     with contextlib.redirect_stdout(io.StringIO()):

@@ -1,6 +1,7 @@
 """CIDEr-D of single captions, as a reward: document frequencies are counted once, beforehand."""
 
 import collections
+import itertools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -50,7 +51,7 @@ class ConsensusReward:
         if not references:
             raise ValueError("Expected references of at least one example. Received: none")
         self.with_end, self.examples = with_end, len(references)
-        texts = (text for own in references for text in own)
+        texts = itertools.chain.from_iterable(references)
         self.tokenization = caption_tokenization(texts, tokenization)
         self.logarithm = math.log(self.examples)
         self.frequencies: collections.Counter[tuple[str, ...]] = collections.Counter()

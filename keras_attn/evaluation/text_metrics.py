@@ -17,7 +17,7 @@ def text_metrics(
     Args:
         candidates: one text for each example; it may be empty.
         references: one reference for each example, or a sequence of one or more.
-        tokenization: sacreBLEU's tokenizer of BLEU, or "auto": by the references, see
+        tokenization: sacreBLEU's tokenizer for BLEU, or "auto": by the references, see
             `text_tokenization`.
 
     Returns:
@@ -27,7 +27,7 @@ def text_metrics(
     Raises:
         ValueError: no example, one without a reference, not as many references as candidates, or
             a tokenizer that is not in `TEXT_TOKENIZATIONS`.
-        ImportError: sacrebleu is not installed, or what its tokenizer needs.
+        ImportError: sacrebleu, or a package that its tokenizer needs, is not installed.
 
     Source: Post 2018, arXiv:1804.08771; chrF: Popović 2015. Lower-case BLEU is what papers on
     small data (Multi30k) give; theirs is of text tokenized by Moses, this one's by sacreBLEU.

@@ -73,7 +73,7 @@ def caption_tokenization(references: Iterable[str], wanted: str = AUTO) -> str:
 
 def _script(texts):
     """HAN, KANA or UNSPACED if most letters are of scripts without spaces; otherwise ''."""
-    letters = "".join(own for text in texts for own in text if own.isalpha())
+    letters = "".join(sign for text in texts for sign in text if sign.isalpha())
     counts = {script: len(re.findall(f"[{script}]", letters)) for script in (HAN, KANA, UNSPACED)}
     if 2 * counts[UNSPACED] <= len(letters):
         return ""

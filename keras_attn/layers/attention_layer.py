@@ -35,7 +35,7 @@ class Masks(NamedTuple):
     memory: Any
     pairs: Any
 
-    def select(self, query, value=None, key=None):
+    def apply(self, query, value=None, key=None):
         """Query, value and key of the call, 0 where they are masked.
 
         Value and key are the query unless given, and then the same tensor wherever they have its
@@ -249,7 +249,7 @@ def call_masks(
     causal = causal_mask(ops.shape(query)[1], ops.shape(key)[1]) if use_causal_mask else None
     pairs = combine_masks(attention_mask, causal)
     if itself and value_mask is None and key_mask is None and attention_mask is None:
-        return Masks(own, own, pairs)  # Of the causal mask, each key has a query.
+        return Masks(own, own, pairs)  # Under a causal mask every key has a query.
     memory = combine_masks(
         sequence_mask(value, value_mask=value_mask),
         sequence_mask(key, key_mask=key_mask),

@@ -7,7 +7,7 @@ from keras import ops
 
 from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.layers.stacked_context_cells import StackedContextCells
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -87,8 +87,8 @@ class ContextCell(keras.layers.Layer):
         structured = keras.tree.pack_sequence_as(self.cell.state_size, leaves)
         structured = [structured] if len(leaves) == 1 else structured
         step = self.cell
-        if inputs.shape[0] == 0:  # Keras' LSTM cell takes its first product for a bias then.
-            step = functools.partial(for_any_batch, step)
+        if inputs.shape[0] == 0:  # Keras' LSTM cell then mistakes its first product for a bias.
+            step = functools.partial(allow_empty_batch, step)
         output, after = step(inputs, structured)
         after = tuple(ops.cast(leaf, "float32") for leaf in keras.tree.flatten(after))
         return ops.cast(output, self.compute_dtype), after

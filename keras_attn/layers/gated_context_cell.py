@@ -28,7 +28,7 @@ class GatedContextCell(keras.layers.Layer):
         self.units = units
         options = {"units": gates * units, "dtype": self.dtype_policy}
         self.input_gates = keras.layers.Dense(name="input_gates", **options)
-        self.context_gates = None  # Keras quantizes no model with a layer that is never built.
+        self.context_gates = None  # Keras cannot quantize a model with an unbuilt layer.
         self._make_context_gates = functools.partial(
             keras.layers.Dense,
             name="context_gates",

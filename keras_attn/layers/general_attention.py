@@ -124,7 +124,7 @@ class GeneralAttention(AttentionLayer):
             attention_mask,
             use_causal_mask,
         )
-        query, value, key = masks.select(query, value, key)
+        query, value, key = masks.apply(query, value, key)
         context, weights = self.attention.attend_masked(
             _project(self.query_projection, query),
             _project(self.value_projection, value),

@@ -4,7 +4,7 @@ import keras
 
 from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.masks import zero_masked
 
 
@@ -58,7 +58,7 @@ class MaskedConvolution(AttentionLayer):
 
     def call(self, inputs, mask=None):
         mask = sequence_mask(inputs, mask=mask)
-        return carry_mask(for_any_batch(self.convolution, zero_masked(inputs, mask)), mask)
+        return carry_mask(allow_empty_batch(self.convolution, zero_masked(inputs, mask)), mask)
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.filters)

@@ -130,7 +130,7 @@ class MultiHeadAttention(MultiHead):
             use_causal_mask,
             self.num_heads,
         )
-        query, value, key = masks.select(query, value, key)
+        query, value, key = masks.apply(query, value, key)
         kernels = self.kernels()
         if value is query and key is query and kernels.joined is not None:
             query, projected = self.project_self(query, kernels)

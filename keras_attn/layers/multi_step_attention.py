@@ -132,7 +132,7 @@ class MultiStepAttention(AttentionLayer):
             attention_mask,
             use_causal_mask,
         )
-        query, value, key = masks.select(query, value, key)
+        query, value, key = masks.apply(query, value, key)
         embedded = None if embedded is None else zero_masked(embedded, masks.query)
         outputs, weights = self.attend(query, embedded, key, value, masks.by_pair(), self.kernels())
         outputs = carry_mask(outputs, masks.query)

@@ -5,8 +5,8 @@ from keras import ops
 
 from keras_attn.former_names import FormerNames
 from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.check_choice import check_flag
-from keras_attn.ops.for_any_batch import for_any_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -65,7 +65,7 @@ class PatchEncoder(FormerNames, keras.layers.Layer):
 
     def call(self, images):
         self.compute_output_shape(images.shape)
-        return for_any_batch(self._embed, images)
+        return allow_empty_batch(self._embed, images)
 
     def _embed(self, images):
         outputs = ops.conv(

@@ -92,11 +92,11 @@ class ScoredAttention(AttentionLayer):
             attention_mask,
             use_causal_mask,
         )
-        context, weights = self.attend_masked(*masks.select(query, value, key), masks)
+        context, weights = self.attend_masked(*masks.apply(query, value, key), masks)
         return (context, weights) if return_attention_scores else context
 
     def attend_masked(self, query, value, key, masks):
-        """The call behind its door.
+        """The call, once its masks are combined and applied.
 
         Args:
             query: float (B, T, D) or (B, D).

@@ -10,8 +10,8 @@ from keras import ops
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.layers.transforms import Transform
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.check_choice import check_choice
-from keras_attn.ops.for_any_batch import for_any_batch
 from keras_attn.ops.sample import BILINEAR, INTERPOLATIONS, PADDINGS, ZEROS, sample
 from keras_attn.ops.sampling_grids import target_points
 
@@ -186,7 +186,7 @@ class SpatialTransformer(keras.layers.Layer):
     def _theta(self, images, training):
         """float32 (B, parameters)."""
         localize = functools.partial(self.localization, training=training)
-        chosen = self.head(self.flatten(for_any_batch(localize, images)))
+        chosen = self.head(self.flatten(allow_empty_batch(localize, images)))
         if self.bound is not None:
             chosen = self.bound * ops.tanh(chosen / self.bound)
         if self.initial_theta is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import keras
 
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 # EfficientNet B0 to B7 divide by the deviation; their Normalization layer would take its root.
 _EFFICIENTNET_MEAN = (0.485, 0.456, 0.406)
@@ -73,7 +73,7 @@ class ApplicationsEncoder(keras.Layer):
 
     def call(self, images, training=None):
         training = training if self.trainable and self.batch_moments else False
-        return for_any_batch(lambda images: self._encode(images, training), images)
+        return allow_empty_batch(lambda images: self._encode(images, training), images)
 
     def _encode(self, images, training):
         pixels = self._preprocess(keras.ops.cast(images, "float32"))

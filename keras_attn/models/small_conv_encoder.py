@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -80,7 +80,7 @@ class SmallConvEncoder(keras.layers.Layer):
             self._locate.trainable = self.trainable
 
     def call(self, images):
-        return for_any_batch(self._encode, images)
+        return allow_empty_batch(self._encode, images)
 
     def _encode(self, images):
         pixels = ops.cast(images, "float32") / 127.5 - 1.0

@@ -6,7 +6,7 @@ from keras import ops
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
 from keras_attn.models.base_model import BaseModel, picture_signature
-from keras_attn.ops.for_any_batch import for_any_batch
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)
@@ -135,7 +135,7 @@ class SpatialTransformerClassifier(BaseModel):
             read: list of `Transformed`, one for each transformer in series; of parallel ones, those
                 of the view whose features are the largest in sum, and so closest to their maximum.
         """
-        return for_any_batch(lambda images: self._transformed(images, training), images)
+        return allow_empty_batch(lambda images: self._transformed(images, training), images)
 
     def _transformed(self, images, training):
         pixels = ops.cast(images, "float32") / 255.0

@@ -1,5 +1,6 @@
 """Pure functions of tensors: masks, scores, attention, positions, grids, cached steps."""
 
+from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.attend import attend, attention_weights
 from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import (
@@ -23,7 +24,6 @@ from keras_attn.ops.dynamic_memory import (
     write_precedence,
 )
 from keras_attn.ops.fact_relations import NUM_RELATIONS, fact_relations
-from keras_attn.ops.for_any_batch import for_any_batch
 from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.hypotheses import (
@@ -98,6 +98,7 @@ __all__ = [
     "additive_score",
     "affine_grid",
     "allocation_weights",
+    "allow_empty_batch",
     "as_attention_mask",
     "as_mask",
     "as_rows",
@@ -128,7 +129,6 @@ __all__ = [
     "first_row",
     "follow_links",
     "follow_sparse_links",
-    "for_any_batch",
     "gated_convolution",
     "gated_linear",
     "gather_hypotheses",

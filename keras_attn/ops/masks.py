@@ -84,14 +84,14 @@ def _check_shape(mask, name, shape):
 
 
 def zero_masked(inputs, mask):
-    """The inputs with 0 at masked places, whose contents then reach neither values nor gradients.
+    """Sets masked positions to 0, so that they affect neither values nor gradients.
 
-    Call it before computing with the inputs. Excluding a place afterwards, by a weight of 0, lets a
-    NaN or an infinity through, for 0 · NaN is NaN: in the values, or in the gradient.
+    Call it before computing with the inputs. A weight of 0 afterwards does not exclude a NaN or an
+    infinity, since 0 · NaN is NaN: in the values, or in the gradient.
 
     Args:
         inputs: tensor (..., D).
-        mask: bool, broadcastable to the inputs' leading axes, or None for no mask.
+        mask: bool, broadcastable to the inputs' leading axes; True = keep. None: no mask.
 
     Returns:
         The inputs' shape and dtype.

@@ -15,7 +15,8 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
     pass. With a vocabulary of thousands the passes over the logits cost as much as their matrix
     product, so their number decides.
 
-    Where no gradient comes back, as from a loss of weight 0, none goes on, whatever the logits.
+    Where the upstream gradient is 0, as for a loss of weight 0, so is that of the logits, even if
+    they are NaN or infinite.
 
     Args:
         labels: int (...), 0 to V − 1.

@@ -10,8 +10,8 @@ def symmetric_divergence(logits, others):
 
         J(p, q) = KL(p‖q) + KL(q‖p) = Σ_v (p_v − q_v) (log p_v − log q_v)
 
-    With d = log p − log q, the gradient by p's logits is p ∘ (d − Σ p d) + p − q. Where none comes
-    back, as from a mean of weight 0, none goes on, whatever the logits.
+    With d = log p − log q, the gradient by p's logits is p ∘ (d − Σ p d) + p − q. Where the
+    upstream gradient is 0, as in a mean of weight 0, so is this one, even if logits are NaN.
 
     Args:
         logits: float32 (..., V), of p.

@@ -5,7 +5,7 @@ import sys
 from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import CROP, FACTS, IMAGE, LABELS, QUESTION, SEQUENCE, SOURCE, STORY
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.declared import SavedDeclared, declares_pictures
 from keras_attn.saved.facts import SavedFacts
@@ -39,7 +39,7 @@ def load(folder) -> Saved:
     if saved.terms:
         version = saved.folder.resolve()
         name = version.parent.name if version.name.isdecimal() else version.name
-        print(in_terminal(f"Terms of use of {name}: {saved.terms}"), file=sys.stderr)
+        print(escape_terminal(f"Terms of use of {name}: {saved.terms}"), file=sys.stderr)
     return saved
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_attn.plain_text import in_markdown, without_html
+from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.untrusted import read_json
@@ -21,7 +21,7 @@ from keras_attn.whole_file import (
     check_folder,
     digest_of,
     digest_of_folder,
-    is_former,
+    is_legacy_name,
     made_folder,
     move_folder,
     whole_file,
@@ -65,7 +65,7 @@ def export_service(
         service: `CaptionService`, `TextService` or `ClassifierService`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and, for the
-            newest version, beside the versions, where one that was edited stays. A section with the
+            newest version, beside the versions, unless the one there was edited. A section with the
             SHA-256 of every other file of the version is added.
         notes: further metadata of JSON types.
         storage: "float32"; or "float16", half the size, with a cast to float32 at the start of each
@@ -96,12 +96,12 @@ def export_service(
 
 
 def _write_card_beside(version):
-    """Copies a version's card beside the versions, unless there is one that is no version's."""
+    """Copies a version's card beside the versions, unless the one there was edited."""
     path = version.with_name(CARD_FILE)
     cards = (card.read_bytes() for card in version.parent.glob(f"[0-9]*/{CARD_FILE}"))
     is_file = path.is_file() and not path.is_symlink()
     if os.path.lexists(path) and not (is_file and path.read_bytes() in cards):
-        print(f"left as it is: {path}, which is the card of none of the versions")
+        print(f"not replaced: {path}, which differs from the card of every version")
         return
     with whole_file(path) as partial:
         shutil.copyfile(version / CARD_FILE, partial)
@@ -116,7 +116,9 @@ def check_model_folder(folder) -> None:
     check_folder(folder)
     folder = Path(folder)
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    own = {name for name in names if name.isdecimal() or name.startswith(".") or is_former(name)}
+    own = {
+        name for name in names if name.isdecimal() or name.startswith(".") or is_legacy_name(name)
+    }
     if any((folder / name / "saved_model.pb").is_file() for name in own):
         own.add(CARD_FILE)
     if strange := sorted(names - own):
@@ -251,11 +253,11 @@ def _metadata(service):
 def model_card(title: str, sections: Mapping[str, str]) -> str:
     """A model card in Markdown: a title, sections in order, and the versions it was made with.
 
-    HTML in them is shown, not run: they may quote data.
+    HTML in the sections is escaped, because they may quote data.
     """
-    lines = [f"# {in_markdown(title)}", ""]
+    lines = [f"# {escape_markdown(title)}", ""]
     for heading, text in sections.items():
-        lines += [f"## {heading}", "", without_html(text).strip(), ""]
+        lines += [f"## {heading}", "", escape_html(text).strip(), ""]
     versions = f"keras-attn {__version__}, "
     versions += ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

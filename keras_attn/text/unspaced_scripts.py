@@ -33,7 +33,8 @@ def character_tokenize(text: str) -> list[str]:
     tokens: list[str] = []
     for run in _RUNS.finditer(text):
         if run[1] is None:
-            tokens += ptb_tokenize("".join(" " if _is_wide_mark(own) else own for own in run[0]))
+            spaced = "".join(" " if _is_wide_mark(sign) else sign for sign in run[0])
+            tokens += ptb_tokenize(spaced)
         else:
             tokens += _characters(run[1])
     return tokens
@@ -42,12 +43,12 @@ def character_tokenize(text: str) -> list[str]:
 def _characters(run):
     """Letters and digits with the combining marks that follow them."""
     characters: list[str] = []
-    for own in run:
-        kind = unicodedata.category(own)[0]
-        if kind == "M" and characters:
-            characters[-1] += own
-        elif kind != "P":
-            characters.append(own)
+    for sign in run:
+        category = unicodedata.category(sign)[0]
+        if category == "M" and characters:
+            characters[-1] += sign
+        elif category != "P":
+            characters.append(sign)
     return characters
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from keras_attn.training.callbacks import better_direction
 from keras_attn.training.model_file import read_model_file
 from keras_attn.training.training_stage import trained_model
-from keras_attn.untrusted import DamagedFileError, check_kinds, naming_damage, read_arrays
-from keras_attn.whole_file import is_marked, mark, marked_folder, remove_marked, whole_file
+from keras_attn.untrusted import DamagedFileError, check_types, naming_damage, read_arrays
+from keras_attn.whole_file import is_marked, make_marked_folder, mark, remove_marked, whole_file
 
 
 class AverageModel(keras.callbacks.Callback):
@@ -29,8 +29,8 @@ class AverageModel(keras.callbacks.Callback):
         count: int ≥ 1. n.
         every: int ≥ 1 or None, in optimizer steps.
         monitor: key of the logs by which the n best epochs are chosen; None for the last n.
-        folder: path of the snapshots, new or of an earlier training, whose snapshots go; None for a
-            folder beside the file.
+        folder: path of the snapshots' folder, new or of an earlier training, whose snapshots are
+            deleted; None for a folder beside the file.
 
     Raises:
         ValueError: a number < 1; `every` together with `monitor`; neither path nor folder; while
@@ -108,7 +108,7 @@ class AverageModel(keras.callbacks.Callback):
         """See `Resumable`."""
         self.snapshots = [tuple(snapshot) for snapshot in state or []]
         for step, value in self.snapshots:
-            check_kinds({"step": step, "value": value}, step=int, value=float)
+            check_types({"step": step, "value": value}, step=int, value=float)
             _read(self._file(step))
         if self.snapshots:  # Earlier versions left their folders without a mark.
             mark(self.folder)
@@ -143,7 +143,7 @@ class AverageModel(keras.callbacks.Callback):
         """Writes a snapshot; where there are too many, the worst counts no more, of equals the
         oldest."""
         arrays = {f"{n}": array for n, array in enumerate(_arrays(trained_model(self.model)))}
-        with whole_file(marked_folder(self.folder) / self._file(self._step()).name) as partial:
+        with whole_file(make_marked_folder(self.folder) / self._file(self._step()).name) as partial:
             np.savez(partial, **arrays)
         snapshots = {**dict(self.snapshots), self._step(): value}
         best = sorted(snapshots, key=lambda step: (snapshots[step], step))[-self.count :]

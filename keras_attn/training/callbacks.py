@@ -14,11 +14,11 @@ from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.tokenization import AUTO
 from keras_attn.ops.compiled import compiled
 from keras_attn.training.training_stage import trained_model
-from keras_attn.untrusted import check_kinds
+from keras_attn.untrusted import check_types
 from keras_attn.whole_file import (
     digest_of,
     move_pending,
-    pending,
+    pending_path,
     settle_file,
     whole_file,
     write_pending,
@@ -82,7 +82,7 @@ class GenerationMetrics(keras.callbacks.Callback):
         logs.update({f"val_{key}": value for key, value in scores.items()})
 
     def _caption_metrics(self, texts, references):
-        scores = caption_metrics(texts, references, False, self.tokenization)
+        scores = caption_metrics(texts, references, meteor=False, tokenization=self.tokenization)
         own = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
         exact = [text.encode() in accepted for text, accepted in zip(texts, own)]
         return {**scores, "exact": float(np.mean(exact))}
@@ -91,10 +91,10 @@ class GenerationMetrics(keras.callbacks.Callback):
 class BestModel(keras.callbacks.Callback):
     """Keeps the model with the best value of a metric in one file, replaced in one move.
 
-    A metric that has had one and the same value in every epoch, below its best possible one,
-    selects nothing: a line says so, the model with the best loss (`val_loss` where there is one)
-    is kept, and patience does not end training. Once the metric has moved it selects, and the
-    patience counts from the epoch that is kept.
+    While the metric has had the same value in every epoch, other than its best possible one, it
+    cannot select a model: a warning says so, the model with the best loss (`val_loss` where there
+    is one) is kept, and patience does not end training. Once the metric changes, it selects the
+    model, and patience counts from the epoch that is kept.
 
     If a `Checkpoint` saves its state, the best model and the patience survive a restart: a better
     model waits in the folder `.new-NAME` and replaces the file once the checkpoint has been saved.
@@ -110,8 +110,8 @@ class BestModel(keras.callbacks.Callback):
         best: float or None, the best value so far.
         best_epoch: int, its epoch, counted from 1; 0 for none.
         loss: (name, value) of the loss of that epoch; None for none.
-        same: int, in how many epochs, which are all so far, the metric had one value; None once it
-            has moved.
+        constant_epochs: int, number of epochs, all so far, in which the metric had one value; None
+            once it has changed.
         stopped: bool, whether patience ended training.
 
     Raises:
@@ -127,12 +127,12 @@ class BestModel(keras.callbacks.Callback):
         self.rises = better_direction(monitor) == "max"
         self.best_possible = float(self.rises) if best_possible is None else best_possible
         self.resumable, self.best, self.best_epoch, self.loss = False, None, 0, None
-        self.digest, self.stopped, self.same = None, False, 0
+        self.digest, self.stopped, self.constant_epochs = None, False, 0
 
     @property
     def constant(self):
         """Whether the metric has had one value in two epochs or more, and not its best one."""
-        if not self.same or self.same < 2:
+        if not self.constant_epochs or self.constant_epochs < 2:
             return False
         return not np.isclose(self.best, self.best_possible, rtol=1e-6, atol=1e-9)
 
@@ -160,13 +160,15 @@ class BestModel(keras.callbacks.Callback):
             epoch: its epoch, counted from 1, or another name.
         """
         value, loss = float(logs[self.monitor]), _loss(logs)
-        if self.same is not None:
-            self.same = self.same + 1 if not self.same or value == self.best else None
-        if self.constant and self.same == 2:
+        if self.constant_epochs is not None:
+            self.constant_epochs = (
+                self.constant_epochs + 1 if not self.constant_epochs or value == self.best else None
+            )
+        if self.constant and self.constant_epochs == 2:
             print(
-                f"\nwarning: {self.monitor} was {value:g} in the first 2 epochs and selects "
-                f"nothing: until it moves, the epoch with the best {loss[0]} is kept and patience "
-                "does not end training"
+                f"\nwarning: {self.monitor} was {value:g} in both epochs so far and cannot tell "
+                f"them apart; until it changes, the epoch with the best {loss[0]} is kept, and "
+                "patience does not end training"
             )
         better = self._better(value, loss)
         if better:
@@ -185,24 +187,24 @@ class BestModel(keras.callbacks.Callback):
         self.best, self.loss, self.best_epoch = value, loss, epoch
         with write_pending(self.path) as partial:
             trained_model(self.model).save(partial)
-        self.digest = digest_of(pending(self.path))
+        self.digest = digest_of(pending_path(self.path))
         if not self.resumable:
             self.saved()
 
     def state(self):
         """See `Resumable`."""
-        names = ("best", "best_epoch", "loss", "same", "digest", "stopped")
+        names = ("best", "best_epoch", "loss", "constant_epochs", "digest", "stopped")
         return {name: getattr(self, name) for name in names}
 
     def restore(self, state):
-        """See `Resumable`; the state of an earlier version counts as that of a moved metric."""
+        """See `Resumable`; in a state of an earlier version the metric counts as changed."""
         if state is not None:
-            state = {"loss": None, "same": None, **state}
-            check_kinds(state, best=float | None, best_epoch=int | str, loss=list | tuple | None)
-            check_kinds(state, same=int | None, digest=str | None, stopped=bool)
+            state = {"loss": None, "constant_epochs": None, **state}
+            check_types(state, best=float | None, best_epoch=int | str, loss=list | tuple | None)
+            check_types(state, constant_epochs=int | None, digest=str | None, stopped=bool)
             if state["loss"] is not None:
                 name, value = state["loss"]
-                check_kinds({"name": name, "loss": value}, name=str, loss=float)
+                check_types({"name": name, "loss": value}, name=str, loss=float)
             for name in self.state():
                 setattr(self, name, state[name])
         settle_file(self.path, self.digest)
@@ -243,7 +245,7 @@ class EpochLog(keras.callbacks.Callback):
         """See `Resumable`."""
         self.rows = [dict(row) for row in state or []]
         for row in self.rows:
-            check_kinds(row, **dict.fromkeys({"epoch", *row}, int | float | str))
+            check_types(row, **dict.fromkeys({"epoch", *row}, int | float | str))
         self.saved()
 
     def saved(self):

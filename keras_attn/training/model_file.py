@@ -25,8 +25,8 @@ def read_model_file(path) -> keras.Model:
 
     First every member is checked: its checksum, and that its name does not lead out of the archive.
     Then the sizes that arrays declare are compared with the file, and those of the model's weights
-    with the arrays, before memory is taken. Keras loads in its safe mode, and finds only its own
-    classes and registered ones.
+    with the arrays, before memory is allocated. Keras loads in its safe mode, and finds only its
+    own classes and registered ones.
 
     Args:
         path: of the file.
@@ -62,7 +62,7 @@ def _checked_config(path):
             check_member(member)
             _check_place(member)
         if damaged := archive.testzip():
-            raise ValueError(f"another check sum of {damaged}")
+            raise ValueError(f"wrong checksum of {damaged}")
         for name in (CONFIG, WEIGHTS):
             if name not in archive.namelist():
                 raise ValueError(f"no {name}")
@@ -70,7 +70,7 @@ def _checked_config(path):
 
 
 def _check_sizes(path, config):
-    """Raises ValueError for arrays that are larger than the file, or a model than its arrays.
+    """Raises ValueError if arrays are larger than the file, or the model than its arrays.
 
     The model is built from its config without memory for its variables.
     """
@@ -79,16 +79,16 @@ def _check_sizes(path, config):
         archive.open(WEIGHTS) as member,
         h5py.File(member) as file,
     ):
-        found: list[Any] = []
-        file.visititems(lambda name, value: found.append(value))
-        arrays = [array for array in found if isinstance(array, h5py.Dataset)]
+        members: list[Any] = []
+        file.visititems(lambda name, member: members.append(member))
+        arrays = [member for member in members if isinstance(member, h5py.Dataset)]
         declared, stored = (sum(getattr(a, of) for a in arrays) for of in ("nbytes", "size"))
-        there = archive.getinfo(WEIGHTS).file_size
-    if declared > there:
-        raise ValueError(f"{WEIGHTS} of {there} bytes, with arrays of {declared}")
+        size = archive.getinfo(WEIGHTS).file_size
+    if declared > size:
+        raise ValueError(f"{WEIGHTS} of {size} bytes that declares arrays of {declared} bytes")
     built = _numbers(config)
     if built is not None and built > stored + SPARE:
-        raise ValueError(f"a config with {built} numbers, and arrays with {stored}")
+        raise ValueError(f"a config with {built} weights, but arrays with {stored}")
 
 
 def _numbers(config):

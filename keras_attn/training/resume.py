@@ -187,7 +187,7 @@ class Checkpoint(keras.callbacks.Callback):
         variables = _variables(model)
         with naming_damage(
             f"a checkpoint at {self.path}",
-            "a damaged file, or one of an earlier version; without it training starts anew",
+            "a damaged file, or one of an earlier version (delete it to start over)",
         ):
             arrays = read_arrays(self.path)
             state = parse_json(arrays.pop(STATE).tobytes())

@@ -7,7 +7,7 @@ import keras
 from keras_attn.training.workers import Workers
 
 
-class ChiefLogs(keras.callbacks.Callback):
+class BroadcastLogs(keras.callbacks.Callback):
     """Replaces the logs of each epoch by the chief's, on every worker.
 
     Stands behind callbacks that add to the logs, before those that decide by them.
@@ -23,13 +23,13 @@ class ChiefLogs(keras.callbacks.Callback):
         self.workers = workers
 
     def on_epoch_end(self, epoch, logs=None):
-        told = self.workers.told({name: float(value) for name, value in (logs or {}).items()})
+        chief_logs = self.workers.told({name: float(value) for name, value in (logs or {}).items()})
         if logs is not None:
             logs.clear()
-            logs.update(told)
+            logs.update(chief_logs)
 
 
-def run_here(callbacks: Sequence[keras.callbacks.Callback], workers: Workers) -> list:
+def select_callbacks(callbacks: Sequence[keras.callbacks.Callback], workers: Workers) -> list:
     """The callbacks that this process runs: the chief all, others those that change the model.
 
     A callback says by its attribute `changes_model`, True or False, whether it changes the model or
@@ -40,11 +40,13 @@ def run_here(callbacks: Sequence[keras.callbacks.Callback], workers: Workers) ->
         workers: `Workers`.
 
     Raises:
-        ValueError: one does not say, and there are several workers ("Expected callbacks with
-            changes_model, True or False, on several workers. Received: LambdaCallback without").
+        ValueError: one does not say, and there are several workers ("Expected callbacks whose
+            changes_model is True or False, with several workers. Received: LambdaCallback, which
+            has none").
 
     Example:
-        >>> [type(each).__name__ for each in run_here([keras.callbacks.History()], Workers())]
+        >>> callbacks = select_callbacks([keras.callbacks.History()], Workers())
+        >>> [type(callback).__name__ for callback in callbacks]
         ['History']
     """
     if workers.cluster is None:
@@ -52,7 +54,7 @@ def run_here(callbacks: Sequence[keras.callbacks.Callback], workers: Workers) ->
     for callback in callbacks:
         if not isinstance(getattr(callback, "changes_model", None), bool):
             raise ValueError(
-                "Expected callbacks with changes_model, True or False, on several workers. "
-                f"Received: {type(callback).__name__} without"
+                "Expected callbacks whose changes_model is True or False, with several workers. "
+                f"Received: {type(callback).__name__}, which has none"
             )
     return [callback for callback in callbacks if workers.is_chief or callback.changes_model]

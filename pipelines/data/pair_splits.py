@@ -122,9 +122,8 @@ class PairSplits:
         if len(stems) > 1:
             exact = [stem for stem in stems if name == "test" and stem.lower() == name]
             if len(exact) != 1:
-                raise ValueError(
-                    f"Expected one {name} file; name one as the split. Received: {', '.join(stems)}"
-                )
+                hint = "; name one as the split" if name == "test" else ""
+                raise ValueError(f"Expected one {name} file{hint}. Received: {', '.join(stems)}")
             return exact[0]
         if not stems and name == "train" and len(others := self._stems("")) == 1:
             return others[0]

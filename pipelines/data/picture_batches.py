@@ -76,7 +76,7 @@ def _from_tfrecord(path):
     numbers = tf.strings.regex_replace(path, f".*{re.escape(BY_PLACE)}", "")
     file = tf.strings.regex_replace(path, f"{re.escape(BY_PLACE)}[0-9,]+$", "")
     start, size = tf.unstack(tf.strings.to_number(tf.strings.split(numbers, ","), tf.int64), num=2)
-    records = tf.raw_ops.TFRecordDatasetV2(  # It compares the record's check sums.
+    records = tf.raw_ops.TFRecordDatasetV2(  # It compares the record's checksums.
         filenames=[file], compression_type="", buffer_size=size, byte_offsets=[start]
     )
     spec = tf.TensorSpec((), tf.string)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Skipped:
 
     def __str__(self):
         place = f"{self.file}:{self.line}" if self.line else str(self.file)
-        return in_terminal(f"{place}: {self.reason}").replace("\n", "\\n")
+        return escape_terminal(f"{place}: {self.reason}").replace("\n", "\\n")
 
 
 def check_share(skipped: Sequence[Skipped], records: int, tolerance: float) -> None:

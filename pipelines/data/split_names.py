@@ -1,4 +1,4 @@
-"""Names of split files and folders, and the promise that a split that is named is read."""
+"""Names of split files and folders, and a check that every named split is read."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -73,11 +73,11 @@ def check_named_splits(
         if not split or split in splits or (path.is_dir() and not folders):
             continue
         if not path.exists():
-            raise ValueError(f"Expected the split {split!r} at {path}. Received: a link to nothing")
+            raise ValueError(f"Expected the split {split!r} at {path}. Received: a dangling link")
         if path.is_dir() or suffix_of(path) not in _NO_DATA:
             read = ", ".join(sorted(found)) or "nothing"
             raise ValueError(
-                f"Expected the split {split!r} in a form like that of what is read, {read}. "
+                f"Expected the split {split!r} in the format of the files that are read ({read}). "
                 f"Received: {path}"
             )
 

@@ -145,8 +145,8 @@ def _make_room(out):
     written = (out / MARK).read_text(encoding="utf-8").splitlines() if names else []
     if strange := [name for name in _files_in(out) if name not in written]:
         raise ValueError(
-            f"Expected a demo's files alone in {out}, which would be removed; remove them, or take "
-            f"another folder with --out. Received: {', '.join(strange[:5])}"
+            f"Expected only a demo's files in {out}, which the demo replaces; move others away, "
+            f"or choose another folder with --out. Received: {', '.join(strange[:5])}"
         )
     for name in RESULTS:
         path = out / name

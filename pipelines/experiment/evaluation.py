@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from keras_attn.plain_text import in_markdown
+from keras_attn.escaping import escape_markdown
 
 FEW = 100
 
@@ -59,7 +59,7 @@ class Evaluation:
         """The metrics as a Markdown table, then how they were computed."""
         head, row = " | ".join(self.cells), " | ".join(self.cells.values())
         beam = "" if self.beam_width is None else f", beam {self.beam_width}"
-        summary = f"{self.count} {self.unit} of {in_markdown(self.split)}{beam}{self.note}"
+        summary = f"{self.count} {self.unit} of {escape_markdown(self.split)}{beam}{self.note}"
         few = few_records(self.count, self.unit)
         summary += f"\n\nFew records: {few}." if few else ""
         return f"| {head} |\n|{' --- |' * len(self.cells)}\n| {row} |\n\n{summary}"

@@ -159,8 +159,8 @@ class Task(Protocol):
 
     A part may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
     that training starts from (`--from`), with what training records add to them; what they had
-    keeps its ids. With `decided(records)` it returns a copy in which records of dev have decided
-    what its fields leave to them; the run keeps the decision, and resumes with it.
+    keeps its ids. With `resolve_auto(records)` it returns a copy whose fields that are "auto" have
+    the values that records of dev call for; the run stores them, and resumes with them.
     """
 
     spec: ClassVar[TaskSpec]

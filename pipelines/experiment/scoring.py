@@ -17,7 +17,7 @@ from keras_attn_pipelines.experiment.fields import option, part
 
 @part
 class TextScoring:
-    """The tokenizer of BLEU; by default the references of dev choose it."""
+    """The tokenizer for BLEU, by default chosen by the script of dev's references."""
 
     metric_tokenization: str = option(
         "sacreBLEU's tokenizer for BLEU; auto: by the script of dev's texts",
@@ -25,8 +25,8 @@ class TextScoring:
         choices=TEXT_TOKENIZATIONS,
     )
 
-    def chosen(self, references: Iterable[str]) -> "TextScoring":
-        """With the tokenizer that references choose, where this one leaves it to them.
+    def resolve_auto(self, references: Iterable[str]) -> "TextScoring":
+        """A copy whose tokenizer is chosen by the references, if it is "auto".
 
         Raises:
             ImportError: a tokenizer whose packages are not installed.
@@ -35,7 +35,7 @@ class TextScoring:
         return replace(self, metric_tokenization=name)
 
     def notes(self, metrics: Sequence[str], several: bool = False) -> dict[str, str]:
-        """See `Callbacks`: sacreBLEU's signatures of those of some metrics that are its.
+        """See `Callbacks`: the signature of each metric that sacreBLEU computes.
 
         Args:
             metrics: names of metrics.
@@ -47,7 +47,7 @@ class TextScoring:
 
 @part
 class CaptionScoring:
-    """The tokenizer of captions' metrics; by default the references of dev choose it."""
+    """The tokenizer for caption metrics, by default chosen by the script of dev's references."""
 
     metric_tokenization: str = option(
         "tokenizer for metrics, words (ptb) or characters (char); auto: by the script of dev's "
@@ -56,7 +56,7 @@ class CaptionScoring:
         choices=CAPTION_TOKENIZATIONS,
     )
 
-    def chosen(self, references: Iterable[str]) -> "CaptionScoring":
+    def resolve_auto(self, references: Iterable[str]) -> "CaptionScoring":
         """With the tokenizer that references choose, where this one leaves it to them."""
         name = caption_tokenization(references, self.metric_tokenization)
         return replace(self, metric_tokenization=name)

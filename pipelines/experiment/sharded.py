@@ -5,7 +5,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from keras_attn.untrusted import check_kinds, naming_damage
+from keras_attn.untrusted import check_types, naming_damage
 from keras_attn_pipelines.data.shards.shards import METADATA_FILE, Shards, naming_shards, shards_in
 from keras_attn_pipelines.data.training_data import Records
 from keras_attn_pipelines.experiment.stored import stored_part
@@ -79,7 +79,7 @@ def _checked(source, shards: Shards) -> None:
     """
     description = shards.description
     with naming_damage(f"a description of records in {shards.folder / METADATA_FILE}"):
-        check_kinds(description, **DESCRIBED)
+        check_types(description, **DESCRIBED)
     if description["records"] != source.records:
         raise ValueError(
             f"Expected {source.records} in {shards.folder}. Received: {description['records']}"

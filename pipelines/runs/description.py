@@ -62,8 +62,7 @@ def _are_texts(value):
 
 
 def _is_origin(value):
-    strings = _are_texts(value)
-    return strings and "name" in value
+    return _are_texts(value) and "name" in value
 
 
 def _are_counts(value):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from keras_attn.contracts import TERMS
-from keras_attn.plain_text import in_command, in_markdown, in_script
+from keras_attn.escaping import escape_markdown, escape_script, quote_command
 from keras_attn.serving.export import (
     check_model_folder,
     export_service,
@@ -93,19 +93,21 @@ def limits_in(path) -> str:
 
 
 def _metrics_section(run, evaluation, precision, max_pixels):
-    command = f"keras-attn evaluate {in_command(str(run.folder))}"
-    command += f" --data {in_command(evaluation.data)}"
-    command += f" --split {in_command(evaluation.split)}{evaluation.flags()}"
+    command = f"keras-attn evaluate {quote_command(str(run.folder))}"
+    command += f" --data {quote_command(evaluation.data)}"
+    command += f" --split {quote_command(evaluation.split)}{evaluation.flags()}"
     command += f" --precision {precision}"
     command += f" --max-pixels {max_pixels}" if max_pixels else ""
     return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
 def _card(title, experiment, description, metrics, service, storage, limits, terms):
-    facts = {key: in_markdown(text) for key, text in description.items() if isinstance(text, str)}
-    recipe = in_command(description["recipe"])
+    facts = {
+        key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
+    }
+    recipe = quote_command(description["recipe"])
     words = experiment.task.card(service, facts["model"])
-    values = in_script(json.dumps(experiment.values(), indent=2))
+    values = escape_script(json.dumps(experiment.values(), indent=2))
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in {storage}. "
         f"Warm-up requests: every signature, batches of {' and '.join(map(str, WARM_UP_BATCHES))}."
@@ -113,7 +115,7 @@ def _card(title, experiment, description, metrics, service, storage, limits, ter
     service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])
     origin = description.get("origin") or {}
     sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, "")}
-    sections[LICENSE] += f"\n\nTerms of use: {in_markdown(terms)}" if terms else ""
+    sections[LICENSE] += f"\n\nTerms of use: {escape_markdown(terms)}" if terms else ""
     known = {key: with_inherited(key, text, origin) for key, text in sections.items()}
     return model_card(
         title,
@@ -133,15 +135,16 @@ def _card(title, experiment, description, metrics, service, storage, limits, ter
 def _origin(description):
     """Initial weights and averaged runs, by folder name."""
     initial = description.get("origin")
-    origin = f", initialized with the weights of {in_markdown(initial['name'])}" if initial else ""
+    origin = (
+        f", initialized with the weights of {escape_markdown(initial['name'])}" if initial else ""
+    )
     if means := description.get("mean_of"):
-        origin += (
-            f"; mean of the weights of {', '.join(in_markdown(Path(mean).name) for mean in means)}"
-        )
+        names = ", ".join(escape_markdown(Path(mean).name) for mean in means)
+        origin += f"; mean of the weights of {names}"
     return origin
 
 
 def _counts(description):
     counts = description["records"].items()
-    numbers = ", ".join(f"{count} {in_markdown(split)}" for split, count in counts)
-    return f"{in_markdown(description['unit'])} {numbers}"
+    numbers = ", ".join(f"{count} {escape_markdown(split)}" for split, count in counts)
+    return f"{escape_markdown(description['unit'])} {numbers}"

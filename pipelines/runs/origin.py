@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from keras_attn.contracts import TERMS
-from keras_attn.plain_text import in_markdown, without_html
+from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.serving.export import CARD_FILE, METADATA_FILE, read_metadata
 
 LIMITS, LICENSE = SECTIONS = ("Use and limits", "License")
@@ -24,7 +24,7 @@ def origin_of_version(version: Path) -> dict[str, str]:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2]))
-    known = {key: without_html(sections[key]).strip() for key in SECTIONS if key in sections}
+    known = {key: escape_html(sections[key]).strip() for key in SECTIONS if key in sections}
     if (version / METADATA_FILE).is_file() and (terms := read_metadata(version).get(TERMS)):
         known[TERMS] = str(terms)
     return {NAME: name, **known}
@@ -65,6 +65,6 @@ def with_inherited(section: str, text: str, origin: Mapping[str, str]) -> str:
     """A section of a model card with the terms of the model that it started from."""
     if section not in origin:
         return text
-    name = in_markdown(origin[NAME])
+    name = escape_markdown(origin[NAME])
     inherited = f"Of the weights that it started from, {name}:\n\n{origin[section]}"
     return f"{text.strip()}\n\n{inherited}".strip()

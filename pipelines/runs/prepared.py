@@ -20,7 +20,7 @@ class Prepared:
     """An experiment's data, read and encoded by `prepare`.
 
     Attributes:
-        experiment: `Experiment`, whose task the records of dev have decided.
+        experiment: `Experiment`, whose task has its settings resolved by the records of dev.
         records: `Records`.
         vocabularies: dict of vocabularies by name.
         setting: `Setting` in which the records were encoded.
@@ -90,8 +90,10 @@ def prepare(
     with naming_recipe_file(experiment.source):
         records = read_records(experiment.source, data)
     with naming_recipe_file(experiment.task):
-        if hasattr(experiment.task, "decided"):
-            experiment = replace(experiment, task=experiment.task.decided(records.splits["dev"]))
+        if hasattr(experiment.task, "resolve_auto"):
+            experiment = replace(
+                experiment, task=experiment.task.resolve_auto(records.splits["dev"])
+            )
         known = _vocabularies(experiment.task, vocabularies, records.splits["train"])
     setting = Setting(
         model=experiment.model,

@@ -18,8 +18,8 @@ from keras_attn.whole_file import (
     digest_of_folder,
     locked,
     made_folder,
-    remove_left,
     remove_marked,
+    remove_stale,
     settle_file,
     whole_file,
 )
@@ -135,7 +135,7 @@ class Run:
             if is_checkpoint(self.folder / CHECKPOINT_FILE):
                 (self.folder / CHECKPOINT_FILE).unlink()
             (self.folder / LOCK_FILE).unlink(missing_ok=True)
-        remove_left(self.folder)
+        remove_stale(self.folder)
         remove_marked(self.folder / MEAN_FOLDER)
 
     @contextlib.contextmanager
@@ -153,7 +153,7 @@ class Run:
         path = self._made_lock()
         try:
             with locked(path, wait=False):
-                remove_left(self.folder)
+                remove_stale(self.folder)
                 try:
                     yield
                 finally:  # Only who holds the lock may remove it.
@@ -230,10 +230,10 @@ def load_vocabularies(
     """
     types = experiment.task.vocabulary_types()
     if digests is None:
-        print(f"not checked: {folder} has no digests of {' and '.join(types)}", file=sys.stderr)
+        print(f"not verified: {folder} has no digests of {' and '.join(types)}", file=sys.stderr)
     elif changed := [n for n in types if digest_of_folder(folder / n) != digests.get(n)]:
         raise ValueError(
             f"Expected the files that were saved in {folder / changed[0]}. "
-            "Received: damaged ones, or others"
+            "Received: damaged or different ones"
         )
     return {name: cls.load(folder / name) for name, cls in types.items()}

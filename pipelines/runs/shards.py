@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 from keras_attn.whole_file import check_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.shards.shard_writer import ShardOptions, write_shards
@@ -45,7 +45,7 @@ def prepare_shards(
     kind = record_type(source)
     with naming_recipe_file(source):
         records = read_records(source, data)
-    print(in_terminal("\n".join(records.lines)), flush=True)
+    print(escape_terminal("\n".join(records.lines)), flush=True)
     if records.skipped:
         print(f"skipped: {len(records.skipped)} records{listing(list(records.skipped))}")
     written = {name: records.splits[name] for name in ("train", "dev")}
@@ -55,7 +55,7 @@ def prepare_shards(
         except ValueError as error:
             if splits is not None:
                 raise
-            print(in_terminal(f"no split {name}: {error}"))
+            print(escape_terminal(f"no split {name}: {error}"))
     description: dict[str, Any] = {
         "records": source.records,
         "source": stored_part(source),

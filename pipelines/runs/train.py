@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 from keras_attn.training.averaging import AverageModel
 from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
 from keras_attn.training.devices import (
@@ -20,7 +20,7 @@ from keras_attn.training.devices import (
 from keras_attn.training.jax_devices import JaxDevices, check_even
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_stage import trained_model
-from keras_attn.training.worker_callbacks import ChiefLogs, run_here
+from keras_attn.training.worker_callbacks import BroadcastLogs, select_callbacks
 from keras_attn.training.workers import Workers
 from keras_attn.whole_file import check_folder, is_scratch, whole_file
 from keras_attn_pipelines.data.data_service import DataService
@@ -176,8 +176,8 @@ class _Fitting:
         self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
         self.run, self.model, self.stage, self.start = run, model, stage, 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
-        highest = self.experiment.task.spec.best_possible.get(fit.monitor.removeprefix("val_"))
-        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience, highest)
+        best_value = self.experiment.task.spec.best_possible.get(fit.monitor.removeprefix("val_"))
+        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience, best_value)
         self.log = EpochLog(run.folder / HISTORY_FILE)
         self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
         self.means = self.means if average > 1 else []
@@ -295,8 +295,8 @@ class _Fitting:
             kept["constant"] = {monitor: best.best}
             epoch = best.best_epoch
             print(
-                f"\n{monitor} was {best.best:g} in every epoch and selects nothing; kept by "
-                f"{name}, {value:.4f}: {epoch if isinstance(epoch, str) else f'epoch {epoch}'}"
+                f"\n{monitor} was {best.best:g} in every epoch, so {name} selected the model: "
+                f"{epoch if isinstance(epoch, str) else f'epoch {epoch}'}, {name} {value:.4f}"
             )
         self.run.describe({**description, KEPT: kept, ENDED: True})
         self.run.settle()
@@ -305,13 +305,14 @@ class _Fitting:
         added = self._task_callbacks(data)
         self.log.notes = added.notes
         scoring, pictures = (
-            run_here(callbacks, self.workers) for callbacks in (added.scoring, added.pictures)
+            select_callbacks(callbacks, self.workers)
+            for callbacks in (added.scoring, added.pictures)
         )
-        told = [*scoring, ChiefLogs(self.workers), FiniteLoss()]
+        callbacks = [*scoring, BroadcastLogs(self.workers), FiniteLoss()]
         if not self.workers.is_chief:
-            return [*told, *pictures]
+            return [*callbacks, *pictures]
         log = keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0)
-        return [*told, self.best, *pictures, log]
+        return [*callbacks, self.best, *pictures, log]
 
     def _task_callbacks(self, data):
         task, setting = self.experiment.task, self.prepared.setting
@@ -345,7 +346,7 @@ def _begun(run, experiment, description) -> Experiment:
         before, after = recorded.get(key), description[key]
         if key == "parts":  # Earlier versions have fewer fields.
             begun = restored(before, experiment, run.folder / DESCRIPTION_FILE)
-            resumed = _decided_as(begun, experiment)
+            resumed = _resolved_as(begun, experiment)
             before, after = stored(begun), stored(resumed)
         if before != after:
             raise ValueError(
@@ -361,8 +362,8 @@ def _begun(run, experiment, description) -> Experiment:
     return resumed
 
 
-def _decided_as(begun: Experiment, experiment: Experiment) -> Experiment:
-    """A copy whose task has from another what it leaves to records."""
+def _resolved_as(begun: Experiment, experiment: Experiment) -> Experiment:
+    """A copy whose task takes from another run the values of its fields that are "auto"."""
     known, flags = begun.values(), experiment.flags()
     open_fields = [field.name for part, field, _, value in flags if (part, value) == ("task", AUTO)]
     return experiment.replaced({name: known[name] for name in open_fields if name in known})
@@ -417,7 +418,7 @@ def _report(run, unit, prepared: Prepared):
     """Prints what was read, and writes skipped.txt."""
     records, loaded, vocabularies = prepared.records, prepared.data, prepared.vocabularies
     for line in records.lines:
-        print(in_terminal(line))
+        print(escape_terminal(line))
     counts = ", ".join(
         f"{len(split_records)} {split}" for split, split_records in loaded.splits.items()
     )
@@ -431,7 +432,7 @@ def _report(run, unit, prepared: Prepared):
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
     notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
     for line in (*loaded.lines, *notes):
-        print(in_terminal(line))
+        print(escape_terminal(line))
     skipped = [*records.skipped, *loaded.skipped]
     if skipped:
         path = run.folder / "skipped.txt"

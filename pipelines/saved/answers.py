@@ -8,7 +8,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from keras_attn.contracts import CROP, DROPPED, ERROR, IMAGE, LONGER
-from keras_attn.plain_text import in_json_line, in_terminal
+from keras_attn.escaping import escape_json_line, escape_terminal
 from keras_attn.saved import loading
 from keras_attn.saved.questions import dropped_text
 from keras_attn.saved.results import Prediction
@@ -46,17 +46,17 @@ def print_answers(arguments) -> None:
             failed.append(f"{place or name}: {error}")
         if dropped := int(prediction.outputs.get(DROPPED, 0)):
             told = f"{item_text.strip():.80}: {dropped_text(dropped)}"
-            print(in_terminal(told), file=sys.stderr)
+            print(escape_terminal(told), file=sys.stderr)
         if not error and prediction.outputs.get(LONGER, 0):
-            print(in_terminal(f"{item_text.strip():.80}: {LONGER_TEXT}"), file=sys.stderr)
+            print(escape_terminal(f"{item_text.strip():.80}: {LONGER_TEXT}"), file=sys.stderr)
         written = {CROP: crops.write(item, prediction.outputs)} if crops and not error else {}
         if arguments.json:
             record = _record(saved, item_text, prediction) | written
-            print(in_json_line(json.dumps(record, ensure_ascii=False)))
+            print(escape_json_line(json.dumps(record, ensure_ascii=False)))
         elif not error:
             line = re.sub(r"\s+", " ", item_text.strip(), flags=re.ASCII)
             for text, score in prediction.alternatives:
-                print(in_terminal(f"{line}\t{score:.2f}\t{text}"))
+                print(escape_terminal(f"{line}\t{score:.2f}\t{text}"))
     if failed:
         raise ValueError("\n".join(failed))
 

@@ -18,7 +18,7 @@ from keras_attn.alignment import (
 )
 from keras_attn.alignment.saved_aligner import check_new_folder
 from keras_attn.alignment.symmetrization import check_symmetrization
-from keras_attn.plain_text import in_terminal
+from keras_attn.escaping import escape_terminal
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.saved.attention_word_links import Attended, Choice, rates_table
 
@@ -56,7 +56,7 @@ def write_links(arguments) -> None:
         attended = Attended.of(pairs, *models, choice, every=gold is not None)
         links = attended.links(*choice, symmetrization)
         for error in attended.errors():
-            print(in_terminal(f"no links: {error}"), file=sys.stderr)
+            print(escape_terminal(f"no links: {error}"), file=sys.stderr)
     else:
         links = _aligned(arguments, options, pairs, symmetrization)
     lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
@@ -66,7 +66,7 @@ def write_links(arguments) -> None:
     else:
         sys.stdout.write(lines)
     for error in errors:
-        print(in_terminal(f"not scored: {error}"), file=sys.stderr)
+        print(escape_terminal(f"not scored: {error}"), file=sys.stderr)
     scores_file = sys.stdout if arguments.out else sys.stderr
     _report(pairs, links, gold, scores_file)
     if attended and gold is not None and (rates := attended.rates(gold, symmetrization)):
@@ -82,7 +82,7 @@ def _aligned(arguments, options, pairs, symmetrization):
     )
     if words * others > _LONG:
         long = f"the longest pair has {words} and {others} words"
-        print(f"{long}; a step over it may take minutes", file=sys.stderr)
+        print(f"{long}; each step on it may take minutes", file=sys.stderr)
     with _Progress() as progress:
         if arguments.load:
             aligner = load_aligner(arguments.load)

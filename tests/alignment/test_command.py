@@ -52,7 +52,7 @@ def test_long_pairs_are_announced_and_shown_while_they_are_worked_on(files, monk
     monkeypatch.setattr(JumpDistortion, "expect", slow)
     assert main(["align", *files, "--iterations", "1"]) == 0
     said = capsys.readouterr().err
-    assert said.startswith("the longest pair has 3 and 4 words; a step over it may take minutes")
+    assert said.startswith("the longest pair has 3 and 4 words; each step on it may take minutes")
     assert "training:   0%" in said.split("\r")[1] and said.count("training:  83%") > 2
 
 

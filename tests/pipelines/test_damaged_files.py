@@ -57,7 +57,7 @@ def cut(text):
 
 
 def flipped(text):
-    """Damage in the middle, where the check sum at the end is not reached."""
+    """Damage in the middle, where the checksum at the end is not reached."""
     packed = bytearray(gzip.compress(text.encode() * 99))
     packed[12:16] = b"\xff\xff\xff\xff"
     return bytes(packed)

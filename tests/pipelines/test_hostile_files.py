@@ -19,7 +19,7 @@ from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from keras_attn_pipelines.tasks.classification.digits import read_digits
 from tests.golden.make_release import OPTIONS, RELEASES
-from tests.test_plain_text import HOSTILE, SIGNS
+from tests.test_escaping import HOSTILE, SIGNS
 from tests.training.test_model_file import write_lambda
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -190,7 +190,7 @@ def test_exchanged_vocabularies_are_refused(trained, release, tmp_path, capsys):
     commands = commands_on(run.folder, release / "data", tmp_path)
     for command in [*commands, *commands_on(model, release / "data", tmp_path)[::3]]:
         assert main(command) == 2, command
-        assert "/labels. Received: damaged ones, or others" in capsys.readouterr().err, command
+        assert "/labels. Received: damaged or different ones" in capsys.readouterr().err, command
     assert {path.name for path in tmp_path.iterdir()} == {"run", "model"}
 
 

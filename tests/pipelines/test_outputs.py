@@ -151,7 +151,7 @@ def test_train_on_a_full_disk_and_again_on_one_with_room(data, tmp_path, capsys)
     with no_file_above(100_000):
         line = refused(capsys, command)
     assert f"{MODEL_FILE}. {FILE_TOO_LARGE}" in line
-    assert not [name for name in tree(tmp_path) if "partial" in name or MODEL_FILE in name]
+    assert not [name for name in tree(tmp_path) if ".keras-attn-" in name or MODEL_FILE in name]
     assert main(command) == 0
     assert Run(tmp_path / "run").service().max_length == 60
 
@@ -218,6 +218,34 @@ def test_evaluate_json(out, run, data, place, capsys):
     expected = "a file to write" if out == "foreign" else "a file in a folder that exists"
     assert f"Expected {expected}" in refused(capsys, command)
     assert tree(place) == before
+
+
+def test_outputs_that_are_inputs(run, exported, data, place, capsys):
+    before, captions = tree(data) | tree(place), next(data.glob("*.txt"))
+    picture = data / "images" / "test_00000.png"
+    (place / "link.png").symlink_to(picture)
+    sides = [place / "file", place / "old.png"]
+    for command in (
+        ["evaluate", run.folder, "--data", data, "--json", captions],
+        ["explain", exported, picture, "--out", picture],
+        ["explain", exported, picture, "--out", place / "link.png"],
+        ["align", *sides, "--out", place / "file"],
+    ):
+        line = refused(capsys, command)
+        assert line.endswith(f"Expected a file to write that is no input. Received: {command[-1]}")
+    (place / "link.png").unlink()
+    assert tree(data) | tree(place) == before
+
+
+@pytest.mark.parametrize("command", ["train", "export"])
+def test_an_empty_folder_stays_where_a_command_fails(command, run, data, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    if command == "train":
+        refused(capsys, [*training(data, tmp_path / "out"), "--vocabulary-size", 3])
+    else:
+        with no_file_above(1_000):
+            refused(capsys, ["export", run.folder, tmp_path / "out"])
+    assert tree(tmp_path) == {"out": None}
 
 
 @pytest.mark.slow

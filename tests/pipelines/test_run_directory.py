@@ -15,7 +15,7 @@ import tensorflow as tf
 from keras_attn.saved.loading import load
 from keras_attn.saved.saved_model import version_folder
 from keras_attn.serving.export import METADATA_FILE
-from keras_attn.whole_file import mark, marked_folder, write_pending
+from keras_attn.whole_file import make_marked_folder, mark, write_pending
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.pairs import TextPair
@@ -167,7 +167,7 @@ def test_what_a_kill_at_the_very_end_leaves_is_tidied(version, run, tmp_path):
     if version == "this":
         with write_pending(killed.folder / "model.keras") as partial:
             shutil.move(killed.folder / "model.keras", partial)
-        mark(marked_folder(killed.folder / "mean-snapshots"))
+        mark(make_marked_folder(killed.folder / "mean-snapshots"))
         (killed.folder / ".keras-attn.lock").touch()
     else:
         (killed.folder / "model.keras").rename(killed.folder / "new-model.keras")

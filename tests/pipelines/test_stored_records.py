@@ -156,11 +156,11 @@ def test_tfrecords_are_read_by_row(tmp_path):
     assert len(files) == 5
     assert files.__getitems__([4, 0, 2]) == [contents[4], contents[0], contents[2]]
     content = paths[1].read_bytes()
-    for place in (3, 9, 16, len(content) - 1):  # A length, its check sum, data, its check sum.
+    for place in (3, 9, 16, len(content) - 1):  # A length, its checksum, data, its checksum.
         damaged = bytearray(content)
         damaged[place] ^= 4
         paths[1].write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"as they were written in .*/1\. .*another check sum"):
+        with pytest.raises(ValueError, match=r"undamaged TFRecords in .*/1\. .*a wrong checksum"):
             TFRecordFiles(paths).__getitems__(range(5))
     paths[1].write_bytes(content)
     for cut in (1, 5, 20):

@@ -102,7 +102,7 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
     out = tmp_path / "mean"
     command = ["average", str(run.folder), str(other), "--out", str(out)]
     assert main(command) == 2
-    assert "model.keras. Received: a damaged file, or another" in capsys.readouterr().err
+    assert "model.keras. Received: a damaged or different file" in capsys.readouterr().err
     description = json.loads((other / "recipe.json").read_text())
     del description["kept"]
     (other / "recipe.json").write_text(json.dumps(description))

@@ -95,7 +95,7 @@ def test_the_page_shows_the_explorer(captioner, translator):
         (f"{MODEL}/versions/2:predict", b"{}", 404, "Not Found"),
         (f"{MODEL}:predict", b"{", 400, "Expected JSON"),
         (f"{MODEL}:predict", b"[" * 100_000, 400, "Expected JSON"),
-        (f"{MODEL}:predict", b"[" * 600 + b"]" * 600, 400, "in more than 100 levels"),
+        (f"{MODEL}:predict", b"[" * 600 + b"]" * 600, 400, "nested more than 100 levels deep"),
         (f"{MODEL}:predict", b'{"instances": ' + b"[" * 600 + b"]" * 600 + b"}", 400, "100 levels"),
         (f"{MODEL}:predict", b'{"instances": [' + b"9" * 5000 + b"]}", 400, "Expected JSON"),
         (f"{MODEL}:predict", b"{}", 400, "either instances or inputs"),

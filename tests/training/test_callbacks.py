@@ -13,7 +13,7 @@ from keras_attn.training.callbacks import (
     FiniteLoss,
     TimeLeft,
 )
-from keras_attn.whole_file import pending
+from keras_attn.whole_file import pending_path
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -100,7 +100,7 @@ def test_a_better_model_counts_once_the_checkpoint_says_so(tmp_path):
     end_epoch(first, 1, 0.8)
     first.resumable, before = True, first.state()
     end_epoch(first, 2, 0.9)
-    assert kept(path) == 1 and kept(pending(path)) == 2
+    assert kept(path) == 1 and kept(pending_path(path)) == 2
     assert resumed_from(first).best == 0.9 and kept(path) == 2
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     first.restore(first.state())
@@ -241,7 +241,13 @@ def test_time_left_counts_the_epochs_of_this_training(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("best", "x"), ("best_epoch", None), ("same", "x"), ("digest", 5), ("stopped", "x")),
+        *(
+            ("best", "x"),
+            ("best_epoch", None),
+            ("constant_epochs", "x"),
+            ("digest", 5),
+            ("stopped", "x"),
+        ),
         *(("loss", 5), ("loss", ["loss"]), ("loss", [1, 2.0])),
     ],
 )

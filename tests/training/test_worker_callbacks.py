@@ -11,7 +11,7 @@ import keras_attn
 import keras_attn_pipelines
 from keras_attn.training.callbacks import FiniteLoss
 from keras_attn.training.linear_start import LinearStart
-from keras_attn.training.worker_callbacks import ChiefLogs, run_here
+from keras_attn.training.worker_callbacks import BroadcastLogs, select_callbacks
 
 
 def worker(is_chief):
@@ -43,15 +43,15 @@ def test_the_chief_runs_all_and_another_worker_what_changes_the_model():
         changes_model = True
 
     callbacks = [Changes(), FiniteLoss()]
-    assert run_here(callbacks, worker(is_chief=True)) == callbacks
-    assert run_here(callbacks, worker(is_chief=False)) == callbacks[:1]
+    assert select_callbacks(callbacks, worker(is_chief=True)) == callbacks
+    assert select_callbacks(callbacks, worker(is_chief=False)) == callbacks[:1]
     for is_chief in (True, False):
-        with pytest.raises(ValueError, match=r"several workers\. Received: History without"):
-            run_here([*callbacks, keras.callbacks.History()], worker(is_chief))
+        with pytest.raises(ValueError, match=r"several workers\. Received: History, which has"):
+            select_callbacks([*callbacks, keras.callbacks.History()], worker(is_chief))
     assert LinearStart.changes_model
 
 
 def test_logs_become_the_chiefs():
     logs = {"val_loss": 5.0, "other": 1.0}
-    ChiefLogs(worker(is_chief=False)).on_epoch_end(0, logs)
+    BroadcastLogs(worker(is_chief=False)).on_epoch_end(0, logs)
     assert logs == {"val_loss": 3.0}

@@ -10,7 +10,7 @@ from importlib import resources
 from pathlib import Path
 from string import Template
 
-from keras_attn.plain_text import in_script
+from keras_attn.escaping import escape_script
 from keras_attn.viz.explorer.views import View
 from keras_attn.whole_file import whole_file
 
@@ -51,7 +51,7 @@ class ExplorerPage:
             title=html.escape(f"{best or self.asked} – {TITLE}"),
             style=style,
             script=script,
-            facts=in_script(json.dumps(facts, ensure_ascii=False, allow_nan=False)),
+            facts=escape_script(json.dumps(facts, ensure_ascii=False, allow_nan=False)),
             style_hash=policy_hash(style),
             script_hash=policy_hash(script),
         )

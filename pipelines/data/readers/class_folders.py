@@ -68,9 +68,11 @@ def _check_split_folders(folder, splits, suffixes):
     for path in sorted(folder.iterdir()):
         split = _split((path.name,))
         if split in SPLIT_NAMES and split not in splits:
-            received = "none" if path.exists() else "a link to nothing"
-            wanted = f"{', '.join(suffixes)} files in folders of classes in {path}"
-            raise ValueError(f"Expected {wanted}, the split {split!r}. Received: {received}")
+            received = "none" if path.exists() else "a dangling link"
+            raise ValueError(
+                f"Expected class folders with {', '.join(suffixes)} files in {path} for the split "
+                f"{split!r}. Received: {received}"
+            )
 
 
 def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:

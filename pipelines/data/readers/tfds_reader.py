@@ -85,7 +85,7 @@ def _materialized(name, write, cache):
     return folder
 
 
-def imported_tfds(purpose, module: str = "tensorflow_datasets", extra: str = "tfds") -> Any:
+def import_optional(purpose, module: str = "tensorflow_datasets", extra: str = "tfds") -> Any:
     """The module tensorflow_datasets, or another one that comes with it.
 
     Args:
@@ -103,7 +103,7 @@ def imported_tfds(purpose, module: str = "tensorflow_datasets", extra: str = "tf
 
 
 def missing_package(purpose, module: str, received, extra: str) -> ImportError:
-    """The error that a package is not installed, see `imported_tfds`."""
+    """The error that a package is not installed, see `import_optional`."""
     return ImportError(
         f"Expected {module.split('.')[0]} for {purpose}. Received: {received}. "
         f"Install it: pip install 'keras-attn[{extra}]'"
@@ -111,7 +111,7 @@ def missing_package(purpose, module: str, received, extra: str) -> ImportError:
 
 
 def _write(dataset_name, folder):
-    tfds = imported_tfds(dataset_name)
+    tfds = import_optional(dataset_name)
     builder = tfds.builder(dataset_name)
     image, caption = _features(builder.info.features, dataset_name)
     builder.download_and_prepare()
@@ -136,7 +136,7 @@ def _write(dataset_name, folder):
 
 
 def _write_texts(dataset_name, folder):
-    builder = imported_tfds(dataset_name).builder(dataset_name)
+    builder = import_optional(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     names = _class_names(builder.info)
     for split in builder.info.splits:
@@ -155,7 +155,7 @@ def _write_texts(dataset_name, folder):
 
 
 def _write_facts(dataset_name, folder):
-    builder = imported_tfds(dataset_name).builder(dataset_name)
+    builder = import_optional(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     keys = list(builder.info.features)
     if not {"input_text", "target_text"} <= set(keys):

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from keras_attn.untrusted import DamagedFileError, naming_damage
-from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
+from keras_attn_pipelines.data.readers.tfds_reader import import_optional
 from keras_attn_pipelines.data.shards.shard_writer import ARRAY_RECORD
 
 LENGTH, HEADER, FOOTER = 8, 12, 4
-"""Bytes of a TFRecord's length, of it and its check sum, and of the check sum after the data."""
+"""Bytes of a TFRecord's length, of it and its checksum, and of the checksum after the data."""
 MASK = 0xA282EAD8
-"""What is added to a check sum that is turned by 15 bits."""
+"""What is added to a checksum that is rotated by 15 bits."""
 
 
 def record_files(paths: Sequence[Path], form: str):
@@ -31,7 +31,7 @@ def record_files(paths: Sequence[Path], form: str):
 
 
 class ArrayRecordFiles:
-    """ArrayRecord files that are read by row; their own check sums are compared on every read.
+    """ArrayRecord files that are read by row; their own checksums are compared on every read.
 
     Args:
         paths: of the files.
@@ -42,7 +42,7 @@ class ArrayRecordFiles:
     """
 
     def __init__(self, paths: Sequence[Path]):
-        module = imported_tfds(paths[0], "array_record.python.array_record_data_source")
+        module = import_optional(paths[0], "array_record.python.array_record_data_source")
         self._paths, self._source = list(paths), module.ArrayRecordDataSource
         with self._naming_file():
             self._records = self._source([str(path) for path in paths])
@@ -61,7 +61,7 @@ class ArrayRecordFiles:
             yield
         except RuntimeError:
             for path in self._paths:
-                with naming_damage(f"ArrayRecords as they were written in {path}"):
+                with naming_damage(f"undamaged ArrayRecords in {path}"):
                     records = self._source([str(path)])
                     records.__getitems__(range(len(records)))
             raise
@@ -70,20 +70,20 @@ class ArrayRecordFiles:
 class TFRecordFiles:
     """TFRecord files that are read by row; their index is made once, from the lengths alone.
 
-    The check sums of lengths and data, CRC-32C, are compared on every read.
+    The checksums of lengths and data, CRC-32C, are compared on every read.
 
     Args:
         paths: of the files.
 
     Raises:
-        DamagedFileError: a file that ends within a record, or a check sum that differs; also on
+        DamagedFileError: a file that ends within a record, or a checksum that differs; also on
             reading.
         ImportError: google-crc32c is not installed.
     """
 
     def __init__(self, paths: Sequence[Path]):
         self._paths = list(paths)
-        self._crc = imported_tfds("TFRecord files", "google_crc32c").value
+        self._crc = import_optional("TFRecord files", "google_crc32c").value
         files, starts, lengths = [], [], []
         for number, path in enumerate(self._paths):
             for start, length in self._places(path):
@@ -97,7 +97,7 @@ class TFRecordFiles:
         return len(self._starts)
 
     def place(self, row: int) -> tuple[Path, int, int]:
-        """The file of a record, where the record begins, and its length with its check sums."""
+        """The file of a record, where the record begins, and its length with its checksums."""
         start, length = int(self._starts[row]) - HEADER, int(self._lengths[row])
         return self._paths[self._files[row]], start, HEADER + length + FOOTER
 
@@ -112,11 +112,11 @@ class TFRecordFiles:
         finally:
             os.close(file)
         data = stored[:length]
-        if stored[length:] != self._check_sum(data):
+        if stored[length:] != self._checksum(data):
             raise _differs(path, f"record at byte {start - HEADER}")
         return data
 
-    def _check_sum(self, data):
+    def _checksum(self, data):
         """The masked CRC-32C of data, as it follows it."""
         crc = self._crc(data)
         return (((crc >> 15 | crc << 17) + MASK) & 0xFFFFFFFF).to_bytes(FOOTER, "little")
@@ -128,7 +128,7 @@ class TFRecordFiles:
             place = 0
             while place < size:
                 header = file.read(HEADER)
-                if len(header) == HEADER and header[LENGTH:] != self._check_sum(header[:LENGTH]):
+                if len(header) == HEADER and header[LENGTH:] != self._checksum(header[:LENGTH]):
                     raise _differs(path, f"length at byte {place}")
                 length = int.from_bytes(header[:LENGTH], "little")
                 end = place + HEADER + length + FOOTER
@@ -143,6 +143,5 @@ class TFRecordFiles:
 
 def _differs(path, what):
     return DamagedFileError(
-        f"Expected TFRecords as they were written in {path}. "
-        f"Received: another check sum of the {what}"
+        f"Expected undamaged TFRecords in {path}. Received: a wrong checksum of the {what}"
     )

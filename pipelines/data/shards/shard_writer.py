@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds, missing_package
+from keras_attn_pipelines.data.readers.tfds_reader import import_optional, missing_package
 from keras_attn_pipelines.data.shards.record_features import (
     IMAGE,
     INTEGER,
@@ -103,9 +103,9 @@ def write_shards(
 
 def _build(splits, features, folder, name, description, options, leaves_out=""):
     """Writes one data set."""
-    tfds = imported_tfds(folder)
+    tfds = import_optional(folder)
     if options.form == ARRAY_RECORD:
-        imported_tfds(folder, "array_record")
+        import_optional(folder, "array_record")
     kinds = {key: kind for key, kind in features.kinds.items() if key != leaves_out}
     content = json.dumps({**description, "kinds": kinds}, ensure_ascii=False)
     data_set_name = name
@@ -163,7 +163,7 @@ def _examples(records, features, leaves_out, options):
     example = _Example(features, leaves_out)
     if options.beam_runner is None:
         return _numbered(records, example)
-    beam = imported_tfds(options.beam_runner, "apache_beam", "beam")
+    beam = import_optional(options.beam_runner, "apache_beam", "beam")
     rows = beam.Create(list(enumerate(records)), reshuffle=True)
     return rows | beam.MapTuple(example)
 
@@ -191,7 +191,9 @@ def _config(tfds, options):
     """The configuration of the builder, with the runner."""
     beam = {}
     if options.beam_runner is not None:
-        module = imported_tfds(options.beam_runner, "apache_beam.options.pipeline_options", "beam")
+        module = import_optional(
+            options.beam_runner, "apache_beam.options.pipeline_options", "beam"
+        )
         beam["beam_runner"] = options.beam_runner
         beam["beam_options"] = module.PipelineOptions(list(options.beam_options))
     return tfds.download.DownloadConfig(num_shards=options.shards, **beam)

@@ -10,7 +10,7 @@ from typing import Any
 
 from keras_attn.untrusted import DamagedFileError, naming_damage, parse_json, read_json
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.readers.tfds_reader import imported_tfds
+from keras_attn_pipelines.data.readers.tfds_reader import import_optional
 from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS, VERSION
@@ -126,7 +126,7 @@ class ShardedRecords(RowSequence):
         """See `RowSequence`."""
         features = RecordFeatures(self.record)
         pictures = (StoredPicture(self.folder, self.name, int(row)) for row in rows)
-        with naming_damage(f"records as they were written in {self.folder}"):
+        with naming_damage(f"undamaged records in {self.folder}"):
             values = _rows(self._index, self.name).at(rows)
             return [features.restored(one, picture) for one, picture in zip(values, pictures)]
 
@@ -192,7 +192,7 @@ class _Rows:
     def __init__(self, folder, name):
         from keras_attn_pipelines.data.shards.record_files import record_files
 
-        tfds = imported_tfds(folder)
+        tfds = import_optional(folder)
         with naming_damage(f"a description of shards in {folder}"):
             builder = tfds.builder_from_directory(str(folder))
             info = builder.info.splits[name]

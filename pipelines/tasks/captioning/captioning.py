@@ -90,10 +90,10 @@ class Captioning:
 
         return {TOKENIZER: Tokenizer}
 
-    def decided(self, records):
+    def resolve_auto(self, records):
         """See `Task`: the tokenization of metrics."""
         captions = (caption for record in records for caption in record.captions)
-        return replace(self, scoring=self.scoring.chosen(captions))
+        return replace(self, scoring=self.scoring.resolve_auto(captions))
 
     def learn(self, records):
         """See `Task`."""
@@ -157,7 +157,7 @@ class Captioning:
         """See `Task`."""
         from keras_attn_pipelines.tasks.captioning.evaluation import evaluate_captions
 
-        scoring = self.decided(records).scoring
+        scoring = self.resolve_auto(records).scoring
         return evaluate_captions(records, answers, vocabularies[TOKENIZER], metadata, scoring)
 
     def card(self, service, description):

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from keras_attn.contracts import LABEL_SCORES, LABELS
-from keras_attn.plain_text import in_markdown
+from keras_attn.escaping import escape_markdown
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.tasks.classification.names import TOP
 
@@ -67,8 +67,8 @@ def _note(unknown, mistakes, unit):
     if not mistakes:
         return note
     rows = "".join(
-        f"\n| {in_markdown(mistake['label'])} | {in_markdown(mistake['answer']) or '(unreadable)'} "
-        f"| {mistake['count']} |"
-        for mistake in mistakes[:SHOWN]
+        f"\n| {escape_markdown(wrong['label'])} "
+        f"| {escape_markdown(wrong['answer']) or '(unreadable)'} | {wrong['count']} |"
+        for wrong in mistakes[:SHOWN]
     )
     return f"{note}\n\n| label | taken for | {unit} |\n| --- | --- | --- |{rows}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from keras_attn.plain_text import in_markdown
+from keras_attn.escaping import escape_markdown
 from keras_attn.text.label_table import LabelTable
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
@@ -118,7 +118,7 @@ def label_card(service, description: str, unit: str, answers: str) -> dict[str, 
     return {
         "What it does": f"Classifies {unit}: {description}, "
         f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
-        f"Labels: {in_words([in_markdown(name) for name in labels.names])}.",
+        f"Labels: {in_words([escape_markdown(name) for name in labels.names])}.",
         "Service": answers,
         "Search": f"The {service.n_best} most probable of {labels.vocabulary_size} labels.",
         "License": "Code: Apache-2.0. The weights are subject to the terms of their "

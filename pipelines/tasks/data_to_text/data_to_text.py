@@ -95,10 +95,10 @@ class DataToText:
 
         return {TOKENIZER: SlotTokenizer, FIELDS: SymbolTable}
 
-    def decided(self, records):
+    def resolve_auto(self, records):
         """See `Task`: the tokenization of BLEU."""
         texts = (text for record in records for text in record.texts)
-        return replace(self, scoring=self.scoring.chosen(texts))
+        return replace(self, scoring=self.scoring.resolve_auto(texts))
 
     def learn(self, records):
         """See `Task`."""
@@ -144,7 +144,7 @@ class DataToText:
         """See `Task`."""
         from keras_attn_pipelines.tasks.data_to_text.evaluation import evaluate_texts
 
-        return evaluate_texts(records, answers, metadata, self.decided(records).scoring)
+        return evaluate_texts(records, answers, metadata, self.resolve_auto(records).scoring)
 
     def card(self, service, description):
         """See `Task`."""

@@ -36,7 +36,7 @@ def evaluate_texts(records, answers, metadata, scoring) -> Evaluation:
     cells |= {
         SHARES[key]: f"{100 * scores[key]:.1f}%" for key in SHARES if not math.isnan(scores[key])
     }
-    signatures = text_signatures(True, scoring.metric_tokenization)
+    signatures = text_signatures(several=True, tokenization=scoring.metric_tokenization)
     lines = [
         f"- {POINTS[key]}: `{signature}`" for key, signature in signatures.items() if key in POINTS
     ]

@@ -100,9 +100,9 @@ class Seq2Seq:
         separate = {SOURCE_TOKENIZER: Tokenizer} if self.vocabulary == SEPARATE else {}
         return {TARGET_TOKENIZER: Tokenizer, **separate}
 
-    def decided(self, records):
+    def resolve_auto(self, records):
         """See `Task`: the tokenization of BLEU."""
-        return replace(self, scoring=self.scoring.chosen(pair.target for pair in records))
+        return replace(self, scoring=self.scoring.resolve_auto(pair.target for pair in records))
 
     def learn(self, records):
         """See `Task`."""
@@ -155,7 +155,7 @@ class Seq2Seq:
         """See `Task`."""
         from keras_attn_pipelines.tasks.seq2seq.evaluation import evaluate_texts
 
-        return evaluate_texts(records, answers, metadata, self.decided(records).scoring)
+        return evaluate_texts(records, answers, metadata, self.resolve_auto(records).scoring)
 
     def card(self, service, description):
         """See `Task`."""

@@ -18,52 +18,52 @@ _IN_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS}
 _IN_SCRIPTS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
-def in_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """A text as one line of Markdown that shows it, and is neither markup nor HTML.
 
     Example:
-        >>> in_markdown("<b>_a_ cat_1\\n")
+        >>> escape_markdown("<b>_a_ cat_1\\n")
         '&#60;b&#62;&#95;a&#95; cat_1'
     """
     line = " ".join(text.split()).translate(_SHOWN)
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", line)
 
 
-def without_html(markdown: str) -> str:
+def escape_html(markdown: str) -> str:
     """Markdown in which no HTML begins.
 
     Example:
-        >>> without_html("*a* <img>")
+        >>> escape_html("*a* <img>")
         '*a* &#60;img>'
     """
     return markdown.translate(_IN_LINES).replace("<", "&#60;")
 
 
-def in_command(text: str) -> str:
+def quote_command(text: str) -> str:
     """A text as an argument of a command in a Markdown code span.
 
     Example:
-        >>> in_command("my data")
+        >>> quote_command("my data")
         "'my data'"
     """
     return shlex.quote(text.translate(_SHOWN).replace("`", "?").replace("<", "?"))
 
 
-def in_script(text: str) -> str:
+def escape_script(text: str) -> str:
     """JSON that no browser takes for the end of a script, or for markup."""
     return text.translate(_IN_SCRIPTS)
 
 
-def in_json_line(text: str) -> str:
-    """JSON on one line, in which such signs as `in_terminal` spells out are escaped."""
+def escape_json_line(text: str) -> str:
+    """JSON on one line, in which such signs as `escape_terminal` spells out are escaped."""
     return text.translate(_IN_JSON)
 
 
-def in_terminal(text: str) -> str:
+def escape_terminal(text: str) -> str:
     """Lines without the signs that move the cursor, color or turn text, which are spelled out.
 
     Example:
-        >>> in_terminal("a\\x1b[31m b\\n")
+        >>> escape_terminal("a\\x1b[31m b\\n")
         'a\\\\x1b[31m b\\n'
     """
     return text.translate(_IN_LINES)

@@ -1,15 +1,15 @@
-"""Functions of rows, applied to none as well.
+"""Functions of batches, applied to empty batches as well.
 
 Backend kernel: on TensorFlow, oneDNN's convolutions return an empty batch with the shape of their
-input, so that a batch of unknown size may need another row there; elsewhere all sizes are known.
+input, so a batch of unknown size may need an extra row there; elsewhere all sizes are known.
 """
 
 import keras
 from keras import ops, tree
 
 
-def for_any_batch(function, *inputs):
-    """Applies a function that fails for an empty batch, which gets a row that is then removed.
+def allow_empty_batch(function, *inputs):
+    """Applies a function that fails on an empty batch: adds a row of zeros, then removes it.
 
     Args:
         function: of the inputs, to a structure of tensors (B, ...).
@@ -19,7 +19,7 @@ def for_any_batch(function, *inputs):
         What the function returns.
 
     Example:
-        >>> tuple(for_any_batch(lambda rows: rows / rows.shape[0], ops.ones((0, 3))).shape)
+        >>> tuple(allow_empty_batch(lambda rows: rows / rows.shape[0], ops.ones((0, 3))).shape)
         (0, 3)
     """
     first = tree.flatten(inputs)[0]

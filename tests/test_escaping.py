@@ -7,13 +7,13 @@ import shlex
 
 import pytest
 
-from keras_attn.plain_text import (
-    in_command,
-    in_json_line,
-    in_markdown,
-    in_script,
-    in_terminal,
-    without_html,
+from keras_attn.escaping import (
+    escape_html,
+    escape_json_line,
+    escape_markdown,
+    escape_script,
+    escape_terminal,
+    quote_command,
 )
 
 HOSTILE = (
@@ -33,7 +33,7 @@ SIGNS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markdown_shows_a_text_and_nothing_else(text):
-    line = in_markdown(text)
+    line = escape_markdown(text)
     assert "\n" not in line and not SIGNS.search(line)
     assert not re.search(r"[`*\[\]<>\\|~$@]|://|&(?!#\d+;)", line)
     if not SIGNS.search(text):
@@ -42,10 +42,12 @@ def test_markdown_shows_a_text_and_nothing_else(text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_other_places(text):
-    assert "<" not in without_html(text) and not SIGNS.search(without_html(text))
-    assert not re.search(r"[`<\n]", in_command(text)) and len(shlex.split(in_command(text))) == 1
-    assert not SIGNS.search(in_terminal(text)) and in_terminal("a\tb\n") == "a\tb\n"
+    assert "<" not in escape_html(text) and not SIGNS.search(escape_html(text))
+    assert (
+        not re.search(r"[`<\n]", quote_command(text)) and len(shlex.split(quote_command(text))) == 1
+    )
+    assert not SIGNS.search(escape_terminal(text)) and escape_terminal("a\tb\n") == "a\tb\n"
     line = json.dumps({"a": text}, ensure_ascii=False)
-    for escaped in (in_json_line(line), in_script(line)):
+    for escaped in (escape_json_line(line), escape_script(line)):
         assert json.loads(escaped) == {"a": text}
-    assert not SIGNS.search(in_json_line(line)) and "<" not in in_script(line)
+    assert not SIGNS.search(escape_json_line(line)) and "<" not in escape_script(line)
