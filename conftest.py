@@ -1,4 +1,4 @@
-"""Names that the examples in docstrings use."""
+"""Names that the examples in docstrings use, and what tests cost."""
 
 import os
 
@@ -7,6 +7,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import numpy as np
 import pytest
 from keras import ops
+
+pytest_plugins = ["tests.processor_seconds"]
 
 
 @pytest.fixture(autouse=True)
