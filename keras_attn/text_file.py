@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from keras_attn.untrusted import naming_damage
+from keras_attn.untrusted import DamagedFileError, naming_damage
 
 GZIP = ".gz"
 MAX_TEXT_BYTES = "KERAS_ATTN_MAX_TEXT_BYTES"
@@ -40,16 +40,16 @@ def bytes_of(path, most: int = -1) -> bytes:
 
 
 def check_text(data: bytes, limit: int, place) -> None:
-    """Raises ValueError for a text of more bytes than `limit`, or one in UTF-16 or UTF-32."""
+    """Raises DamagedFileError for a text of more bytes than `limit`, or one in UTF-16 or UTF-32."""
     if len(data) > limit:
-        raise ValueError(
+        raise DamagedFileError(
             f"Expected at most {limit} bytes in {place} (set {MAX_TEXT_BYTES} to read more). "
             "Received: more"
         )
     start = data[:_SNIFFED]
     marked = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if marked or (start and 4 * start.count(0) >= len(start)):
-        raise ValueError(f"Expected UTF-8 in {place}. Received: UTF-16 or UTF-32")
+        raise DamagedFileError(f"Expected UTF-8 in {place}. Received: UTF-16 or UTF-32")
 
 
 def max_text_bytes() -> int:

@@ -174,12 +174,18 @@ def make_marked_folder(path) -> Path:
     return path
 
 
-def remove_marked(folder) -> None:
-    """Removes a folder if it is marked; the mark goes last."""
+def remove_marked(folder, written: str = "*") -> None:
+    """Removes what this package wrote into a marked folder, then its mark, then an empty folder.
+
+    Args:
+        folder: path.
+        written: glob pattern of what was written there.
+    """
     folder = Path(folder)
     if not is_marked(folder):
         return
-    for path in folder.iterdir():
+    remove_stale(folder)
+    for path in folder.glob(written):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         elif path != mark_of(folder):
@@ -286,7 +292,7 @@ def move_pending(path) -> None:
     new = pending_path(path)
     if is_marked(new.parent) and new.is_file():
         move_file(new, path)
-    remove_marked(new.parent)
+    remove_marked(new.parent, new.name)
 
 
 def settle_file(path, digest: str | None) -> None:
@@ -302,13 +308,17 @@ def settle_file(path, digest: str | None) -> None:
     """
     path = Path(path)
     former = path.with_name(f"new-{path.name}")  # Where earlier versions let it wait.
+
+    def is_valid(file):
+        return digest is None or (file.is_file() and digest_of(file) == digest)
+
     for new in (pending_path(path), former):
-        if digest is not None and new.is_file() and digest_of(new) == digest:
+        if not is_valid(path) and is_valid(new):
             move_file(new, path)
-    if digest is not None and not (path.is_file() and digest_of(path) == digest):
+    if not is_valid(path):
         received = "a damaged or different file" if path.is_file() else "no such file"
         raise DamagedFileError(f"Expected the file that was kept at {path}. Received: {received}")
-    remove_marked(pending_path(path).parent)
+    remove_marked(pending_path(path).parent, path.name)
 
 
 def sync(path) -> None:

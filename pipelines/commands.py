@@ -5,6 +5,7 @@ from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.escaping import escape_terminal
+from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.results import check_picture_file
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
@@ -131,7 +132,7 @@ def evaluate(arguments) -> None:
     check_run_or_saved_model(arguments.run)
     check_data(arguments.data)
     if arguments.json:
-        check_parent(arguments.json, arguments.data)
+        check_parent(arguments.json, arguments.data, arguments.run)
     from keras_attn.whole_file import whole_file
     from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
     from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
@@ -246,7 +247,7 @@ def serve(arguments) -> None:
 def explain(arguments) -> None:
     """Prints an answer, and draws where each of its words looked."""
     check_saved_model(arguments.folder)
-    check_parent(arguments.out, arguments.asked)
+    check_parent(arguments.out, arguments.asked, model_folder(arguments.folder))
     if Path(arguments.out).suffix.lower() == ".html":
         _explore(arguments)
         return
@@ -282,10 +283,13 @@ def align(arguments) -> None:
         if folder is not None:
             check_saved_model(folder)
     if arguments.out:
-        files = (arguments.source, arguments.target, arguments.gold)
-        check_parent(arguments.out, *filter(None, files))
+        names = ("source", "target", "gold", "load", "attention", "backward_attention", "save")
+        paths = (getattr(arguments, name) for name in names)
+        check_parent(arguments.out, *filter(None, paths))
     if arguments.save:
         check_movable_folder(arguments.save)
+        if arguments.out and Path(arguments.out).absolute() == Path(arguments.save).absolute():
+            raise ValueError(f"Expected --out and --save to differ. Received: {arguments.out}")
     from keras_attn_pipelines.saved.word_links import write_links
 
     write_links(arguments)

@@ -320,7 +320,7 @@ def whole_saved_model(folder):
     except (DecodeError, IndexError, OSError, ValueError, tf.errors.OpError) as error:
         raise ValueError(
             f"Expected a SavedModel in {folder}. Received: damaged files "
-            f"({str(error).partition(chr(10))[0]:.120})"
+            f"({' '.join(str(error).split()):.120})"
         ) from error
 
 

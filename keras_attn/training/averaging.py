@@ -12,6 +12,9 @@ from keras_attn.training.training_stage import trained_model
 from keras_attn.untrusted import DamagedFileError, check_types, naming_damage, read_arrays
 from keras_attn.whole_file import is_marked, make_marked_folder, mark, remove_marked, whole_file
 
+SNAPSHOT = "[0-9]" * 9 + ".npz"
+"""Pattern of the names of snapshots."""
+
 
 class AverageModel(keras.callbacks.Callback):
     """Keeps the model whose weights are the mean of those of the last, or the best, n moments.
@@ -98,7 +101,7 @@ class AverageModel(keras.callbacks.Callback):
     def clear(self):
         """Drops the snapshots, once training has ended."""
         self.snapshots = []
-        remove_marked(self.folder)
+        remove_marked(self.folder, SNAPSHOT)
 
     def state(self):
         """See `Resumable`: step and value of each snapshot."""
@@ -117,7 +120,7 @@ class AverageModel(keras.callbacks.Callback):
     def saved(self):
         """See `Resumable`."""
         kept = {self._file(step) for step, _ in self.snapshots}
-        for path in sorted(self.folder.glob("*.npz")) if is_marked(self.folder) else ():
+        for path in sorted(self.folder.glob(SNAPSHOT)) if is_marked(self.folder) else ():
             if path not in kept:
                 path.unlink()
 

@@ -16,13 +16,14 @@ from keras_attn_pipelines.data.split_names import (
     SPLIT_NAMES,
     check_named_splits,
     exact_split,
+    is_like_dev,
 )
 from keras_attn_pipelines.data.training_data import Records
 
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
-SPLIT_FILE = re.compile(r"(?:flickr_?8k\.)?([a-z]+?)(?:[_-]?images)?", re.IGNORECASE)
-"""Stem of a list of pictures, such as train, train_images and Flickr_8k.trainImages."""
+SPLIT_FILE = re.compile(r"(?:.*\.)?([a-z]+?)(?:[_-]?(?:images|list))?", re.IGNORECASE)
+"""Stem of a list of pictures, such as train, train_list and Flickr_8k.trainImages."""
 
 
 Split = Callable[..., dict[str, list]]
@@ -70,8 +71,9 @@ def split_pictures(
     """Splits pictures into "train", "dev" and "test".
 
     By split files if the folder has any (`train.txt`, `train_images.txt` and so on, one picture
-    name per line); pictures in none of them are left out. Otherwise by the SHA-256 of each
-    picture's bytes, so equal files are always in the same split.
+    name per line); pictures in none of them are left out. Otherwise by their folders, if these are
+    named for splits. Otherwise by the SHA-256 of each picture's bytes, so equal files are always in
+    the same split.
 
     Args:
         data: path, as for `read_captions`.
@@ -90,10 +92,12 @@ def split_pictures(
     listed = _listed_splits(data_folder(data), folder.source)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
-    else:
-        split = _split_by_bytes(folder.pictures, dev_share, test_share)
-    _check_split(data, split, folder.pictures, required)
-    return split
+        _check_split(data, split, folder.pictures, required)
+        return split
+    in_folders = [_folder_split(picture) for picture in folder.pictures]
+    if folder.source.is_file() or any(in_folders):
+        check_named_splits(data_folder(data), [*filter(None, in_folders), stem_of(folder.source)])
+    return _held_out(data, folder, in_folders, dev_share, test_share, required)
 
 
 def split_labeled(
@@ -121,11 +125,33 @@ def split_labeled(
     Raises:
         ValueError: as `split_pictures`.
     """
-    if not any(picture.split for picture in folder.pictures):
+    in_folders = [picture.split for picture in folder.pictures]
+    if not any(in_folders):
         return split_pictures(data, folder, dev_share, test_share, required)
-    split: dict[str, list[LabeledPicture]] = {}
-    for picture in folder.pictures:
-        split.setdefault(picture.split, []).append(picture)
+    return _held_out(data, folder, in_folders, dev_share, test_share, required)
+
+
+def _folder_split(picture):
+    """The split that a picture's folder is named for; '' if none."""
+    first, *others = picture.name.split("/")
+    return exact_split(first) if others else ""
+
+
+def _held_out(data, folder, in_folders, dev_share, test_share, required):
+    """Pictures by their folders' splits, with dev and test held out where none is dev.
+
+    Raises:
+        ValueError: a picture of no split beside others; a required split that is empty.
+    """
+    split: dict[str, list] = {}
+    for picture, name in zip(folder.pictures, in_folders):
+        split.setdefault(name or "train", []).append(picture)
+    if any(in_folders) and not all(in_folders):
+        stray = folder.pictures[in_folders.index("")].name
+        raise ValueError(
+            f"Expected all pictures of {data} in folders of splits, as {' and '.join(split)} are. "
+            f"Received: {stray!r}"
+        )
     if "dev" not in split and "train" in split:
         test_share = 0.0 if "test" in split else test_share
         split = {**_split_by_bytes(split["train"], dev_share, test_share), **_without_train(split)}
@@ -189,6 +215,9 @@ def _listed_splits(folder, source):
         match = SPLIT_FILE.fullmatch(stem_of(path)) if suffix_of(path) == ".txt" else None
         split = exact_split(match[1]) if match and path != source else ""
         if not split:
+            stem = stem_of(path)
+            if suffix_of(path) == ".txt" and path != source and is_like_dev(stem):
+                raise ValueError(f"Expected a list of dev such as dev.txt. Received: {path}")
             continue
         if not path.is_file():
             raise ValueError(f"Expected the split {split!r} at {path}. Received: no such file")

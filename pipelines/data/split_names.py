@@ -11,7 +11,11 @@ SPLIT_NAMES = {
     "dev": ("dev", "val", "valid", "validation", "development"),
     "test": ("test",),
 }
-_OF_A_SPLIT = re.compile("[_-](set|images|data)$")
+_OF_A_SPLIT = re.compile(r"[\s_-](set|images|data)$")
+_LIKE_DEV = re.compile(
+    r"(.*[\W_])?(dev|devset|devtest|val|valset|valid|validate|validation|development|eval)([\W\d_].*)?"
+)
+"""Names of files and folders, in lower case, that mean dev and do not say so plainly."""
 _TEST = re.compile("test([_.-].*|[0-9].*)?")
 _NO_DATA = (
     ".py",
@@ -50,6 +54,16 @@ def split_of(stem: str) -> str:
     return exact_split(stem) or ("test" if _TEST.fullmatch(stem.lower()) else "")
 
 
+def is_like_dev(stem: str) -> bool:
+    """Whether the stem of a file's name seems to mean dev.
+
+    Example:
+        >>> is_like_dev("dev_2016"), is_like_dev("valid (1)"), is_like_dev("devices")
+        (True, True, False)
+    """
+    return bool(_LIKE_DEV.fullmatch(stem.lower()))
+
+
 def check_named_splits(
     folder: Path,
     found: Collection[str],
@@ -68,6 +82,11 @@ def check_named_splits(
     """
     check_refused(refused or {})
     splits = {split_of(stem) for stem in found}
+    if "dev" not in splits and len(found) > 1 and (like := next(filter(is_like_dev, found), None)):
+        raise ValueError(
+            f"Expected dev in {folder} under a name of its own ({', '.join(SPLIT_NAMES['dev'])}). "
+            f"Received: {like!r}"
+        )
     for path in sorted(folder.iterdir()):
         split = exact_split(path.name.split(".")[0])
         if not split or split in splits or (path.is_dir() and not folders):
@@ -89,5 +108,5 @@ def check_refused(refused: Mapping[Path, str]) -> None:
         refused: why they are not, as messages.
     """
     for path, reason in sorted(refused.items()):
-        if split := split_of(stem_of(path)):
+        if split := split_of(stem_of(path)) or ("dev" if is_like_dev(stem_of(path)) else ""):
             raise ValueError(f"{reason}; the split {split!r} cannot be read")

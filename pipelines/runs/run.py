@@ -11,6 +11,7 @@ from typing import Any
 
 import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
+from keras_attn.training.averaging import SNAPSHOT
 from keras_attn.training.model_file import read_model_file
 from keras_attn.training.resume import is_checkpoint
 from keras_attn.whole_file import (
@@ -134,9 +135,10 @@ class Run:
         with contextlib.suppress(OSError):  # The disk may be read-only.
             if is_checkpoint(self.folder / CHECKPOINT_FILE):
                 (self.folder / CHECKPOINT_FILE).unlink()
-            (self.folder / LOCK_FILE).unlink(missing_ok=True)
+            if _is_lock(self.folder / LOCK_FILE):
+                (self.folder / LOCK_FILE).unlink()
         remove_stale(self.folder)
-        remove_marked(self.folder / MEAN_FOLDER)
+        remove_marked(self.folder / MEAN_FOLDER, SNAPSHOT)
 
     @contextlib.contextmanager
     def locked(self):
@@ -174,7 +176,7 @@ class Run:
         try:
             path.touch(exist_ok=False)
         except FileExistsError:
-            if path.is_symlink() or not path.is_file() or path.stat().st_size:
+            if not _is_lock(path):
                 raise ValueError(
                     f"Expected a new run directory. Received: {self.folder} with {path.name}"
                 ) from None
@@ -213,6 +215,11 @@ class Run:
                 )
             service.picture_format = replace(service.picture_format, max_pixels=max_pixels)
         return service
+
+
+def _is_lock(path):
+    """Whether a file is empty, as a lock is, and no link."""
+    return path.is_file() and not path.is_symlink() and not path.stat().st_size
 
 
 def load_vocabularies(

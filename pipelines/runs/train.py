@@ -426,7 +426,7 @@ def _report(run, unit, prepared: Prepared):
         f"{name}: {vocabulary.vocabulary_size} {vocabulary.unit}"
         for name, vocabulary in vocabularies.items()
     )
-    print(f"{unit}: {counts}; {sizes}")
+    print(escape_terminal(f"{unit}: {counts}; {sizes}"))
     if few := few_records(len(loaded.splits["dev"]), unit):
         print(f"few records in dev: {few}")
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
@@ -439,4 +439,4 @@ def _report(run, unit, prepared: Prepared):
         lines = "".join(f"{record}\n" for record in skipped)
         with whole_file(path) as partial:
             partial.write_text(lines, "utf-8", "backslashreplace")
-        print(f"{len(skipped)} records skipped, listed in {path}")
+        print(escape_terminal(f"{len(skipped)} records skipped, listed in {path}"))

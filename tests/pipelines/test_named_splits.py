@@ -180,11 +180,11 @@ def test_folders_of_splits(recipe, split, tmp_path):
     (path,) = folder.glob("val*" if split == "dev" else split)
     path.rename(tmp_path / "elsewhere")
     path.mkdir()
-    with pytest.raises(ValueError, match=f"{path}, the split '{split}'"):
+    with pytest.raises(ValueError, match=f"{path} for the split '{split}'"):
         source.read(folder)
     path.rmdir()
     path.symlink_to(tmp_path / "nothing")
-    with pytest.raises(ValueError, match=f"{path}, the split '{split}'"):
+    with pytest.raises(ValueError, match=f"{path} for the split '{split}'"):
         source.read(folder)
 
 
@@ -192,10 +192,11 @@ def test_two_files_of_a_split(tmp_path):
     source = SOURCES["pairs in TSV"]
     folder = written(tmp_path / "data", source)
     (folder / "Valid.tsv").write_text(source.header + source.row(1))
-    with pytest.raises(ValueError, match=r"one dev file; .* Received: Valid, dev"):
+    with pytest.raises(ValueError, match=r"one dev file\. Received: Valid, dev"):
         load_recipe(source.recipe).source.read(folder)
 
 
+NO_LISTS = {f"{split}.txt": None for split in SPLITS}
 ODD = {
     "a broken file beside a second one": ("pairs in TSV", {"dev.tsv": "", "valid.tsv": "+"}),
     "a second broken test": ("labeled texts", {"test_2016.tsv": "x\ty\n"}),
@@ -210,6 +211,17 @@ ODD = {
     "part of a name": ("questions", {"qa1_where_dev.txt": None, "qa1_where_dev-small.txt": "a"}),
     "a list of another suffix": ("lists of labeled pictures", {"test.txt": None, "Test.lst": "a"}),
     "a table in place of a list": ("lists of captioned pictures", {"test.csv": "image\n"}),
+    "a year": ("pairs in TSV", {"dev.tsv": None, "dev_2016.tsv": "+"}),
+    "a second download": ("labeled texts", {"dev.tsv": None, "valid (1).tsv": "+"}),
+    "a number of parts": ("sentences", {"dev.txt": None, "validation-00000-of-00001.txt": "a\n"}),
+    "a data set before it": ("trees", {"dev.mrg": None, "toy.dev.mrg": TREE}),
+    "a number": ("facts in JSON lines", {"dev.jsonl": None, "dev-2.jsonl": FACTS.format(1)}),
+    "no task": ("questions", {"qa1_where_dev.txt": None, "valid.txt": "a"}),
+    "the split first": ("questions", {"qa1_where_dev.txt": None, "valid_qa1.txt": "a"}),
+    "a folder of questions": ("questions", {"qa1_where_dev.txt": None, "valid/qa1_dev.txt": "a"}),
+    "a list of another name": ("lists of captioned pictures", {**NO_LISTS, "dev_1.txt": "1.png"}),
+    "a folder of pictures": ("lists of labeled pictures", {**NO_LISTS, "dev/labels.csv": "a"}),
+    "labels of another header": ("lists of labeled pictures", {"dev_labels.csv": "x,y\n1,2\n"}),
 }
 """What else is in a folder, or missing (None): it is named for a split, and cannot be read."""
 
@@ -228,6 +240,41 @@ def test_a_name_that_means_a_split_is_never_passed_over(what, tmp_path):
         path.write_text(source.header + source.row(1) if content == "+" else content)
     with pytest.raises(ValueError, match="Expected "):
         load_recipe(source.recipe).replaced(source.values).source.read(folder)
+
+
+@pytest.mark.parametrize("recipe", ["text_classifier", "vit_classifier"])
+def test_splits_inside_classes_are_refused(recipe, tmp_path):
+    for place in ("a/train", "a/val", "b/train", "b/val"):
+        pictures(tmp_path / place, ["1.png", "2.png"])
+        (tmp_path / place / "1.txt").write_text("a text")
+    with pytest.raises(ValueError, match=r"the split 'dev' inside a folder: .*a/val"):
+        load_recipe(recipe).source.read(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["side-car texts", "captions.csv", "labels.csv"])
+@pytest.mark.parametrize("inside", ["", "images"])
+def test_folders_of_pictures_named_for_splits_are_splits(kind, inside, tmp_path):
+    counts, rows = {"train": 7, "val": 3, "test": 2}, ["image,caption,label"]
+    for split, count in counts.items():
+        names = [f"{split}{n}.png" for n in range(count)]
+        pictures(tmp_path / inside / split, names)
+        rows += [f"{split}/{name},a text,{'ab'[n % 2]}" for n, name in enumerate(names)]
+        for name in names if kind == "side-car texts" else ():
+            (tmp_path / inside / split / name).with_suffix(".txt").write_text("a text")
+    if kind != "side-car texts":
+        (tmp_path / kind).write_text("\n".join(rows))
+    source = load_recipe("vit_classifier" if kind == "labels.csv" else "scenes").source
+    splits = source.read(tmp_path).splits
+    assert {name: len(records) for name, records in splits.items()} == {
+        "train": 7,
+        "dev": 3,
+        "test": 2,
+    }
+    if kind != "side-car texts":
+        pictures(tmp_path / inside, ["stray.png"])
+        (tmp_path / kind).write_text("\n".join([*rows, "stray.png,a text,a"]))
+        with pytest.raises(ValueError, match=r"in folders of splits.* Received: 'stray\.png'"):
+            source.read(tmp_path)
 
 
 def test_files_that_are_no_splits_are_left_alone(tmp_path):

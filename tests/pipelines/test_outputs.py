@@ -227,9 +227,11 @@ def test_outputs_that_are_inputs(run, exported, data, place, capsys):
     sides = [place / "file", place / "old.png"]
     for command in (
         ["evaluate", run.folder, "--data", data, "--json", captions],
+        ["evaluate", run.folder, "--data", data, "--json", run.folder / MODEL_FILE],
         ["explain", exported, picture, "--out", picture],
         ["explain", exported, picture, "--out", place / "link.png"],
         ["align", *sides, "--out", place / "file"],
+        ["align", *sides, "--load", place / "foreign", "--out", place / "foreign" / "README.md"],
     ):
         line = refused(capsys, command)
         assert line.endswith(f"Expected a file to write that is no input. Received: {command[-1]}")

@@ -179,6 +179,21 @@ def test_what_a_kill_at_the_very_end_leaves_is_tidied(version, run, tmp_path):
     )
 
 
+def test_files_of_the_users_in_a_run_stay(run, tmp_path):
+    mine = Run(shutil.copytree(run.folder, tmp_path / "mine")).folder
+    snapshots = make_marked_folder(mine / "mean-snapshots")
+    (snapshots / "000000004.npz").touch()
+    shutil.copy(mine / "model.keras", mine / "new-model.keras")
+    waiting = make_marked_folder(mine / ".new-model.keras")
+    (snapshots / "mine").mkdir()
+    kept = [mine / ".keras-attn.lock", snapshots / "notes.txt", snapshots / "mine" / "1.npz"]
+    kept += [snapshots / "backup.npz", waiting / "notes.txt", mine / "new-model.keras"]
+    for path in kept[:-1]:
+        path.write_text("mine")
+    assert Run(mine).model().get_weights()
+    assert all(path.is_file() for path in kept) and not (snapshots / "000000004.npz").exists()
+
+
 def test_an_ended_run_is_read_on_a_read_only_disk(run, tmp_path, monkeypatch):
     ended = Run(shutil.copytree(run.folder, tmp_path / "ended"))
     for name in (".lock", ".keras-attn.lock", "checkpoint.npz"):

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.record import is_text, lines_of
-from keras_attn_pipelines.data.split_names import exact_split
+from keras_attn_pipelines.data.split_names import check_named_splits, exact_split, is_like_dev
 
 FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?", re.IGNORECASE)
 ANY = re.compile(r"qa\d+_(?:.+_)?([a-z]+)([^a-z_].*)?", re.IGNORECASE)
 """Any name that means a task and a split."""
+TASK = re.compile(r"qa\d", re.IGNORECASE)
 LINE = re.compile(r"(\d{1,9}) (.*)")
 
 
@@ -68,6 +69,8 @@ def task_files(data) -> dict[str, list[TaskFile]]:
         match = FILE.fullmatch(path.name)
         named = ANY.fullmatch(path.name)
         split = exact_split(named[1]) if named else ""
+        if not split and TASK.search(path.name) and is_like_dev(path.name):
+            split = "dev"
         if not split:
             continue
         if match is None or not path.is_file():
@@ -87,6 +90,7 @@ def task_files(data) -> dict[str, list[TaskFile]]:
             f"Expected files such as qa1_single-supporting-fact_train.txt in {folder}. "
             "Received: none"
         )
+    check_named_splits(folder, splits)
     return {name: [tasks[number] for number in sorted(tasks)] for name, tasks in splits.items()}
 
 

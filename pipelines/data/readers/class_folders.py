@@ -52,6 +52,8 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
     if depth:
         _check_split_folders(folder, nested, suffixes)
         check_named_splits(folder, set(nested), folders=False)
+    else:
+        _check_class_folders(folder, files)
     return [
         ClassFile(
             path,
@@ -73,6 +75,17 @@ def _check_split_folders(folder, splits, suffixes):
                 f"Expected class folders with {', '.join(suffixes)} files in {path} for the split "
                 f"{split!r}. Received: {received}"
             )
+
+
+def _check_class_folders(folder, files):
+    """Raises ValueError for folders of splits in folders of classes."""
+    for path, parts in files:
+        for part in parts[1:-1]:
+            if (split := exact_split(part)) and split != "train":
+                raise ValueError(
+                    f"Expected folders of splits with folders of classes in them in {folder}, such "
+                    f"as {split}/{parts[0]}. Received: the split {split!r} inside a folder: {path}"
+                )
 
 
 def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:

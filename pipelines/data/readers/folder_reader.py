@@ -123,7 +123,7 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
         if text is None:
             yield picture, Record(0, reason="no text file with captions beside it")
             continue
-        reason = way_out(text, folder, images)
+        reason = way_out(text, folder)
         for record in [Record(0, reason=reason)] if reason else read_sidecar(text, name):
             yield text, record
     if images != folder:

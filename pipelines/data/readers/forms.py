@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import parse_json
+from keras_attn.untrusted import DamagedFileError, parse_json
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.csv_reader import header_of, read_csv
 from keras_attn_pipelines.data.readers.json_reader import (
@@ -52,7 +52,7 @@ def record_files(
 ) -> tuple[list[Found], dict[Path, str]]:
     """The files of records, each with its format and reader, and why other files are not.
 
-    Plain text can be anything, so it needs no reason.
+    Plain text can be anything, so it needs no reason but damage.
 
     Args:
         paths: of files.
@@ -65,7 +65,7 @@ def record_files(
         try:
             form, read = form_of(check_inside(path, *folders), columns)
         except ValueError as error:
-            if path.suffix.lower() not in TEXTS:
+            if path.suffix.lower() not in TEXTS or isinstance(error, DamagedFileError):
                 refused[path] = str(error)
             continue
         if shows_records(path, columns):

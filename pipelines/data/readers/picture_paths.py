@@ -92,7 +92,7 @@ def _path_of(folder, images, name):
         return path, "no picture named"
     try:
         path = next((candidate for candidate in (path, folder / name) if candidate.is_file()), path)
-        if reason := way_out(path, folder, images):
+        if reason := way_out(path, folder):
             return path, f"the path {name!r} is {reason}"
         return path, "" if path.is_file() else f"no picture at {path}"
     except (OSError, RuntimeError, ValueError) as error:
