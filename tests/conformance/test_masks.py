@@ -3,12 +3,17 @@
 import pytest
 
 from tests.conformance import masks
+from tests.conformance.registry import SEQUENCES
 from tests.processes import run_module
+from tests.quick import rows
+
+QUICK = {"additive_self", "multi_head_self", "neural_turing_machine", "gated_convolution"}
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
-def test_padding_is_never_attended_to(policy, tmp_path):
-    masks.check_sequences(tmp_path, policy)
+@pytest.mark.parametrize("name", rows(SEQUENCES, QUICK))
+def test_padding_is_never_attended_to(name, policy, tmp_path):
+    masks.check_sequences(tmp_path, policy, names=(name,))
 
 
 def test_padded_memories_and_queries():

@@ -1,5 +1,6 @@
 """The matrix: what every layer of the registry must do."""
 
+import functools
 import inspect
 import shutil
 
@@ -12,23 +13,24 @@ from keras_attn.serving.export import unservable_ops
 from tests.conformance.registry import CASES
 from tests.conformance.replay import flat
 from tests.processes import run_module
+from tests.quick import rows
 
 each_case = pytest.mark.parametrize("name", sorted(CASES))
 QUICK = {
+    "additive",
     "copy_mixture",
+    "decoder_block",
     "general",
     "local_predictive",
     "memory_network",
     "multi_head",
+    "patch_encoder",
+    "relation_bias",
     "small_conv",
+    "text_classifier",
 }
-some_cases_quick = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=() if name in QUICK else pytest.mark.systems)
-        for name in sorted(CASES)
-    ],
-)
+"""A case of each base class, and of each kind of layer that has failed alone."""
+some_cases_quick = pytest.mark.parametrize("name", rows(sorted(CASES), QUICK))
 
 
 def check_equal(outputs, expected, tolerance=1e-5):
@@ -39,20 +41,25 @@ def check_equal(outputs, expected, tolerance=1e-5):
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """Every case as a .keras file with inputs, and what it answered here."""
-    folder, answers = tmp_path_factory.mktemp("saved"), {}
-    for name, case in CASES.items():
-        model, inputs = case.model(), case.arrays()
+    """A function that saves a case as a .keras file with inputs, once; what it answered here."""
+    folder = tmp_path_factory.mktemp("saved")
+
+    @functools.cache
+    def save(name):
+        model, inputs = CASES[name].model(), CASES[name].arrays()
         model.save(folder / f"{name}.keras")
         np.savez(folder / f"{name}.inputs.npz", *inputs)
-        answers[name] = flat(model(inputs))
-    return folder, answers
+        return flat(model(inputs))
+
+    return folder, save
 
 
 @pytest.fixture(scope="module", params=["tensorflow", "jax"])
 def replayed(request, saved):
     """What a fresh process of a backend answers with the saved files."""
-    folder, _ = saved
+    folder, save = saved
+    for name in CASES:
+        save(name)
     run_module("tests.conformance.replay", folder, request.param, backend=request.param)
     return folder / request.param
 
@@ -61,7 +68,7 @@ def replayed(request, saved):
 @each_case
 def test_fresh_process_and_backend(name, saved, replayed):
     with np.load(replayed / f"{name}.npz") as arrays:
-        check_equal([arrays[key] for key in arrays.files], saved[1][name])
+        check_equal([arrays[key] for key in arrays.files], saved[1](name))
 
 
 @each_case
@@ -79,24 +86,26 @@ def test_config_round_trip(name):
             )
 
 
-@each_case
+@some_cases_quick
 def test_saved_model(name, saved, tmp_path):
-    model = keras.saving.load_model(saved[0] / f"{name}.keras")
+    folder, save = saved
+    expected = save(name)
+    model = keras.saving.load_model(folder / f"{name}.keras")
     model.export(tmp_path / "export", verbose=False)
     assert not unservable_ops(tmp_path / "export")
     inputs = [tf.constant(array) for array in CASES[name].arrays()]
     loaded = tf.saved_model.load(tmp_path / "export")
-    check_equal(flat(loaded.serve(inputs)), saved[1][name])
+    check_equal(flat(loaded.serve(inputs)), expected)
 
 
-@each_case
+@some_cases_quick
 def test_jit(name):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     compiled = tf.function(model, jit_compile=True)
     check_equal(flat(compiled(inputs)), flat(model(inputs)), 1e-4)
 
 
-@each_case
+@some_cases_quick
 def test_mixed_bfloat16(name):
     case, inputs = CASES[name], CASES[name].arrays()
     model = case.model()
@@ -160,7 +169,7 @@ def test_weights_only_where_asked(name):
     np.testing.assert_array_equal(outputs, layer(*inputs, **case.options())[0])
 
 
-@each_case
+@some_cases_quick
 def test_shapes_and_types_before_it_runs(name):
     case, inputs = CASES[name], CASES[name].arrays()
     layer = case.make(dtype="mixed_bfloat16")
@@ -199,7 +208,7 @@ def test_empty_batch(name):
         assert gradient is None or not np.any(tf.convert_to_tensor(gradient))
 
 
-@each_case
+@some_cases_quick
 def test_summary_clone_and_weights(name, capsys):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     model.summary()
@@ -210,7 +219,7 @@ def test_summary_clone_and_weights(name, capsys):
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="no Graphviz here")
-@each_case
+@some_cases_quick
 def test_plot_model(name, tmp_path):
     pytest.importorskip("pydot")
     keras.utils.plot_model(CASES[name].model(), tmp_path / "model.png", show_shapes=True)

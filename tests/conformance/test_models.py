@@ -10,6 +10,9 @@ from keras_attn.decoding import Beam, Greedy, decode
 from tests.conformance import models
 from tests.conformance.registry import CASES
 from tests.processes import run_module
+from tests.quick import rows
+
+QUICK = {"text_classifier", "conv_seq2seq", "vision_classifier"}
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +37,12 @@ def test_a_step_is_the_same_on_both_backends(name, learned):
             np.testing.assert_allclose(ours[key], theirs[key], atol=2e-5, err_msg=key)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "transformer",
-        "captioner",
-        "vision_classifier",
-        "text_classifier",
-        "question_answerer",
-        "scheduled_sampling",
-    ],
-)
+EXPORTED = ["transformer", "captioner", "vision_classifier", "text_classifier"]
+EXPORTED += ["question_answerer", "scheduled_sampling"]
+every_model = pytest.mark.parametrize("name", rows(sorted(models.MODELS), QUICK))
+
+
+@pytest.mark.parametrize("name", rows(EXPORTED, {"captioner", "vision_classifier"}))
 def test_exports_keep_the_types_of_tokens_and_pictures(name, tmp_path):
     model = models.MODELS[name]()
     model.build(models.input_shape(name))
@@ -92,7 +90,7 @@ class Holder(keras.Model):
         return self.held(inputs)
 
 
-@pytest.mark.parametrize("name", sorted(models.MODELS))
+@every_model
 def test_summary_of_a_model_that_holds_it(name, capsys):
     model = models.MODELS[name]()
     if name in models.PICTURE_CLASSIFIERS:
@@ -128,8 +126,7 @@ def test_wrong_batches_are_told_what_to_give():
         model.generate(inputs, Greedy)
 
 
-@pytest.mark.systems
-@pytest.mark.parametrize("name", sorted(models.MODELS))
+@every_model
 def test_empty_batch(name):
     model = models.MODELS[name]()
     model.build(models.input_shape(name))
@@ -162,15 +159,7 @@ def answers(model, inputs):
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=() if name in ("text_classifier", "conv_seq2seq") else pytest.mark.systems
-        )
-        for name in sorted(models.MODELS)
-    ],
-)
+@every_model
 def test_quantized(name):
     model = models.MODELS[name]()
     model.build(models.input_shape(name))
@@ -181,7 +170,7 @@ def test_quantized(name):
         assert np.abs(output - wanted).max() < 0.05 * max(1.0, np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("name", sorted(models.MODELS))
+@every_model
 def test_shapes_before_it_runs(name):
     model = models.MODELS[name]()
     model.build(models.input_shape(name))

@@ -287,15 +287,18 @@ def test_labels_and_tags_that_are_not_known(run, data, tmp_path, capsys):
 def test_vocabularies_that_are_missing_or_exchanged(run, data, tmp_path, capsys):
     damaged = shutil.copytree(run.folder, tmp_path / "damaged")
     symbols = damaged / "tokenizer" / "symbols.json"
-    table = json.loads(symbols.read_text())["symbols"]
-    symbols.write_text(json.dumps({"symbols": table[::-1]}))
+    saved = symbols.read_text()
+    symbols.write_text(json.dumps({"symbols": json.loads(saved)["symbols"][::-1]}))
     evaluate = ["evaluate", str(damaged), "--data", str(data)]
     assert main(evaluate) == 2
     assert "Expected the files that were saved in" in capsys.readouterr().err
+    symbols.write_text(saved)
     shutil.rmtree(damaged / "tags")
     for arguments in (evaluate, command(data, tmp_path / "out", "--from", str(damaged))):
         assert main(arguments) == 2
-        assert f"Expected symbols in {damaged / 'tags' / 'symbols.json'}" in capsys.readouterr().err
+        assert (
+            f"Expected the files that were saved in {damaged / 'tags'}" in capsys.readouterr().err
+        )
 
 
 def test_fewer_trees_than_asked_for(run, tmp_path, capsys):

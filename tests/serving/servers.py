@@ -70,9 +70,11 @@ def rest_server(backend):
 @contextlib.contextmanager
 def raw_server(talk):
     """A server that reads a request and lets `talk` say to its connection what it likes."""
+    talking = []
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self):
+            talking.append(threading.current_thread())
             with contextlib.suppress(OSError):
                 self.request.recv(1 << 16)
                 talk(self.request)
@@ -86,4 +88,6 @@ def raw_server(talk):
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:
             server.shutdown()
-            thread.join()
+            for ending in (thread, *talking):
+                ending.join(10)
+                assert not ending.is_alive(), "a server that works on slows all later tests"
