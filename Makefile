@@ -8,7 +8,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test systems slow lint docs browser tfds tpu-check audit bounds release clean
+.PHONY: setup demo test mutants systems slow lint docs browser tfds tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -17,8 +17,13 @@ setup: $(READY)
 demo: $(READY)
 	$(BIN)/python -m pipelines.demo --out demo
 
+# Takes about six minutes on two cores; prints the dearest tests, and fails above 20 seconds for one.
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --most-seconds 20
+
+# Puts small faults into a copy of the checkout, one after the other: each must fail a quick test.
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants
 
 # End-to-end tests: a tiny training of each kind of system, its evaluation, export and answers by the
 # command line, on several devices, in several processes, and through interruptions.
