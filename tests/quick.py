@@ -1,20 +1,25 @@
 """Which rows of a matrix the quick tests run; `make systems` runs the others."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import pytest
 
 
-def rows(names: Iterable[str], quick: Collection[str]) -> list:
-    """Parameters by name, of which all but some are left to `make systems`.
+def rows(values: Iterable[Any], quick: Collection[Any]) -> list:
+    """Values of a parameter, of which all but some are left to `make systems`.
 
     Raises:
         ValueError: a quick one is not among them.
     """
-    names = list(names)
-    if unknown := set(quick) - set(names):
-        raise ValueError(f"Expected quick rows among {names}. Received: {sorted(unknown)}")
+    values = list(values)
+    if unknown := [value for value in quick if value not in values]:
+        raise ValueError(f"Expected quick rows among {values}. Received: {unknown}")
     return [
-        pytest.param(name, id=str(name), marks=() if name in quick else pytest.mark.systems)
-        for name in names
+        pytest.param(
+            value,
+            id=value if isinstance(value, str) else None,
+            marks=() if value in quick else pytest.mark.systems,
+        )
+        for value in values
     ]

@@ -23,6 +23,7 @@ print(type(model).__name__, type(model.optimizer).__name__, model.optimizer.clip
 """
 
 
+@pytest.mark.systems
 def test_a_compiled_model_after_one_import_without_tensorflow_text(tmp_path):
     model = tiny_transformer.transformer()
     optimizer = ClippedAdam(InverseSquareRoot(0.1, 3), clip_norm=0.5)

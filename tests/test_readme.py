@@ -70,6 +70,7 @@ def test_masks_travel_through_keras_sequential():
     np.testing.assert_allclose(model(tokens), model(padded), atol=1e-5)
 
 
+@pytest.mark.systems
 def test_models_that_generate():
     result = run("docs/mechanisms/transformer.md", "model.generate")["result"]
     assert tuple(result.tokens.shape) == (1, 1, 9)
@@ -79,6 +80,7 @@ def test_models_that_generate():
     assert tuple(result.weights.shape) == (2, 1, 9, 4)
 
 
+@pytest.mark.systems
 def test_a_vision_transformer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = run("docs/mechanisms/vision_transformer.md", "PictureHeads")

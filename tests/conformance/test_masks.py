@@ -7,10 +7,11 @@ from tests.conformance.registry import SEQUENCES
 from tests.processes import run_module
 from tests.quick import rows
 
+policies = pytest.mark.parametrize("policy", rows(["float32", "mixed_bfloat16"], {"float32"}))
 QUICK = {"additive_self", "multi_head_self", "neural_turing_machine", "gated_convolution"}
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@policies
 @pytest.mark.parametrize("name", rows(SEQUENCES, QUICK))
 def test_padding_is_never_attended_to(name, policy, tmp_path):
     masks.check_sequences(tmp_path, policy, names=(name,))
@@ -24,7 +25,7 @@ def test_mask_in_mask_out():
     masks.check_mask_out()
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@policies
 def test_drop_in_for_keras_attention(policy):
     masks.check_drop_in(policy)
 

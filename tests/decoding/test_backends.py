@@ -68,6 +68,7 @@ class Sampler(tf.Module):
         return result._asdict()
 
 
+@pytest.mark.systems
 def test_export_with_seeds_as_input(tmp_path):
     sampler = Sampler()
     tf.saved_model.save(sampler, str(tmp_path), {"serving_default": sampler.draw})

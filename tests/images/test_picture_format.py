@@ -63,6 +63,7 @@ print(decoded(sys.stdin.buffer.read()).shape)
 """
 
 
+@pytest.mark.systems
 def test_one_thread_for_operations():
     """A graph that calls Python must not wait there for its own thread."""
     python = [sys.executable, "-c", ONE_THREAD]
@@ -251,6 +252,7 @@ def test_empty_batch():
     assert pictures.shape == (0, 11, 13, 3) and readable.shape == reasons.shape == (0,)
 
 
+@pytest.mark.systems
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(st.data())
 def test_mutations_never_crash(data):

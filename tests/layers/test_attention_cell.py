@@ -124,6 +124,7 @@ def test_more_padding_changes_nothing_and_hypotheses_are_neighbors(kind):
         np.testing.assert_allclose(output, np.repeat(expected[:, t], 2, axis=0), atol=1e-6)
 
 
+@pytest.mark.systems
 def test_a_functional_model_masks_trains_and_is_saved(tmp_path):
     source, target = (keras.Input((None,), dtype="int32", name=n) for n in ("source", "target"))
     value = keras.layers.Embedding(19, F, mask_zero=True)(source)

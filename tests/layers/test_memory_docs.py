@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "mechanisms"
 
@@ -15,6 +16,7 @@ def run_page(name):
     return names
 
 
+@pytest.mark.systems
 def test_memory_networks():
     names = run_page("memory_networks.md")
     assert names["history"].history["accuracy"][-1] > 0.9
@@ -24,6 +26,7 @@ def test_memory_networks():
     assert not weights[np.repeat(~stories.any(-1)[:, None], 2, 1)].any()
 
 
+@pytest.mark.systems
 def test_progressive_memory():
     names = run_page("progressive_memory.md")
     losses = names["history"].history["loss"]

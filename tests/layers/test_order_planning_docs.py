@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "mechanisms" / "order_planning.md"
 
 
+@pytest.mark.systems
 def test_the_page_runs():
     names = {}
     for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):

@@ -204,6 +204,7 @@ def test_expected_gradient_equals_that_of_the_exact_expectation():
         np.testing.assert_allclose(gradient, wanted, atol=1e-5)
 
 
+@pytest.mark.systems
 def test_hard_attention_trains_and_comes_back_from_its_file(tmp_path):
     keras.utils.set_random_seed(0)
     model = model_of(decoder(HardAttention(5, LocationSampler(seed=7))))

@@ -97,6 +97,7 @@ def test_training_and_evaluation_steps_under_xla_equal_plain(model):
     assert losses[0][1] < losses[0][0]
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(3, 0.6, n_best=2)])
 def test_decoding_under_xla_equals_plain(model, strategy):
     images = tiny.batch()[0][IMAGE]

@@ -92,6 +92,7 @@ def test_learned_positions_end():
         conv_seq2seq().start(batch()[SOURCE], 23)
 
 
+@pytest.mark.systems
 def test_steps_in_a_graph_under_xla_and_of_an_empty_batch():
     layers = {"encoder_layers": [(7, 3)], "decoder_layers": [(3, 2)]}
     model, inputs = conv_seq2seq(**layers), batch()

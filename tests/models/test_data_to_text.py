@@ -151,6 +151,7 @@ def test_followers_are_what_the_link_matrix_says():
         check(row, [*(odds / odds.sum()), 0.0])
 
 
+@pytest.mark.systems
 def test_a_graph_of_free_sizes_has_no_op_of_xla():
     model, inputs = data_to_text(num_layers=1), batch()
     spec = {SOURCE: tf.TensorSpec((None, None, 7), "int32")}

@@ -123,6 +123,7 @@ def test_a_saved_model_gives_the_same_features(make, tmp_path):
     np.testing.assert_array_equal(array(loaded(pictures())), expected)
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("make", [small, lite0])
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="SavedModels are TensorFlow's")
 def test_an_exported_model_gives_the_same_features(make, tmp_path):
@@ -135,6 +136,7 @@ def test_an_exported_model_gives_the_same_features(make, tmp_path):
     np.testing.assert_allclose(array(served), array(model(pictures())), atol=1e-4)
 
 
+@pytest.mark.systems
 @pretrained
 def test_fine_tuning_keeps_the_moments(make):
     encoder = make()
@@ -183,6 +185,7 @@ def test_only_coordinates_tell_the_cells_of_a_blank_picture_apart(coordinates):
     assert len(cells) == (inside.shape[0] * inside.shape[1] if coordinates else 1)
 
 
+@pytest.mark.systems
 def test_small_encoder_learns():
     keras.utils.set_random_seed(3)
     model = keras.Sequential(

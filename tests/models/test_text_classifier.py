@@ -13,6 +13,7 @@ from keras_attn.models import (
     TransformerConfig,
     TransformerEncoder,
 )
+from tests.quick import rows
 
 TRANSFORMER = TransformerConfig(13, None, 2, 6, 11, 2, 3, 3, normalize_first=True)
 ENCODERS = {
@@ -24,7 +25,7 @@ ENCODERS = {
 POOLINGS = {"attention": lambda: AttentionPooling(AdditiveAttention(5)), "mean": lambda: None}
 TOKENS = np.array([[5, 7, 3, 11, 3], [8, 12, 3, 0, 0], [0, 0, 0, 0, 0]], "int32")
 
-each_encoder = pytest.mark.parametrize("encoder", ENCODERS)
+each_encoder = pytest.mark.parametrize("encoder", rows(ENCODERS, {"recurrent"}))
 each_pooling = pytest.mark.parametrize("pooling", POOLINGS)
 
 
@@ -94,6 +95,7 @@ def test_mixed_precision(encoder, pooling):
     assert np.abs(weights - shares).max() < 0.06
 
 
+@pytest.mark.systems
 def test_it_learns_which_word_matters():
     random = np.random.default_rng(5)
     tokens = random.integers(4, 11, (128, 9)).astype("int32")

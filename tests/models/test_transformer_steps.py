@@ -16,10 +16,11 @@ from tests.models.tiny_transformer import (
     transformer,
 )
 from tests.processes import run_module
+from tests.quick import rows
 
 CHOICES = [{}, {"normalize_first": True, "positions": "learned", "tied": "none", "use_bias": True}]
 CHOICES += [{"normalize_first": True, "counted_token": 5}]
-both = pytest.mark.parametrize("choices", CHOICES)
+both = pytest.mark.parametrize("choices", rows(CHOICES, CHOICES[1:2]))
 
 
 def check(actual, expected, tolerance=1e-5):
@@ -153,6 +154,7 @@ def test_learned_positions_end():
         model.start(batch()[SOURCE], 8)
 
 
+@pytest.mark.systems
 def test_steps_in_a_graph_and_under_xla_equal_plain():
     model, inputs = transformer(num_layers=1), batch()
     arrays = [tf.constant(inputs[SOURCE]), tf.constant(inputs[TOKENS])]

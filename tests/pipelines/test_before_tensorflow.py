@@ -114,6 +114,7 @@ def test_checks_before_tensorflow_is_imported(folder):
     assert loaded == [] and not (folder / "new").exists()
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("shown", ["", "1"])
 def test_native_libraries_are_quiet_unless_asked_for(shown):
     environment = {**os.environ, "KERAS_ATTN_NATIVE_LOG": shown}
@@ -125,6 +126,7 @@ def test_native_libraries_are_quiet_unless_asked_for(shown):
     assert ("native library\n" in done.stderr) == bool(shown)
 
 
+@pytest.mark.systems
 def test_models_are_known_to_keras_after_a_lazy_import():
     program = (
         "import keras_attn_pipelines.cli, sys; assert 'keras' not in sys.modules\n"
@@ -158,6 +160,7 @@ console.run(main)
 """
 
 
+@pytest.mark.systems
 def test_temporary_files_do_not_stay(tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     for told, code in (("KILL", -9), ("", 3)):

@@ -25,6 +25,7 @@ def digits(count=5):
     return blobs
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("distortion", ALL, ids=str)
 def test_pictures_are_a_function_of_digits_and_seed(distortion):
     first, again, other = (

@@ -124,6 +124,7 @@ def test_a_bare_pickle_is_no_checkpoint(suffix, tmp_path):
     assert not trace.exists()
 
 
+@pytest.mark.systems
 def test_names_from_data_are_no_markup_on_a_card_and_no_command_in_a_terminal(
     release, tmp_path, capsys
 ):

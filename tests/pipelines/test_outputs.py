@@ -137,6 +137,7 @@ def test_train_cache(cache, data, place, capsys):
     assert tree(place) == before
 
 
+@pytest.mark.systems
 def test_train_cache_on_a_full_disk(data, tmp_path, capsys):
     more = ["--no-fine-tune", "--cache", tmp_path / "cache"]
     with no_file_above(20_000):

@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import pytest
 import tensorflow as tf
 
 from keras_attn_pipelines.demo.scenes import write_scenes
@@ -11,6 +12,7 @@ from keras_attn_pipelines.runs.prepared import prepare
 from tests.recipes.registry import RECURRENT
 
 
+@pytest.mark.systems
 def test_a_first_run_reads_each_picture_at_most_twice_before_its_first_step(tmp_path, monkeypatch):
     """Once to examine it, once for its features; nothing else opens it."""
     data = write_scenes(tmp_path / "scenes", train=11, dev=3, test=3, novel=1)

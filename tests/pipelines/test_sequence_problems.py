@@ -9,6 +9,7 @@ from keras_attn_pipelines.experiment import Fit, Setting
 from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
 from keras_attn_pipelines.tasks.algorithmic.evaluation import wrong_bits
 from keras_attn_pipelines.tasks.algorithmic.graphs import path_problem
+from tests.quick import rows
 from tests.reference.sequence_problems import solved
 from tests.text.test_sequence_words import slow_vectors
 
@@ -56,7 +57,7 @@ def encoded(task, problem="copy", **values):
     return records, task.encode(records, task.learn(records.splits["train"]), setting)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", rows(PROBLEMS, {"associative_recall"}))
 def test_batches_hold_source_end_and_answer(problem):
     records, data = encoded(Algorithmic(), problem)
     assert data.steps == 3

@@ -117,6 +117,7 @@ def test_export_equals_the_service(service, version):
                     np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
 
 
+@pytest.mark.systems
 def test_weights_stored_in_float16_answer_alike(service, tmp_path):
     half = export_service(service, tmp_path / "half", "card", storage="float16")
     assert not unservable_ops(half)
@@ -126,6 +127,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
             np.testing.assert_allclose(answer[key], expected[key][row], atol=5e-3, err_msg=key)
 
 
+@pytest.mark.systems
 def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
     saved = SavedClassifier(version)

@@ -82,16 +82,15 @@ def in_graph(service):
     return tf.function(service.explain, [tf.TensorSpec((None, None, 3), tf.string)])
 
 
-def test_bad_sets_have_their_own_reason_and_harm_no_other(service):
-    ask = in_graph(service)
-    answer = ask(tf.constant(joined(FACT_SETS), tf.string))
-    for error, (_, reason) in zip(answer[ERROR].numpy(), SETS):
-        assert reason in error.decode() and bool(reason) == bool(error), (error, reason)
-    for row in range(len(SETS)):
-        alone = ask(tf.constant(FACT_SETS[row][None], tf.string))
-        assert alone[TEXT][0].numpy().tolist() == answer[TEXT][row].numpy().tolist()
-        np.testing.assert_allclose(alone[SCORE][0], answer[SCORE][row], rtol=1e-4, atol=1e-5)
-        assert (row in GOOD) or (not any(answer[TEXT][row].numpy()) and not any(answer[SCORE][row]))
+def test_bad_sets_have_their_own_reason_and_harm_no_other(saved):
+    answers = saved.ask("explain", facts=FACT_SETS)
+    for row, (answer, (_, reason)) in enumerate(zip(answers, SETS)):
+        error = answer[ERROR].decode()
+        assert reason in error and bool(reason) == bool(error), (error, reason)
+        (alone,) = saved.ask("explain", facts=FACT_SETS[row : row + 1])
+        assert alone[TEXT].tolist() == answer[TEXT].tolist()
+        np.testing.assert_allclose(alone[SCORE], answer[SCORE], rtol=1e-4, atol=1e-5)
+        assert row in GOOD or (not any(answer[TEXT]) and not any(answer[SCORE]))
 
 
 def test_no_sets_and_sets_of_no_facts(service):
@@ -176,6 +175,7 @@ def test_score_is_the_log_probability_of_a_text():
         np.testing.assert_allclose(scored[SCORE][row], expected, rtol=1e-4)
 
 
+@pytest.mark.systems
 def test_a_beam_of_one_is_greedy():
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
     greedy, beam = (fact_service(s).answer(facts) for s in (Greedy(), Beam(1, 0.0)))
@@ -270,6 +270,7 @@ def said_slots(service, answer):
     return [[{*row.tolist()} - {-1} for row in rows] for rows in slots]
 
 
+@pytest.mark.systems
 def test_no_slot_without_a_name_is_said(monkeypatch):
     service, own = fact_service(Greedy()), [{0, 1, 2}, {0, 1}]
     loud_slots(service)
@@ -281,6 +282,7 @@ def test_no_slot_without_a_name_is_said(monkeypatch):
     assert not all(rows[0] <= names for rows, names in zip(said, own))
 
 
+@pytest.mark.systems
 def test_answers_that_use_most_slots_come_first():
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
     counts, scores = [], []

@@ -13,6 +13,7 @@ from benchmarks.stand_in.c_model import CModel
 from benchmarks.valid_requests import valid_rows
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("kind", ["tiny_text_export", "tiny_export"])
 def test_malformed_requests_harm_nobody(kind, request):
     model = CModel(request.getfixturevalue(kind))

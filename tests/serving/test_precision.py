@@ -63,6 +63,7 @@ def test_weights_are_cast_before_the_loop(low):
         assert not [cast.name for cast in casts if cast.input[0].split(":")[0] in reads]
 
 
+@pytest.mark.systems
 def test_answers_are_close_and_float32(tiny_export, low):
     full, half = SavedCaptioner(tiny_export), SavedCaptioner(low)
     pairs = zip(
@@ -130,6 +131,7 @@ def test_stored_in_half_the_space(tiny_export, stored):
         assert not [node.name for node in body.node_def if node.op == "ReadVariableOp"]
 
 
+@pytest.mark.systems
 def test_stored_halves_answer_as_the_rounded_weights(stored):
     service = caption_service()
     for variable in service.model.trainable_variables:

@@ -76,6 +76,7 @@ def test_all_bad(service):
     assert (service.caption(tf.constant([b"", b"x"]))[TEXT].numpy() == b"").all()
 
 
+@pytest.mark.systems
 def test_empty_batch(service, exported):
     loaded = tf.saved_model.load(str(exported)).signatures
     none = tf.zeros((0,), tf.string)
@@ -142,6 +143,7 @@ def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
         export_service(service, tmp_path / "file", "card")
 
 
+@pytest.mark.systems
 def test_process_without_our_package(service, exported, tmp_path):
     paths = [tmp_path / f"{row}.img" for row in range(3)]
     for path, data in zip(paths, PICTURES):

@@ -32,6 +32,7 @@ def test_equal_to_the_real_encoder(apis, count):
     assert prediction_log("tiny", "score", inputs) == log.SerializeToString(deterministic=True)
 
 
+@pytest.mark.systems
 def test_the_exported_requests_are_answered(apis, tiny_export):
     records = tf.data.TFRecordDataset(str(tiny_export / WARM_UP_FILE))
     logs = [apis.PredictionLog.FromString(record) for record in records.as_numpy_iterator()]

@@ -98,6 +98,7 @@ def trained(data, out, precision="float16", **values):
     return train(recipe, data, out, precision=precision, verbose=0, checkpoint_seconds=0.0)
 
 
+@pytest.mark.systems
 def test_training_in_float16_is_close_to_that_in_float32(data, tmp_path):
     values = {"dropout": 0.0, "epochs": 1}
     half = trained(data, tmp_path / "half", **values)

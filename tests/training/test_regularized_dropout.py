@@ -29,6 +29,7 @@ def test_the_loss_is_that_of_the_formula():
     assert by_mask == pytest.approx(np.mean([float(loss) for loss in losses]) + 3 / 4 * apart)
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("make", [translation, captioning])
 def test_without_dropout_it_is_ordinary_training(make):
     model, data = make()

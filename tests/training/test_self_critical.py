@@ -65,6 +65,7 @@ def test_equals_its_twin(tokenizer, kind):
     np.testing.assert_allclose(loss, total / count, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.systems
 def test_fit_raises_the_reward(tokenizer):
     stage, batch = make(tokenizer, samples=11)
     model = stage.model
