@@ -262,7 +262,7 @@ MUTANTS = [
         "if digest_of_folder(folder / n) != digests.get(n)]:",
         "if digest_of_folder(folder / n) is None]:",
         "tests/pipelines/test_stored_records.py tests/pipelines/test_run_directory.py "
-        "tests/pipelines/test_hostile_files.py",
+        "tests/pipelines/test_untrusted_runs.py",
     ),
     Mutant(
         "a folder of the user's taken for a temporary one",

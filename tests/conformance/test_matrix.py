@@ -118,7 +118,7 @@ def test_mixed_bfloat16(name):
         assert np.max(np.abs(values - expected)) < 0.06 * max(1.0, np.max(np.abs(expected)))
 
 
-@each_case
+@some_cases_quick
 def test_gradients_reach_every_weight(name):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     with tf.GradientTape() as tape:

@@ -1,4 +1,4 @@
-"""Runs, files and answers that an attacker, or bad luck, left behind."""
+"""Damaged runs, locks and files: named, and nothing of them is lost."""
 
 import json
 import os
@@ -83,6 +83,7 @@ def stopped(tmp_path_factory):
     return data, out
 
 
+@pytest.mark.systems
 def test_a_missing_checkpoint_is_an_error_and_nothing_is_lost(stopped, capsys):
     data, out = stopped
     saved = (out / "checkpoint.npz").read_bytes()
@@ -99,6 +100,7 @@ def test_a_missing_checkpoint_is_an_error_and_nothing_is_lost(stopped, capsys):
         (out / "checkpoint.npz").write_bytes(saved)
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize(
     "state",
     [
@@ -170,6 +172,7 @@ def test_an_average_has_the_terms_of_all_its_runs():
     assert both["Use and limits"] == "Of b:\n\nDogs."
 
 
+@pytest.mark.systems
 def test_a_part_that_is_none_is_named(stopped, tmp_path):
     _, out = stopped
     content = json.loads((out / "recipe.json").read_text())
