@@ -63,6 +63,7 @@ def test_one_layer_in_five_lines():
     assert tuple(context.shape) == (None, 2) and len(weights.shape) == 2
 
 
+@pytest.mark.systems
 def test_masks_travel_through_keras_sequential():
     model = run("README.md", "TransformerEncoderBlock")["model"]
     tokens = np.array([[5, 7, 0, 0], [11, 13, 17, 0]])

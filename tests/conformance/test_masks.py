@@ -8,7 +8,7 @@ from tests.processes import run_module
 from tests.quick import rows
 
 policies = pytest.mark.parametrize("policy", rows(["float32", "mixed_bfloat16"], {"float32"}))
-QUICK = {"additive_self", "multi_head_self", "neural_turing_machine", "gated_convolution"}
+QUICK = {"additive_self", "multi_head_self", "gated_convolution"}
 
 
 @policies

@@ -117,7 +117,7 @@ class Endless:
 
 
 @pytest.mark.parametrize("normalization", ["gnmt", "average"])
-@pytest.mark.parametrize("alpha", rows([-0.7, 0.0, 0.4, 2.5], [-0.7, 0.4]))
+@pytest.mark.parametrize("alpha", rows([-0.7, 0.0, 0.4, 2.5], [0.4]))
 @pytest.mark.parametrize("n_best", rows([1, 3], [3]))
 def test_early_stop_changes_nothing(alpha, normalization, n_best):
     stopped = 0
@@ -183,6 +183,7 @@ def test_neighbors_change_nothing():
         np.testing.assert_allclose(alone.scores[0], together.scores[example], rtol=1e-6)
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(3, 0.6)])
 def test_without_weights_in_a_graph(strategy):
     stepper = twin.TableStepper(7, 3, 5)

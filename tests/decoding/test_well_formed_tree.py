@@ -115,6 +115,7 @@ def test_bad_arguments(arguments, message):
         constraint([1], [7], 2, 3).start(1, 8, 7)
 
 
+@pytest.mark.systems
 def test_real_trees_are_allowed(data_folder):
     folder = data_folder / "craft-treebank"
     if not folder.is_dir():

@@ -124,6 +124,7 @@ def test_animations_and_other_kinds_of_bmp_are_refused():
         decoded(REFUSED["gif animated"])
 
 
+@pytest.mark.systems
 def test_refused_kinds_that_are_cut():
     """Whatever is left of them, they are refused or damaged; of a GIF one frame may be whole."""
     for kind, data in REFUSED.items():
@@ -171,6 +172,7 @@ def test_damaged_exif_is_no_orientation():
         np.testing.assert_array_equal(decoded(with_exif(JPEG, block)), plain)
 
 
+@pytest.mark.systems
 def test_huge_claims_are_not_decoded():
     everything = PictureFormat(11, 13, max_pixels=100_000_000)
     sizes = [(16000, 15000) if "webp" in kind else (30000, 30000) for kind in CLAIMING]
@@ -185,6 +187,7 @@ def test_huge_claims_are_not_decoded():
         decoded(data[0])
 
 
+@pytest.mark.systems
 def test_pictures_above_the_limit_are_not_decoded_and_their_neighbors_are():
     limited = PictureFormat(11, 13, max_pixels=11 * 13)
     large = [encoded(RGB.resize((13, 12)), kind) for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP")]
@@ -199,6 +202,7 @@ def test_pictures_above_the_limit_are_not_decoded_and_their_neighbors_are():
     assert reason == b"5001x5000 pixels, more than the limit of 25000000"
 
 
+@pytest.mark.systems
 def test_a_batch_decodes_no_more_than_its_limit():
     limited = PictureFormat(11, 13, max_pixels=11 * 13, max_batch_pixels=3 * 11 * 13 + 7)
     small, plain, other = encoded(RGB.resize((7, 1)), "PNG"), KINDS["png"], KINDS["bmp"]

@@ -122,6 +122,7 @@ def with_few_links(count):
     return cell, few
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("count", [N, 3])
 def test_the_strongest_links(count):
     """All of them are exact; few are at most their exact values."""

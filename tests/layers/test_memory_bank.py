@@ -190,6 +190,7 @@ def test_more_memory_disturbs_the_state_less_than_more_state(new_slots):
     assert np.mean(by_state) - np.mean(by_memory) > 5 * error
 
 
+@pytest.mark.systems
 def test_more_memory_disturbs_the_language_model_less_than_more_state():
     """The same of the LSTM, from the same weights, with initial weights of one scale."""
     old, disturbed = model(slots=(11,), memory_dim=5), {}

@@ -197,6 +197,7 @@ def test_bad_arguments(options, message):
         SentenceEncoder(13, 5, "order")
 
 
+@pytest.mark.systems
 def test_in_a_model_of_ones_own(tmp_path):
     question, story = keras.Input((None,), dtype="int32"), keras.Input((None, None), dtype="int32")
     state = MemoryNetwork(13, 5, memory_noise=0.2)(question, story)

@@ -11,6 +11,7 @@ from keras_attn.models.caption_decoder import CaptionDecoderConfig
 from keras_attn.models.captioner import Captioner
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
+from tests.quick import rows
 from tests.training import tiny
 
 MODELS = {
@@ -20,7 +21,7 @@ MODELS = {
 }
 
 
-@pytest.fixture(params=MODELS)
+@pytest.fixture(params=rows(MODELS, {"transformer"}))
 def model(request):
     return MODELS[request.param]()
 
@@ -57,6 +58,7 @@ def test_features_instead_of_images(model):
         model({TOKENS: inputs[TOKENS]})
 
 
+@pytest.mark.systems
 def test_penalty_ignores_padding(model):
     data = tiny.batch()
     inputs = data[0]

@@ -20,6 +20,7 @@ def check(actual, expected, tolerance=2e-5):
     np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.systems
 def test_the_order_of_the_facts_does_not_matter():
     model, inputs = data_to_text(), batch()
     outputs = model(inputs)
@@ -80,6 +81,7 @@ def test_a_prefix_in_one_pass_equals_its_steps(choices):
         check(following.logits[row], whole[LOGITS][0, -1])
 
 
+@pytest.mark.systems
 def test_reordered_hypotheses_go_on_from_their_parents():
     model, inputs, width = data_to_text(), batch(), 3
     random = np.random.default_rng(3)

@@ -70,6 +70,7 @@ def random_lite0_state(seed=0):
     return state
 
 
+@pytest.mark.systems
 @every_encoder
 def test_the_declared_shape_is_the_shape(make):
     encoder = make()
@@ -80,6 +81,7 @@ def test_the_declared_shape_is_the_shape(make):
     assert encoder.compute_output_shape((None, None, None, 3))[:3] == (None, None, None)
 
 
+@pytest.mark.systems
 @every_encoder
 def test_config_makes_the_same_layer_and_reads_no_weights(make):
     encoder = make(name="eyes", trainable=False, dtype="mixed_bfloat16")
@@ -99,6 +101,7 @@ def test_bytes_and_floats_give_the_same_features(make):
     np.testing.assert_array_equal(array(encoder(pictures())), array(encoder(floats)))
 
 
+@pytest.mark.systems
 @every_encoder
 def test_bfloat16_policy_gives_bfloat16_features_of_the_same_value(make):
     exact, rounded = make(), make(dtype="mixed_bfloat16")
@@ -148,6 +151,7 @@ def test_fine_tuning_keeps_the_moments(make):
     assert type(encoder).from_config(make(batch_moments=True).get_config()).batch_moments
 
 
+@pytest.mark.systems
 @pretrained
 def test_a_frozen_encoder_ignores_training(make):
     encoder = make(batch_moments=True)
@@ -161,6 +165,7 @@ def test_a_frozen_encoder_ignores_training(make):
         np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.systems
 @every_encoder
 def test_an_encoder_made_frozen_adds_no_trainable_variables_to_its_model(make):
     model = keras.Sequential([keras.Input((37, 41, 3)), make(trainable=False)])

@@ -163,6 +163,7 @@ def test_mixed_bfloat16():
     np.testing.assert_allclose(tf.reduce_sum(outputs[WEIGHTS], -1), np.ones((3, LENGTH)), rtol=1e-6)
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize("tied", ["none", "decoder", "all"])

@@ -167,6 +167,7 @@ def test_steps_in_a_graph_and_under_xla_equal_plain():
     check(tf.function(lambda *arrays: search(model, *arrays), jit_compile=True)(*arrays), expected)
 
 
+@pytest.mark.systems
 def test_an_empty_batch_has_empty_answers():
     model, unknown = transformer(num_layers=1), tf.TensorSpec((None, None), "int32")
 

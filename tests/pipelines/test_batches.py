@@ -114,6 +114,7 @@ def test_a_step_is_the_same_batch_wherever_one_begins(make):
         assert again == epochs[start : start + count]
 
 
+@pytest.mark.systems
 def test_features_come_with_their_pictures(make, records, tmp_path):
     encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))
@@ -173,6 +174,7 @@ def test_long_captions_are_cut_and_counted(make):
         assert targets.shape[2] <= 3
 
 
+@pytest.mark.systems
 def test_only_training_pictures_are_changed_and_cut_captions_reported(records, tokenizer):
     values = {"image_size": 7, "flip": True, "crop": 0.6, "lengths": (2, 3), "batch_size": 3}
     experiment = RECIPE.replaced(values)

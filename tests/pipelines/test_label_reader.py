@@ -123,6 +123,7 @@ def test_several_files_none_and_nothing(tmp_path):
         read_labels(tmp_path, labels_file="d.csv")
 
 
+@pytest.mark.systems
 def test_labels_that_train_does_not_have(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red", "blue"])
     pictures(data / "dev" / "emu", ["a.png"])
@@ -136,6 +137,7 @@ def test_labels_that_train_does_not_have(tmp_path):
         encoded(RECIPE.replaced(TINY), data)
 
 
+@pytest.mark.systems
 def test_one_label_is_no_choice(tmp_path):
     data = write_classes(tmp_path, (("train", 2), ("dev", 1)), ["red"])
     with pytest.raises(ValueError, match=r"pictures of two labels or more. Received: \['red'\]"):

@@ -33,6 +33,7 @@ def batches(records, setting, share, slots=0, **more):
     return data, list(data.training(0).take(data.steps))
 
 
+@pytest.mark.systems
 def test_names_are_replaced_in_training_only(records, setting):
     data, plain = batches(records, setting, 0.0)
     other, made_up = batches(records, setting, 0.9)

@@ -240,6 +240,7 @@ def test_outputs_that_are_inputs(run, exported, data, place, capsys):
     assert tree(data) | tree(place) == before
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("command", ["train", "export"])
 def test_an_empty_folder_stays_where_a_command_fails(command, run, data, tmp_path, capsys):
     (tmp_path / "out").mkdir()

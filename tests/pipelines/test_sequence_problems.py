@@ -76,6 +76,7 @@ def test_batches_hold_source_end_and_answer(problem):
     assert sum(int(np.any(weights, axis=1).sum()) for _, _, weights in data.dev) == 10
 
 
+@pytest.mark.systems
 def test_a_curriculum_begins_with_short_sequences():
     _, data = encoded(Algorithmic(curriculum=4))
     lengths = [int(batch[0].shape[1]) for batch in data.training(0).take(6)]

@@ -142,6 +142,7 @@ def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
                     np.testing.assert_allclose(answer[key], other[key], atol=1e-6, err_msg=key)
 
 
+@pytest.mark.systems
 def test_an_empty_batch_has_empty_arrays(service, version):
     loaded = tf.saved_model.load(str(version)).signatures
     for name, (call, _) in service.signatures().items():

@@ -52,6 +52,7 @@ def test_a_score_is_the_sum_of_the_tokens_scores(translator, captioner):
         translator.score("", "zwei")
 
 
+@pytest.mark.systems
 def test_a_drawing_shows_itself_and_is_saved(translator, captioner, tmp_path):
     for drawing in (translator.explain("one two"), captioner.explain(picture(1))):
         assert drawing._repr_png_().startswith(b"\x89PNG")

@@ -125,6 +125,7 @@ def test_what_is_exported(version, saved):
         saved.ask("score", source=["a"], target=["b"])
 
 
+@pytest.mark.systems
 def test_greedy_and_too_little_room():
     service = parser_service(Greedy())
     text = service.answer(tf.constant(SENTENCES[:1]))[TEXT][0, 0].numpy().decode()

@@ -45,6 +45,7 @@ def matmul_types(version):
     ]
 
 
+@pytest.mark.systems
 def test_the_arithmetic_changes(tiny_export, low):
     assert set(matmul_types(tiny_export)) == {tf.float32.as_datatype_enum}
     types = matmul_types(low)
@@ -54,6 +55,7 @@ def test_the_arithmetic_changes(tiny_export, low):
     assert read_metadata(low)["precision"] == "bfloat16"
 
 
+@pytest.mark.systems
 def test_weights_are_cast_before_the_loop(low):
     bodies = [function for function in functions(low) if "while_body" in function.signature.name]
     assert bodies
@@ -119,6 +121,7 @@ def weights_size(version):
     return sum(entry.stat().st_size for entry in (version / "variables").iterdir())
 
 
+@pytest.mark.systems
 def test_stored_in_half_the_space(tiny_export, stored):
     assert weights_size(stored) < 0.65 * weights_size(tiny_export)
     assert read_metadata(stored)["storage"] == "float16"

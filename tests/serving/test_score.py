@@ -81,6 +81,7 @@ def test_the_longest_caption_fits_and_an_empty_one_is_its_end(tiny_service):
     assert np.count_nonzero(scored[TOKEN_SCORES], axis=1).tolist() == [LENGTH, 1, 1]
 
 
+@pytest.mark.systems
 def test_the_saved_model_scores_alike(tiny_service, tiny_export):
     saved = SavedCaptioner(tiny_export)
     answers = saved.ask("score", image=PICTURES, caption=CAPTIONS, batch=2)

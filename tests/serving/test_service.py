@@ -60,6 +60,7 @@ def test_neighbors_change_nothing(service):
         np.testing.assert_allclose(alone[SCORE][0], together[SCORE][row], rtol=1e-5)
 
 
+@pytest.mark.systems
 def test_no_piece_is_said_twice(service):
     """With a guard of one piece; without it, this untrained service does repeat itself."""
     repeats = []
@@ -133,6 +134,7 @@ def test_the_card_has_the_digest_of_every_other_file(exported):
     assert done.returncode == 1 and done.stdout == "saved_model.pb: FAILED\n"
 
 
+@pytest.mark.systems
 def test_export_that_fails_leaves_nothing(service, tmp_path, monkeypatch):
     monkeypatch.setattr("keras_attn.serving.export.unservable_ops", lambda path: {"XlaSort"})
     with pytest.raises(ValueError, match=r"Received: \['XlaSort'\]"):

@@ -72,6 +72,7 @@ def test_answers_are_the_models(service):
         np.testing.assert_array_equal(value, answer[key])
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize("parallel", [1, 3])
 def test_a_crop_is_what_its_grid_reads_in_the_picture(parallel):
     """Of one transformer: in depth a second reading blurs the first."""
@@ -118,6 +119,7 @@ def test_export_equals_the_service(service, version):
                     np.testing.assert_allclose(value, other, atol=tolerance, err_msg=key)
 
 
+@pytest.mark.systems
 def test_over_rest(version):
     saved = load(version)
     with rest_server(Backend("seen", saved.outputs)) as address:
@@ -131,6 +133,7 @@ def test_over_rest(version):
         np.testing.assert_allclose(answer[GRID], expected[GRID], atol=1e-6)
 
 
+@pytest.mark.systems
 def test_in_bfloat16_places_are_float32(service):
     model = made().model
     set_precision(model, "bfloat16")
@@ -145,6 +148,7 @@ def test_in_bfloat16_places_are_float32(service):
     assert model.encoder.compute_dtype == "bfloat16"
 
 
+@pytest.mark.systems
 def test_without_transformers_labels_are_all(tmp_path):
     service = made(0)
     assert list(service.signatures()) == ["serving_default"]

@@ -44,6 +44,7 @@ def test_without_dropout_it_is_ordinary_training(make):
         np.testing.assert_allclose(end, expected, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.systems
 def test_a_stage_is_saved(tmp_path):
     model, data = translation(dropout=0.3)
     stage = RegularizedDropout(model, weight=2.0)

@@ -72,6 +72,7 @@ def test_equals_its_twin(make, strategy):
     assert np.all((tokens == PAD_ID) == (batch[TOKENS] == PAD_ID))
 
 
+@pytest.mark.systems
 @CASES
 def test_all_gold_is_teacher_forcing(make):
     model, data = make()
