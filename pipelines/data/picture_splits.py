@@ -8,7 +8,13 @@ from pathlib import Path
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
-from keras_attn_pipelines.data.picture_folder import LabeledPicture, Picture, PictureFolder
+from keras_attn_pipelines.data.picture_folder import (
+    CaptionedPicture,
+    LabeledPicture,
+    Picture,
+    PictureFolder,
+)
+from keras_attn_pipelines.data.readers.class_folders import CLASS_FOLDERS
 from keras_attn_pipelines.data.readers.folder_reader import data_folder
 from keras_attn_pipelines.data.record import lines_of, stem_of, suffix_of
 from keras_attn_pipelines.data.skipped import Skipped, listing
@@ -94,8 +100,11 @@ def split_pictures(
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
         _check_split(data, split, folder.pictures, required)
         return split
-    in_folders = [_folder_split(picture) for picture in folder.pictures]
-    if folder.source.is_file() or any(in_folders):
+    in_classes = folder.form == CLASS_FOLDERS
+    in_folders: list[str] = [
+        "" if in_classes else _folder_split(picture) for picture in folder.pictures
+    ]
+    if not in_classes:
         check_named_splits(data_folder(data), [*filter(None, in_folders), stem_of(folder.source)])
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
 
@@ -131,13 +140,20 @@ def split_labeled(
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
 
 
-def _folder_split(picture):
+def _folder_split(picture: CaptionedPicture | LabeledPicture) -> str:
     """The split that a picture's folder is named for; '' if none."""
     first, *others = picture.name.split("/")
     return exact_split(first) if others else ""
 
 
-def _held_out(data, folder, in_folders, dev_share, test_share, required):
+def _held_out(
+    data,
+    folder: PictureFolder,
+    in_folders: Sequence[str],
+    dev_share: float,
+    test_share: float,
+    required: Sequence[str],
+) -> dict[str, list]:
     """Pictures by their folders' splits, with dev and test held out where none is dev.
 
     Raises:
