@@ -95,7 +95,8 @@ def split_pictures(
         ValueError: a split file names a missing picture, two split files share a picture, or
             a required split comes out empty.
     """
-    listed = _listed_splits(data_folder(data), folder.source)
+    names = {picture.name for picture in folder.pictures}
+    listed = _listed_splits(data_folder(data), folder.source, names)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
         _check_split(data, split, folder.pictures, required)
@@ -224,16 +225,17 @@ def _check_split(folder, split, pictures, required):
             )
 
 
-def _listed_splits(folder, source):
-    """Split files of a folder: dict from split to path; the file of the records is none."""
+def _listed_splits(folder, source, names):
+    """Split files of a folder: dict from split to path; the file of the records is none.
+
+    Raises:
+        ValueError: two of a split, or one of `names` of pictures in a list that may mean dev.
+    """
     splits: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         match = SPLIT_FILE.fullmatch(stem_of(path)) if suffix_of(path) == ".txt" else None
         split = exact_split(match[1]) if match and path != source else ""
         if not split:
-            stem = stem_of(path)
-            if suffix_of(path) == ".txt" and path != source and is_like_dev(stem):
-                raise ValueError(f"Expected a list of dev such as dev.txt. Received: {path}")
             continue
         if not path.is_file():
             raise ValueError(f"Expected the split {split!r} at {path}. Received: no such file")
@@ -242,6 +244,11 @@ def _listed_splits(folder, source):
             raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
         splits[split] = check_inside(path, folder)
     check_named_splits(folder, [*splits, stem_of(source)], folders=False)
+    for path in folder.glob("*.txt") if "dev" not in splits else ():
+        if is_like_dev(stem_of(path)) and names & {line.strip() for line in lines_of(path)}:
+            raise ValueError(
+                f"Expected a list of dev under a name such as dev.txt. Received: {path}"
+            )
     return splits
 
 

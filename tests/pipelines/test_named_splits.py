@@ -277,6 +277,15 @@ def test_folders_of_pictures_named_for_splits_are_splits(kind, inside, tmp_path)
             source.read(tmp_path)
 
 
+def test_texts_that_list_no_pictures_are_left_alone(tmp_path):
+    names = ["dev_1", "dev_2", "valley", "eval_results"]
+    pictures(tmp_path, [f"{name}.png" for name in names])
+    for name in names:
+        (tmp_path / f"{name}.txt").write_text("a caption")
+    splits = load_recipe("scenes").source.read(tmp_path).splits
+    assert sum(map(len, splits.values())) == 4
+
+
 def test_files_that_are_no_splits_are_left_alone(tmp_path):
     source = SOURCES["pairs in TSV"]
     folder = written(tmp_path / "data", source)
