@@ -245,8 +245,8 @@ MUTANTS = [
     Mutant(
         "a split that cannot be read passed over",
         "pipelines/data/split_names.py",
-        "        if split := split_of(stem_of(path)):\n            raise",
-        "        if (split := split_of(stem_of(path))) and False:\n            raise",
+        '            raise ValueError(f"{reason}; the split {split!r} cannot be read")',
+        "            continue",
         "tests/pipelines/test_named_splits.py",
     ),
     Mutant(
