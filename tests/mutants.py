@@ -232,15 +232,14 @@ MUTANTS = [
         "keras_attn/training/resume.py",
         "        self.sums = sums or None\n        return _step(model)",
         "        self.sums = sums or None\n        return 0",
-        "tests/training tests/pipelines/test_run_directory.py",
+        "tests/pipelines/test_interrupted.py",
     ),
     Mutant(
         "dev and test exchanged",
         "pipelines/data/hash_split.py",
         '    if place < dev_share:\n        return "dev"\n    return "test"',
         '    if place < dev_share:\n        return "test"\n    return "dev"',
-        "tests/pipelines/test_readers.py tests/pipelines/test_pair_readers.py "
-        "tests/pipelines/test_records.py",
+        "keras_attn_pipelines/data/hash_split.py",
     ),
     Mutant(
         "a split that cannot be read passed over",

@@ -31,6 +31,10 @@ def split_by_place(
 
     Raises:
         ValueError: shares below 0 or with a sum of 1 or more.
+
+    Example:
+        >>> split_by_place("abc", [0.05, 0.15, 0.5], dev_share=0.1, test_share=0.1)
+        {'train': ['c'], 'dev': ['a'], 'test': ['b']}
     """
     if dev_share < 0 or test_share < 0 or dev_share + test_share >= 1:
         raise ValueError(

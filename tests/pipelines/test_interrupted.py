@@ -16,10 +16,7 @@ from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.history import history
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
-pytestmark = [
-    pytest.mark.systems,
-    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
 VALUES = {
@@ -56,6 +53,7 @@ def whole(tmp_path_factory):
     return folder
 
 
+@pytest.mark.systems
 @pytest.mark.parametrize(
     "steps",
     [
