@@ -44,6 +44,7 @@ def pillow(data):
     return np.asarray(Image.alpha_composite(Image.new("RGBA", image.size, "white"), image))[..., :3]
 
 
+@pytest.mark.systems
 def test_every_kind():
     pictures, readable, reasons = FORMAT.decode_batch(list(KINDS.values()))
     assert readable.numpy().all() and not any(reasons.numpy())

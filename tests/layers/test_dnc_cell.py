@@ -191,6 +191,7 @@ def test_a_model_of_keras_trains_and_is_saved(tmp_path):
     np.testing.assert_allclose(again(x), expected, atol=1e-6)
 
 
+@pytest.mark.systems
 def test_a_batch_of_one_and_a_row_of_nan():
     rnn = MemoryRNN(DNCCell(keras.layers.LSTMCell(H), U, **SIZES))
     inputs = INPUTS.astype("float32")

@@ -41,6 +41,7 @@ def test_more_padding_changes_nothing():
     check(ops.sum(outputs[WEIGHTS], axis=-1), np.ones((3, LENGTH)))
 
 
+@pytest.mark.systems
 def test_other_facts_and_names_change_the_answer():
     model, inputs = data_to_text(), batch()
     logits = model(inputs)[LOGITS]
@@ -99,6 +100,7 @@ def test_reordered_hypotheses_go_on_from_their_parents():
         said = said[(np.arange(3)[:, None] * width + parents).reshape(-1)]
 
 
+@pytest.mark.systems
 def test_a_beam_of_one_is_greedy():
     model, inputs = data_to_text(), batch()
     greedy, beam = (model.generate(inputs, strategy, 7) for strategy in (Greedy(), Beam(1)))

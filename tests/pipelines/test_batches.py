@@ -135,6 +135,7 @@ def test_features_come_with_their_pictures(make, records, tmp_path):
     assert images.shape == (12, 5, 7, 3) and not images[11].any()
 
 
+@pytest.mark.systems
 def test_changed_pictures_weights_and_formats_are_never_read_from_the_cache(records, tmp_path):
     encoder = SmallConvEncoder((3,), (2,))
     encoder.build((None, 5, 7, 3))

@@ -42,6 +42,7 @@ def test_epochs_and_seeds_differ_and_nothing_else_does():
     assert orders[5, 1] == np.concatenate(epoch(EpochPlan(LENGTHS, 2, 5), 1)).tolist()
 
 
+@pytest.mark.systems
 def test_shuffles_are_spread():
     """Over many epochs each row stands about equally often in each batch of its length."""
     lengths = np.full(12, 5)

@@ -144,6 +144,7 @@ def test_one_label_is_no_choice(tmp_path):
         encoded(RECIPE.replaced(TINY), data)
 
 
+@pytest.mark.systems
 def test_one_split_alone_can_be_evaluated(tmp_path):
     for name in ("cat", "dog"):
         pictures(tmp_path / "test" / name, [f"{name}.png"])

@@ -146,6 +146,7 @@ def test_bad_pictures(tmp_path):
         actual.check(0.01)
 
 
+@pytest.mark.systems
 def test_unusual_pictures_are_usable(tmp_path):
     (tmp_path / "images").mkdir()
     for name, data in KINDS.items():
@@ -195,6 +196,7 @@ def test_split_files_that_name_skipped_pictures(tmp_path, capsys):
         source.read(tmp_path)
 
 
+@pytest.mark.systems
 def test_a_picture_that_changes_during_training_is_named(tmp_path):
     paths = sorted(pictures(tmp_path / "images").iterdir())
     names = tf.data.Dataset.from_tensor_slices([str(path) for path in paths])

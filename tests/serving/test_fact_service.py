@@ -82,6 +82,7 @@ def in_graph(service):
     return tf.function(service.explain, [tf.TensorSpec((None, None, 3), tf.string)])
 
 
+@pytest.mark.systems
 def test_bad_sets_have_their_own_reason_and_harm_no_other(saved):
     answers = saved.ask("explain", facts=FACT_SETS)
     for row, (answer, (_, reason)) in enumerate(zip(answers, SETS)):
@@ -182,6 +183,7 @@ def test_a_beam_of_one_is_greedy():
     assert greedy[TEXT].numpy().tolist() == beam[TEXT].numpy().tolist()
 
 
+@pytest.mark.systems
 def test_exported_answers_are_the_service_s(service, saved):
     assert isinstance(saved, SavedFacts) and saved.inputs_of("score") == [FACTS, TARGET]
     rows = saved.ask("explain", facts=FACT_SETS)
@@ -195,6 +197,7 @@ def test_exported_answers_are_the_service_s(service, saved):
                 np.testing.assert_array_equal(value, wanted, err_msg=key)
 
 
+@pytest.mark.systems
 def test_predict_takes_triples_and_json(saved):
     answers = saved.predict([ADA, '{"triples": [["Ada", "field"]]}', '[["a", "b", "c"]', 7, CYCLE])
     assert answers[0].text == saved.predict([ADA[::-1]])[0].text
@@ -205,6 +208,7 @@ def test_predict_takes_triples_and_json(saved):
     assert saved.score(ADA, "Ada Low") < 0
 
 
+@pytest.mark.systems
 def test_explain_draws_facts_and_links(saved, tmp_path):
     drawing = saved.explain(ADA)
     assert drawing.data.facts == ("Ada_Low | birthPlace | Arden", 'Ada_Low | birthYear | "1815"')
@@ -222,6 +226,7 @@ def test_explain_draws_facts_and_links(saved, tmp_path):
         saved.explain([ADA[0], ADA[0]])
 
 
+@pytest.mark.systems
 def test_clients_send_arrays(saved):
     expected = saved.ask("serving_default", facts=FACT_SETS[:3])
     for server, kind in ((rest_server, RestClient), (grpc_server, GrpcClient)):
@@ -298,6 +303,7 @@ def test_answers_that_use_most_slots_come_first():
     assert (np.diff(scores[1]) > 0).any()  # Not by score alone.
 
 
+@pytest.mark.systems
 def test_names_beyond_the_slots_have_none():
     service = fact_service(Greedy(), slots=2)
     tokens, _, _, names, reasons = read(service, ADA, ADA[::-1])

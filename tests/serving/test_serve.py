@@ -37,6 +37,7 @@ def asking(saved, **options):
     return testclient.TestClient(app, base_url="http://localhost:8501")
 
 
+@pytest.mark.systems
 def test_the_projects_client_gets_the_models_answers(captioner, translator, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     pictures = [picture(1), b"no picture"]

@@ -101,6 +101,7 @@ def test_bad_pairs_to_score(saved):
         saved.ask("score", source=TEXTS[:2], target=targets[:1])
 
 
+@pytest.mark.systems
 def test_attention_equals_the_model(service, saved):
     sources = [b"one two three", b"", b"seven"]
     answers = saved.ask("serving_default", source=sources)
