@@ -24,8 +24,8 @@ pytestmark = [
 
 CHOICES = (
     "--vocabulary-size 330 --lengths 40 90 --source-lengths 48 130 --max-facts 5 --num-layers 1 "
-    "--hidden-dim 24 --intermediate-dim 32 --num-heads 2 --dropout 0 --epochs 12 "
-    "--batch-tokens 400 --learning-rate 0.01 --warmup-steps 5 --average 1"
+    "--hidden-dim 24 --intermediate-dim 32 --num-heads 2 --dropout 0 --epochs 5 "
+    "--batch-tokens 400 --learning-rate 0.02 --warmup-steps 5 --average 1"
 )
 ASKED = json.dumps({"triples": [["Ada_Low", "birthYear", "1815"], ["Ada_Low", "field", "sums"]]})
 LONG = json.dumps([["Ada_Low", "field", str(number)] for number in range(50)])
