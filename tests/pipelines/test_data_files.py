@@ -10,13 +10,14 @@ from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFold
 from keras_attn_pipelines.data.picture_splits import named_split, split_pictures
 from keras_attn_pipelines.data.readers.babi_reader import read_task, task_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
-from keras_attn_pipelines.data.readers.folder_reader import captions_found
+from keras_attn_pipelines.data.readers.folder_reader import captions_found, read_captions
 from keras_attn_pipelines.data.readers.label_reader import labels_found
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
 from keras_attn_pipelines.data.readers.tree_reader import tree_sources
 from keras_attn_pipelines.data.record import LABELS, Columns
+from tests.pipelines.picture_folder import pictures
 
 ALLOWED = rf"a link that leads out of the folder \(set {FOLLOW_LINKS}=1"
 
@@ -142,3 +143,22 @@ def test_the_variable_is_0_or_1(monkeypatch):
     monkeypatch.setenv(FOLLOW_LINKS, "yes")
     with pytest.raises(ValueError, match=f"Expected {FOLLOW_LINKS} to be 0 or 1. Received: 'yes'"):
         follows_links()
+
+
+def test_a_linked_folder_of_pictures_that_leads_out_is_refused(tmp_path, monkeypatch):
+    pictures(tmp_path / "elsewhere", ["a.png", "b.png"])
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "images").symlink_to(tmp_path / "elsewhere")
+    (data / "captions.csv").write_text("image,caption\na.png,a\nb.png,b\n")
+    with pytest.raises(ValueError, match="a link that leads out of the folder"):
+        read_captions(data)
+    monkeypatch.setenv("KERAS_ATTN_FOLLOW_LINKS", "1")
+    assert len(read_captions(data).pictures) == 2
+
+
+def test_the_limit_of_a_token_file_is_named(tmp_path, monkeypatch):
+    (tmp_path / "captions.txt").write_text("a.png#0\ta dog\n" * 9)
+    monkeypatch.setenv("KERAS_ATTN_MAX_TEXT_BYTES", "60")
+    with pytest.raises(ValueError, match=r"Expected at most 60 bytes in .*captions\.txt"):
+        read_captions(tmp_path)
