@@ -106,7 +106,9 @@ def split_pictures(
         "" if in_classes else _folder_split(picture) for picture in folder.pictures
     ]
     if not in_classes:
-        check_named_splits(data_folder(data), [*filter(None, in_folders), stem_of(folder.source)])
+        root: Path = data_folder(data)
+        read: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
+        check_named_splits(root, [*read, stem_of(folder.source)])
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
 
 
@@ -139,6 +141,14 @@ def split_labeled(
     if not any(in_folders):
         return split_pictures(data, folder, dev_share, test_share, required)
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
+
+
+def _folder_splits(root: Path, pictures: Sequence[Picture]) -> set[str]:
+    """The splits that folders of pictures in the data folder are named for; one may hold all."""
+    root = root.absolute()
+    parents = {picture.path.absolute().parent for picture in pictures}
+    inside = [path.relative_to(root).parts for path in parents if path.is_relative_to(root)]
+    return {exact_split(parts[0]) for parts in inside if parts}
 
 
 def _folder_split(picture: CaptionedPicture | LabeledPicture) -> str:

@@ -277,6 +277,14 @@ def test_folders_of_pictures_named_for_splits_are_splits(kind, inside, tmp_path)
             source.read(tmp_path)
 
 
+def test_the_folder_that_holds_all_pictures_may_be_named_for_a_split(tmp_path):
+    pictures(tmp_path / "train", [f"{n}.png" for n in range(7)])
+    rows = "".join(f"{n}.png,a\n" for n in range(7))
+    (tmp_path / "captions.csv").write_text(f"image,caption\n{rows}")
+    source = load_recipe("scenes").replaced({"image_folder": "train"}).source
+    assert sum(map(len, source.read(tmp_path).splits.values())) == 7
+
+
 def test_texts_that_list_no_pictures_are_left_alone(tmp_path):
     names = ["dev_1", "dev_2", "valley", "eval_results"]
     pictures(tmp_path, [f"{name}.png" for name in names])
