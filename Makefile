@@ -8,7 +8,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test mutants systems slow lint docs browser tfds tpu-check audit bounds release clean
+.PHONY: setup demo test mutants systems slow lint docs browser tfds extras tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -43,18 +43,12 @@ lint: $(READY)
 docs: $(VENV)/.docs-ready
 	TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-$(VENV)/.docs-ready: $(READY)
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
-	touch $(VENV)/.docs-ready
-
 # Tests pages in a real browser, Debian's chromium.
-browser: $(READY)
-	$(BIN)/python -m pip install --quiet --editable ".[browser]"
+browser: $(VENV)/.browser-ready
 	$(BIN)/python -m pytest -m browser tests/browser
 
 # Tests shards and named data sets with the real tensorflow-datasets, array_record and Apache Beam.
-tfds: $(READY)
-	$(BIN)/python -m pip install --quiet --editable ".[beam]"
+tfds: $(VENV)/.beam-ready
 	$(BIN)/python -m pytest -m tfds tests/tfds
 
 # Compiles the training step and the decoding loop of every recipe for a TPU, with Google's compiler
@@ -97,6 +91,13 @@ $(READY): setup.cfg pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $(READY)
+
+# Extras that a target needs beside those of the tests.
+$(VENV)/.%-ready: $(READY)
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+extras: $(addprefix $(VENV)/.,docs-ready beam-ready browser-ready)
 
 clean:
 	rm -rf $(VENV) build demo dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

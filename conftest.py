@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-pytest_plugins = ["tests.processor_seconds"]
+pytest_plugins = ["tests.processor_seconds", "tests.recipes.shared"]
 
 
 @pytest.fixture(autouse=True)

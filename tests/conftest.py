@@ -1,12 +1,35 @@
-"""Shared by all tests: names for doctests, seeds, and float32 as the starting policy."""
+"""Shared by all tests: seeds, float32 as the starting policy, and less work for each graph."""
 
+import gc
 import os
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Tiny programs run once: to optimize their machine code takes longer than to run it.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
 
 import keras
 import pytest
+
+
+def pytest_collection_finish():
+    """Looks for garbage less often, and never among modules and tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_caches(session_folder):
+    """Neither features of a user's pictures nor compiled programs of other sessions are used."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(session_folder / "cache"))
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(session_folder / "compiled"))
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        patch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Tests of pipelines keep to a cache of their own, load a SavedModel once, and leave METEOR out."""
+"""Tests of pipelines load a SavedModel once, and leave METEOR out."""
 
 import importlib
 import shutil
@@ -10,13 +10,6 @@ from keras_attn.saved import loading
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -36,14 +36,3 @@ def write_classes(folder, splits=(("train", 4), ("dev", 2), ("test", 1)), labels
             for index in range(count):
                 shape_of(label, random).save(own / f"{index}.png")
     return folder
-
-
-def flags(**choices):
-    """Choices as flags of the command line, those of TINY beside them."""
-    given = {**TINY, **choices}
-    return [part for key, value in given.items() for part in (_flag(key, value))]
-
-
-def _flag(key, value):
-    name = f"--{key.replace('_', '-')}"
-    return [name] if value is True else [name, str(value)]

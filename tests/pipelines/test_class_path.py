@@ -16,7 +16,9 @@ from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests.models.vision_files import golden, write_folder
 from tests.pipelines.explored import explored
-from tests.pipelines.labeled_pictures import LABELS, TINY, flags, write_classes
+from tests.pipelines.labeled_pictures import LABELS, write_classes
+from tests.recipes.registry import BY_NAME
+from tests.recipes.shared import flags
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -27,35 +29,33 @@ pytestmark = [
 TRAIN = ["train", "vit_classifier", "--data", "x", "--out", "y"]
 
 
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return write_classes(tmp_path_factory.mktemp("data") / "colors")
+CHOICES = BY_NAME["vit_classifier"].values
 
 
 def train(data, out, *more, **choices):
     command = ["train", "vit-classifier", "--data", str(data), "--out", str(out)]
-    return main([*command, *flags(**choices), *map(str, more)])
+    return main([*command, *flags({**CHOICES, **choices}), *map(str, more)])
 
 
 @pytest.fixture(scope="module")
-def run(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "run"
-    assert train(data, out, flip=True, crop=0.7) == 0
-    return Run(out)
+def data(recipes):
+    return Path(recipes.data("vit_classifier"))
 
 
 @pytest.fixture(scope="module")
-def model(run, data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models") / "colors"
-    command = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
-    assert main(command) == 0
-    return folder
+def run(recipes):
+    return recipes.run("vit_classifier")
+
+
+@pytest.fixture(scope="module")
+def model(recipes):
+    return recipes.model("vit_classifier")
 
 
 def test_train_leaves_a_run_directory(run):
     assert run.description["records"] == {"dev": 12, "test": 6, "train": 24}
     assert run.description["unit"] == "pictures" and run.description["vocabularies"]["labels"] == 6
-    assert run.experiment().values() == {**RECIPE.values(), **TINY, "flip": True, "crop": 0.7}
+    assert run.experiment().values() == {**RECIPE.values(), **CHOICES}
     assert run.vocabularies()["labels"].names == tuple(LABELS)
     lines = (run.folder / "history.csv").read_text().splitlines()
     assert lines[0] == "epoch,accuracy,loss,val_accuracy,val_loss" and len(lines) == 3
@@ -188,11 +188,11 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
             "keras_attn_pipelines.tasks.classification.rollout_pictures.AttentionImages.on_epoch_end",
             press,
         )
-        assert train(data, out, flip=True, crop=0.7) == 130
-    assert train(data, out, flip=True, crop=0.7) == 0
+        assert train(data, out) == 130
+    assert train(data, out) == 0
     for weight, other in zip(run.model().get_weights(), Run(out).model().get_weights()):
         np.testing.assert_allclose(weight, other, atol=1e-4)
-    assert train(data, out, flip=True, crop=0.7) == 2
+    assert train(data, out) == 2
     assert "whose training has ended" in capsys.readouterr().err
 
 
@@ -204,7 +204,7 @@ def test_warm_start_from_a_run_and_from_a_saved_model(run, model, data, tmp_path
         for weight, other in zip(source.model.get_weights(), expected, strict=True):
             np.testing.assert_array_equal(weight, other)
         values = source.adapted(RECIPE, {"epochs": 1}).values()
-        assert values["image_size"] == TINY["image_size"] and values["epochs"] == 1
+        assert values["image_size"] == CHOICES["image_size"] and values["epochs"] == 1
     assert train(data, tmp_path / "run", "--from", model, "--epochs", "1") == 0
     assert Run(tmp_path / "run").description["ended"]
     others = write_classes(tmp_path / "others", labels=["red", "pink"])
@@ -220,7 +220,7 @@ def test_pretrained_weights_get_a_new_head(data, tmp_path, capsys):
     outputs = Run(tmp_path / "run").model()
     assert (
         outputs.num_classes == 6
-        and outputs.encoder.config.patch_size == patch != TINY["patch_size"]
+        and outputs.encoder.config.patch_size == patch != CHOICES["patch_size"]
     )
     assert train(data, tmp_path / "other", pretrained=folder, image_size=5 * patch + 1) == 2
     assert "Expected image_size divisible by patch_size=" in capsys.readouterr().err

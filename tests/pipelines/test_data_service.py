@@ -14,11 +14,10 @@ from keras_attn_pipelines.data.data_service import LATE, DataService, in_order
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.train import train
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
 
 pytestmark = pytest.mark.systems
 
-BY_NAME = {row.name: row for row in ROWS}
 IN_GRAPH = [
     "flickr8k_vit",
     "images_stn",

@@ -14,33 +14,28 @@ from PIL import Image
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.experiment import optimizer
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
-from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
+from tests.recipes.registry import BY_NAME
+from tests.recipes.shared import flags
 
 pytestmark = pytest.mark.systems
 
 TRAIN = ["train", "scenes", "--data", ".", "--out", "y"]
-CHOICES = ["--batch-size", "5", "--hidden-dim", "7", "--embedding-dim", "3", "--epochs", "2"]
-CHOICES += ["--attention-dim", "5", "--vocabulary-size", "300", "--lengths", "13", "60"]
-CHOICES += ["--beam-width", "2", "--monitor", "val_loss"]
+CHOICES = flags(BY_NAME["scenes"].values)
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data") / "scenes"
-    return write_scenes(folder, train=11, dev=3, test=3, novel=2)
+def data(recipes):
+    return Path(recipes.data("scenes"))
 
 
 @pytest.fixture(scope="module")
-def run(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "run"
-    assert main(["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]) == 0
-    return Run(out)
+def run(recipes):
+    return recipes.run("scenes")
 
 
 def test_train_leaves_a_run_directory(run):
@@ -171,8 +166,8 @@ def test_a_run_that_kept_no_step_may_begin_otherwise(run, data, tmp_path, capsys
 
 
 @pytest.mark.parametrize("damaged", ["saved_model.pb", "variables/variables.data-00000-of-00001"])
-def test_damaged_saved_models(run, damaged, tmp_path, capsys):
-    version = export(run, tmp_path / "model", beam_width=1)
+def test_damaged_saved_models(recipes, damaged, tmp_path, capsys):
+    version = shutil.copytree(recipes.model("scenes") / "1", tmp_path / "model" / "1")
     path = version / damaged
     path.write_bytes(path.read_bytes()[:1000])
     capsys.readouterr()

@@ -10,7 +10,6 @@ from keras_attn.saved.loading import load
 from keras_attn.saved.sequences import SavedSequences
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.logged_pictures import pictures_of
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 
@@ -20,24 +19,20 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
 
-DATA = "generated:3"
-SIZES = "--bits 1 --lengths 2 --held-out 11 --num-slots 5 --slot-dim 3 --hidden-dim 7"
-FIT = "--epochs 4 --sequences 1000 --batch-size 10 --learning-rate 0.01 --controller feed_forward"
+
+@pytest.fixture(scope="module")
+def data(recipes):
+    return recipes.data("ntm_copy")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "run"
-    command = ["train", "ntm-copy", "--data", DATA, "--out", str(out)]
-    assert main([*command, *SIZES.split(), *FIT.split()]) == 0
-    return Run(out)
+def run(recipes):
+    return recipes.run("ntm_copy")
 
 
 @pytest.fixture(scope="module")
-def model(run, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved_models") / "copy"
-    assert main(["export", str(run.folder), str(folder), "--data", DATA]) == 0
-    return folder
+def model(recipes):
+    return recipes.model("ntm_copy")
 
 
 def test_it_learns(run):
@@ -47,9 +42,9 @@ def test_it_learns(run):
     assert len(pictures_of(run)) == 4 * 3
 
 
-def test_evaluate(run, model, tmp_path, capsys):
+def test_evaluate(run, model, data, tmp_path, capsys):
     out = tmp_path / "scores.json"
-    command = ["evaluate", str(run.folder), "--data", DATA, "--split", "7", "--json", str(out)]
+    command = ["evaluate", str(run.folder), "--data", data, "--split", "7", "--json", str(out)]
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "| wrong bits a sequence | exact |" in printed
@@ -62,7 +57,7 @@ def test_evaluate(run, model, tmp_path, capsys):
     ]
     assert scores["scores"]["wrong_bits"] == pytest.approx(sum(wrong) / 11)
     assert scores["scores"]["exact"] == wrong.count(0) / 11
-    check_saved_evaluation(run, model, DATA, tmp_path, capsys)
+    check_saved_evaluation(run, model, data, tmp_path, capsys)
 
 
 def test_the_card_and_the_metadata(model):
@@ -109,10 +104,10 @@ def test_score_is_refused(model, capsys):
         load(model).score("0", "1")
 
 
-def test_bad_arguments(tmp_path, capsys):
+def test_bad_arguments(data, tmp_path, capsys):
     command = ["train", "ntm_copy", "--out", str(tmp_path / "run"), "--data"]
     assert main([*command, "generated:x"]) == 2
     assert "Expected data named generated:SEED" in capsys.readouterr().err
-    assert main([*command, DATA, "--num-slots", "0"]) == 2
+    assert main([*command, data, "--num-slots", "0"]) == 2
     assert "Expected num_slots >= 1. Received: num_slots=0" in capsys.readouterr().err
     assert not (tmp_path / "run" / "recipe.json").exists()

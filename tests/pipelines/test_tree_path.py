@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +17,6 @@ from keras_attn.text.trees import Leaf, Tree, leaves
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
 from keras_attn_pipelines.recipes.parser_transformer import RECIPE
-from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
 from keras_attn_pipelines.tasks.parsing.evaluation import evaluate_trees
@@ -25,6 +25,8 @@ from tests.pipelines.encoded import encoded
 from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
 from tests.pipelines.toy_treebank import TINY, lines, pairs, written
+from tests.recipes.registry import BY_NAME, CHAINED
+from tests.recipes.shared import flags
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -32,23 +34,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
 
-CHOICES = [
-    "--hidden-dim",
-    "14",
-    "--intermediate-dim",
-    "11",
-    "--num-heads",
-    "2",
-    "--num-layers",
-    "1",
-]
-CHOICES += ["--vocabulary-size", "310", "--lengths", "13", "23", "43", "--scored", "7"]
-CHOICES += ["--source-lengths", "7", "11", "17", "--batch-tokens", "230", "--epochs", "2"]
-CHOICES += ["--beam-width", "2", "--average", "2", "--monitor", "val_loss", "--tolerance", "0.1"]
+CHOICES = flags(BY_NAME["parser_transformer"].values)
 SCORES = RECIPE.task.spec.monitors
 SENTENCE = "the small cell grows near the old gene ."
-CHAINED = "(S (NP (NP (NP (NP (NN cell))))) (VP (VBZ grows)))"
-LONG = "(NP " + "(NN cell) " * 17 + ")"
 
 
 def command(data, out, *more):
@@ -57,27 +45,18 @@ def command(data, out, *more):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    folder = written(tmp_path_factory.mktemp("data") / "toy")
-    with (folder / "train.mrg").open("a") as train, (folder / "dev.mrg").open("a") as dev:
-        train.write(f"(NP (-NONE- *))\n{CHAINED}\n{LONG}\n{LONG}\n")
-        dev.write(f"{LONG}\n")
-    return folder
+def data(recipes):
+    return Path(recipes.data("parser_transformer"))
 
 
 @pytest.fixture(scope="module")
-def run(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("runs") / "run"
-    assert main(command(data, out)) == 0
-    return Run(out)
+def run(recipes):
+    return recipes.run("parser_transformer")
 
 
 @pytest.fixture(scope="module")
-def model(run, data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved_models") / "parser"
-    arguments = ["export", str(run.folder), str(folder), "--data", str(data), "--n-best", "2"]
-    assert main(arguments) == 0
-    return folder
+def model(recipes):
+    return recipes.model("parser_transformer")
 
 
 def test_train_leaves_a_run_directory(run, data):
@@ -171,7 +150,7 @@ def test_scores_after_an_epoch_count_every_sentence(monkeypatch):
 
 def test_card_and_metadata(model, run, data):
     card = (model / "README.md").read_text()
-    assert card.startswith("# parser, version 1\n") and "constituency tree" in card
+    assert card.startswith(f"# {model.name}, version 1\n") and "constituency tree" in card
     assert "toy: pairs 55 train, 18 dev" in card and "| F1 |" in card
     assert f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2" in card
     metadata = read_metadata(model / "1")

@@ -1,5 +1,6 @@
 """Every recipe, a line each: its tiny data, sizes at which it trains in seconds, a bad request."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,9 +38,14 @@ class Row(NamedTuple):
     slow: bool = False
 
 
+CHAINED = "(S (NP (NP (NP (NP (NN cell))))) (VP (VBZ grows)))"
+LONG = "(NP " + "(NN cell) " * 17 + ")"
+MANY = [["Ada_Low", "field", str(number)] for number in range(50)]
+
+
 def scenes(folder: Path) -> Path:
     """Drawn scenes with captions."""
-    return write_scenes(folder / "scenes", train=11, dev=3, test=3, novel=1)
+    return write_scenes(folder / "scenes", train=11, dev=3, test=3, novel=2)
 
 
 def classes(folder: Path) -> Path:
@@ -69,13 +75,20 @@ def texts(folder: Path) -> Path:
 
 
 def treebank(folder: Path) -> Path:
-    """Trees of a toy grammar."""
-    return toy_treebank.written(folder / "treebank")
+    """Trees of a toy grammar, and some that no parser could be given."""
+    folder = toy_treebank.written(folder / "toy")
+    with (folder / "train.mrg").open("a") as train, (folder / "dev.mrg").open("a") as dev:
+        train.write(f"(NP (-NONE- *))\n{CHAINED}\n{LONG}\n{LONG}\n")
+        dev.write(f"{LONG}\n")
+    return folder
 
 
 def facts(folder: Path) -> Path:
-    """Sets of facts with sentences."""
-    return toy_facts.write_facts(folder / "facts")
+    """Sets of facts with sentences, and one of too many."""
+    folder = toy_facts.write_facts(folder / "facts")
+    with (folder / "train.jsonl").open("a") as file:
+        file.write(json.dumps({"triples": MANY, "texts": ["Too long."]}) + "\n")
+    return folder
 
 
 def stories(folder: Path) -> Path:
@@ -100,6 +113,7 @@ def sentences(folder: Path) -> Path:
 
 FIT = {"epochs": 2, "monitor": "val_loss", "warmup_steps": 3}
 CAPTIONS = {**FIT, "image_size": 32, "batch_size": 5, "vocabulary_size": 300, "lengths": (13, 60)}
+CAPTIONS["beam_width"] = 2
 RECURRENT = {**CAPTIONS, "embedding_dim": 3, "hidden_dim": 7, "attention_dim": 5}
 SIZES = {"num_layers": 1, "hidden_dim": 14, "intermediate_dim": 11, "num_heads": 2}
 TRANSFORMER = {**CAPTIONS, **SIZES, "num_encoder_layers": 1}
@@ -110,6 +124,21 @@ TEXT = {**FIT, "batch_tokens": 112}
 BANK = {"embedding_dim": 5, "hidden_dim": 7, "memory_dim": 3, "lengths": (7, 13)}
 MEMORY = {"hidden_dim": 7, "num_slots": 11, "slot_dim": 5, "held_out": 3, "sequences": 13}
 DRAWN = {**FIT, **MEMORY, "batch_size": 5}
+COLORS = {**FIT, **labeled_pictures.TINY, "flip": True, "crop": 0.7}
+COPIED = {
+    **FIT,
+    **MEMORY,
+    "bits": 1,
+    "lengths": (2,),
+    "held_out": 11,
+    "num_slots": 5,
+    "slot_dim": 3,
+}
+COPIED |= {"epochs": 4, "sequences": 1000, "batch_size": 10, "learning_rate": 0.01}
+COPIED |= {"controller": "feed_forward", "warmup_steps": 0}
+FACTS = {**FIT, **toy_facts.TINY, "slots": 5, "batch_tokens": 400, "tolerance": 0.05}
+TREES = {**FIT, **toy_treebank.TINY, "source_lengths": (7, 11, 17), "batch_tokens": 230}
+TREES |= {"beam_width": 2, "average": 2, "tolerance": 0.1}
 TINY_RNN = {"embedding_dim": 5, "hidden_dim": 7, "scope": "local-p", "window": 2}
 PICTURE, SENTENCE = b"no picture", b"\xff"
 INCOMPLETE = np.array([[b"subject", b"property", b""]])
@@ -121,7 +150,12 @@ ROWS = (
     Row("flickr8k_transformer", scenes, TRANSFORMER, PICTURE, slow=True),
     Row("own_pictures_transformer", scenes, FIT, PICTURE, "flickr8k_transformer", slow=True),
     Row("flickr8k_vit", scenes, VIT, PICTURE, slow=True),
-    Row("vit_classifier", classes, {**CLASSES, **SIZES, "patch_size": 8}, PICTURE),
+    Row(
+        "vit_classifier",
+        classes,
+        {**FIT, **labeled_pictures.TINY, "flip": True, "crop": 0.7},
+        PICTURE,
+    ),
     Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
     Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),
@@ -137,9 +171,10 @@ ROWS = (
     Row("babi_memory_network", stories, toy_stories.TINY, SENTENCE),
     Row("babi_dnc", stories, toy_stories.TINY_DNC, SENTENCE, slow=True),
     Row("progressive_memory", sentences, {**TEXT, **BANK, "slots": (5,)}, SENTENCE),
-    Row("ntm_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01"),
+    Row("ntm_copy", generated, COPIED, b"01"),
     Row("dnc_copy", generated, {**DRAWN, "lengths": (2, 5), "bits": 3}, b"01", slow=True),
     Row("dnc_shortest_path", generated, {**DRAWN, "lengths": (3, 5)}, b"0101", slow=True),
-    Row("webnlg_graph", facts, {**TEXT, **toy_facts.TINY, "slots": 5}, INCOMPLETE),
-    Row("parser_transformer", treebank, {**TEXT, **toy_treebank.TINY}, SENTENCE),
+    Row("webnlg_graph", facts, FACTS, INCOMPLETE),
+    Row("parser_transformer", treebank, TREES, SENTENCE),
 )
+BY_NAME = {row.name: row for row in ROWS}

@@ -15,11 +15,8 @@ from keras_attn.contracts import ERROR
 from keras_attn.serving.export import unservable_ops
 from keras_attn.serving.requests import joined
 from keras_attn_pipelines.recipes import load_recipe
-from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.prepared import prepare
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.runs.warm_start import WarmStart
 from tests import workers
 from tests.pipelines.history import history
 from tests.processes import run_module
@@ -27,11 +24,9 @@ from tests.recipes.registry import ROWS
 
 pytestmark = pytest.mark.systems
 
-BY_NAME = {row.name: row for row in ROWS}
 TRAINED = [
     pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
 ]
-EVERY = [pytest.param(row, id=row.name) for row in ROWS]
 LINEAR = "babi_memory_network"
 """The recipe with a callback that changes the model."""
 NOISE = ("dropout", "vision_dropout", "memory_noise", "word_dropout")
@@ -43,47 +38,25 @@ SHARED = [
 STARTING = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
 
 
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A function from a row to the path of its data, written once."""
-    written = {}
-
-    def data(row):
-        if row.data not in written:
-            written[row.data] = row.data(tmp_path_factory.mktemp("data"))
-        return written[row.data]
-
-    return data
+@pytest.fixture(scope="module", params=TRAINED)
+def row(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def trained(prepared, tmp_path_factory):
-    """A function from a row to its run, trained once."""
-    runs = {}
-
-    def run(row):
-        if row.name not in runs:
-            experiment, source = load_recipe(row.name), None
-            if row.start:
-                source = WarmStart.read(run(BY_NAME[row.start]).folder)
-                experiment = source.adapted(experiment, row.values)
-            else:
-                experiment = experiment.replaced(row.values)
-            out = tmp_path_factory.mktemp("runs") / row.name
-            runs[row.name] = train(
-                experiment, prepared(row), out, row.name, source=source, verbose=0
-            )
-        return runs[row.name]
-
-    return run
+def run(row, recipes):
+    return recipes.run(row.name)
 
 
-@pytest.mark.parametrize("row", TRAINED)
-def test_training_leaves_a_run(row, trained, prepared):
-    run = trained(row)
+@pytest.fixture(scope="module")
+def model(row, recipes):
+    return recipes.model(row.name)
+
+
+def test_training_leaves_a_run(row, run):
     rows = history(run.folder)
     experiment = run.experiment()
-    assert [line["epoch"] for line in rows] == [1, 2]
+    assert [line["epoch"] for line in rows] == [*range(1, row.values["epochs"] + 1)]
     numbers = [value for line in rows for value in line.values() if not isinstance(value, str)]
     assert np.all(np.isfinite(numbers))
     spec = experiment.task.spec
@@ -103,16 +76,11 @@ def first_requests(run, data, count=3):
     return {key: [request[key] for request in requests] for key in requests[0]}
 
 
-@pytest.mark.parametrize("row", TRAINED)
-def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(
-    row, trained, prepared, tmp_path
-):
-    run = trained(row)
+def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(row, run, model, recipes):
     service = run.service(n_best=2)
-    version = export(run, tmp_path / "model", n_best=2)
-    assert not unservable_ops(version)
-    signatures = tf.saved_model.load(str(version)).signatures
-    requests = first_requests(run, prepared(row))
+    assert not unservable_ops(model / "1")
+    signatures = tf.saved_model.load(str(model / "1")).signatures
+    requests = first_requests(run, recipes.data(row.name))
     function, inputs = service.signatures()["serving_default"]
     expected = function(*(tf.constant(joined(requests[spec.name])) for spec in inputs))
     exported = signatures["serving_default"](
@@ -133,11 +101,11 @@ def test_exported_answers_as_in_python_and_a_bad_request_harms_no_other(
                 np.testing.assert_allclose(other, value.numpy(), atol=2e-5)
 
 
-@pytest.mark.parametrize("row", STARTING)
-def test_a_step_has_few_static_shapes_and_compiles(row, prepared):
+@pytest.mark.parametrize("row", STARTING, indirect=True)
+def test_a_step_has_few_static_shapes_and_compiles(row, recipes):
     """XLA lowers the whole training step, for every op of which it needs a kernel."""
     experiment = load_recipe(row.name).replaced(row.values)
-    ready = prepare(experiment, prepared(row))
+    ready = prepare(experiment, recipes.data(row.name))
     model, data = ready.compile(ready.build()).model, ready.data
     batches = list(data.training(0).take(2 * data.steps))
     structures = {
@@ -162,9 +130,9 @@ def interrupted(row, data, run, step, weights, strategy="one", backend="tensorfl
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", STARTING)
-def test_killed_trainings_end_as_others_do(row, prepared, tmp_path):
-    data, whole, killed = prepared(row), tmp_path / "whole", tmp_path / "killed"
+@pytest.mark.parametrize("row", STARTING, indirect=True)
+def test_killed_trainings_end_as_others_do(row, recipes, tmp_path):
+    data, whole, killed = recipes.data(row.name), tmp_path / "whole", tmp_path / "killed"
     assert interrupted(row, data, whole, 0, f"{whole}.npz")[0] == 0
     assert interrupted(row, data, killed, 3, f"{killed}.npz")[0] == -signal.SIGKILL
     code, printed = interrupted(row, data, killed, 0, f"{killed}.npz")
@@ -176,10 +144,10 @@ def test_killed_trainings_end_as_others_do(row, prepared, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", STARTING)
-def test_two_devices_train_as_one(row, prepared, tmp_path):
+@pytest.mark.parametrize("row", STARTING, indirect=True)
+def test_two_devices_train_as_one(row, recipes, tmp_path):
     values, acting = acts(row)
-    arguments, weights = (row.name, prepared(row), json.dumps(values)), []
+    arguments, weights = (row.name, recipes.data(row.name), json.dumps(values)), []
     for strategy in ("one", "mirrored"):
         printed = run_module("tests.recipes.on_devices", *arguments, tmp_path / strategy, strategy)
         assert all(line in printed for line in acting), printed
@@ -188,10 +156,10 @@ def test_two_devices_train_as_one(row, prepared, tmp_path):
         np.testing.assert_allclose(other, expected, atol=2e-4)
 
 
-@pytest.mark.parametrize("row", SHARED)
-def test_two_workers_train_as_one_device(row, prepared, tmp_path):
+@pytest.mark.parametrize("row", SHARED, indirect=True)
+def test_two_workers_train_as_one_device(row, recipes, tmp_path):
     values, acting = acts(row)
-    arguments = (row.name, prepared(row), json.dumps(values))
+    arguments = (row.name, recipes.data(row.name), json.dumps(values))
     printed = run_module("tests.recipes.on_devices", *arguments, tmp_path / "one", "one")
     given = (*arguments, tmp_path / "multiworker", "multiworker")
     workers.run("tests.recipes.on_devices", given, given, folder=tmp_path / "printed")

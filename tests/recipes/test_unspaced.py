@@ -13,7 +13,7 @@ from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.history import history
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
 ]
 
-BY_NAME = {row.name: row for row in ROWS}
 TOKENIZATION = importlib.import_module("keras_attn.evaluation.tokenization")
 HAN, HIRAGANA = (0x4E00, 500), (0x3042, 67)
 CAPTIONS = "characters where words have no spaces between them, otherwise PTB"

@@ -1,44 +1,61 @@
-"""A tiny service of each kind and their SavedModels for all tests of serving."""
+"""Tiny services, by the names of the registry, and their SavedModels for all tests of serving."""
 
-import os
+import functools
 
 import pytest
 
+from keras_attn.saved.loading import load
 from keras_attn.serving.export import export_service
 from keras_attn.whole_file import locked, made_folder
-from tests.serving.tiny_service import caption_service
-from tests.serving.tiny_text_service import text_service
-
-
-def exported(name, service, tmp_path_factory):
-    """Path of version 1 of a service's model, exported once for all processes of the session."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    folder = made_folder(folder / "exported" / name)
-    with locked(folder):
-        if not (folder / "tiny").exists():
-            export_service(service, folder / "tiny", "card")
-    return folder / "tiny" / "1"
+from tests.serving.registry import BY_NAME
 
 
 @pytest.fixture(scope="session")
-def tiny_service():
-    return caption_service()
+def service_named():
+    """A function from a name of the registry to its service, made once."""
+    return functools.cache(lambda name: BY_NAME[name].make())
 
 
 @pytest.fixture(scope="session")
-def tiny_export(tiny_service, tmp_path_factory):
+def version_named(service_named, session_folder):
+    """A function from a name of the registry to the path of version 1 of the model "tiny".
+
+    Each service is exported once, for all processes of the session.
+    """
+
+    def version(name):
+        model = made_folder(session_folder / "exported" / name)
+        with locked(model):
+            if not (model / "tiny").exists():
+                export_service(service_named(name), model / "tiny", "card")
+        return model / "tiny" / "1"
+
+    return version
+
+
+@pytest.fixture(scope="session")
+def saved_named(version_named):
+    """A function from a name of the registry to its SavedModel, loaded once."""
+    return functools.cache(lambda name: load(version_named(name)))
+
+
+@pytest.fixture(scope="session")
+def tiny_service(service_named):
+    return service_named("captions")
+
+
+@pytest.fixture(scope="session")
+def tiny_export(version_named):
     """Path of version 1 of the model "tiny"."""
-    return exported("captions", tiny_service, tmp_path_factory)
+    return version_named("captions")
 
 
 @pytest.fixture(scope="session")
-def tiny_text_service():
-    return text_service()
+def tiny_text_service(service_named):
+    return service_named("texts")
 
 
 @pytest.fixture(scope="session")
-def tiny_text_export(tiny_text_service, tmp_path_factory):
+def tiny_text_export(version_named):
     """Path of version 1 of the model "tiny", from text to text."""
-    return exported("texts", tiny_text_service, tmp_path_factory)
+    return version_named("texts")

@@ -1,6 +1,5 @@
 """The classifier's service and its export: labels, probabilities and rollout; bad items apart."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -14,42 +13,31 @@ from keras_attn.contracts import (
     LABELS,
 )
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
-from keras_attn.images.picture_format import PictureFormat
-from keras_attn.models import ImageClassifier, SmallConvEncoder
+from keras_attn.models import SmallConvEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import VisionTransformerConfig
-from keras_attn.saved.loading import load
 from keras_attn.saved.pictures import SavedClassifier
 from keras_attn.serving.classifier_service import ClassifierService
 from keras_attn.serving.client import RestClient
-from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.export import export_service, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable
 from tests.serving.servers import Backend, rest_server
+from tests.serving.tiny_labels import FORMAT, NAMES, classifier
 from tests.serving.tiny_service import PICTURES
 
-NAMES = ["cat", "small dog", "Ünïcode ☂", "emu", "yak"]
-SIZES = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
-FORMAT = PictureFormat(15, 21)
 GOOD = [0, 1, 3]
 
 
-def classifier(encoder=None):
-    keras.utils.set_random_seed(5)
-    model = ImageClassifier(encoder or VisionTransformer(SIZES), 5, "glorot_uniform")
-    model.build((None, 15, 21, 3))
-    return model
+@pytest.fixture(scope="module")
+def service(service_named):
+    return service_named("picture_labels")
 
 
 @pytest.fixture(scope="module")
-def service():
-    return ClassifierService(classifier(), LabelTable(NAMES), FORMAT, 3)
-
-
-@pytest.fixture(scope="module")
-def version(service, tmp_path_factory):
-    return export_service(service, tmp_path_factory.mktemp("models") / "classes", "card")
+def version(version_named):
+    return version_named("picture_labels")
 
 
 def slow_rollout(weights, row):
@@ -81,40 +69,12 @@ def test_answers_equal_a_slow_computation(service):
     assert (np.sum(answer[LABEL_SCORES], axis=1) <= 1).all()
 
 
-def test_bad_pictures_are_empty_and_leave_their_neighbors_alone(service):
-    together = service.attention(tf.constant(PICTURES))
-    for row in (2, 4):
-        assert not any(together[LABELS][row].numpy())
-        for key in (LABEL_SCORES, ANSWER_WEIGHTS, ENCODER_WEIGHTS):
-            assert not np.any(together[key][row]), key
-    for row in GOOD:
-        alone = service.attention(tf.constant(PICTURES[row : row + 1]))
-        assert alone[LABELS][0].numpy().tolist() == together[LABELS][row].numpy().tolist()
-        for key in (LABEL_SCORES, ANSWER_WEIGHTS):
-            np.testing.assert_allclose(alone[key][0], together[key][row], atol=1e-6, err_msg=key)
-
-
 def test_the_mean_of_patches_has_a_rollout_too():
     sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, pooling="mean")
     service = ClassifierService(classifier(VisionTransformer(sizes)), LabelTable(NAMES), FORMAT)
     shares = service.explain(tf.constant(PICTURES[:2]))[ANSWER_WEIGHTS]
     assert shares.shape == (2, 5, 7)
     np.testing.assert_allclose(np.sum(shares, (1, 2)), 1.0, atol=1e-5)
-
-
-def test_export_equals_the_service(service, version):
-    assert not unservable_ops(version) and "DecodeImage" in graph_ops(version)
-    saved = load(version.parent)
-    assert isinstance(saved, SavedClassifier)
-    for signature, (answer_of, _) in service.signatures().items():
-        expected = answer_of(tf.constant(PICTURES))
-        for row, answer in enumerate(saved.ask(signature, image=PICTURES, batch=2)):
-            assert set(answer) == set(expected)
-            for key, value in answer.items():
-                if expected[key].dtype == tf.string:
-                    np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
-                else:
-                    np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
 
 
 @pytest.mark.systems
@@ -140,16 +100,6 @@ def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
                 np.testing.assert_array_equal(answer[LABELS], other[LABELS])
                 for key in set(answer) - {LABELS, ERROR}:
                     np.testing.assert_allclose(answer[key], other[key], atol=1e-6, err_msg=key)
-
-
-@pytest.mark.systems
-def test_an_empty_batch_has_empty_arrays(service, version):
-    loaded = tf.saved_model.load(str(version)).signatures
-    for name, (call, _) in service.signatures().items():
-        single, none = call(tf.constant(PICTURES[:1])), tf.zeros((0,), tf.string)
-        expected = {key: (0, *value.shape[1:]) for key, value in single.items()}
-        for answer in (call(none), loaded[name](image=none)):
-            assert {key: tuple(value.shape) for key, value in answer.items()} == expected
 
 
 def test_metadata_and_labels_lie_beside_the_graph(version):

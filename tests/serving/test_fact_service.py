@@ -8,7 +8,6 @@ from keras_attn.contracts import (
     ANSWER_WEIGHTS,
     END_ID,
     ERROR,
-    FACTS,
     LINKS,
     LOGITS,
     SCORE,
@@ -16,16 +15,12 @@ from keras_attn.contracts import (
     SOURCE_FACTS,
     SOURCE_PIECES,
     START_ID,
-    TARGET,
     TEXT,
     TOKEN_SCORES,
     TOKENS,
 )
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.saved.facts import SavedFacts
-from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient, RestClient
-from keras_attn.serving.export import export_service, unservable_ops
 from keras_attn.serving.fact_sets import NO_FACTS, read_fact_sets
 from keras_attn.serving.requests import joined
 from keras_attn.serving.sources import NOT_UTF8
@@ -60,16 +55,13 @@ FACT_SETS = [encoded(facts) for facts, _ in SETS]
 
 
 @pytest.fixture(scope="module")
-def service():
-    return fact_service()
+def service(service_named):
+    return service_named("facts")
 
 
 @pytest.fixture(scope="module")
-def saved(service, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved_models") / "facts"
-    version = export_service(service, folder, "# Facts\n")
-    assert not unservable_ops(version)
-    return load(folder)
+def saved(saved_named):
+    return saved_named("facts")
 
 
 def read(service, *sets):
@@ -181,20 +173,6 @@ def test_a_beam_of_one_is_greedy():
     facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
     greedy, beam = (fact_service(s).answer(facts) for s in (Greedy(), Beam(1, 0.0)))
     assert greedy[TEXT].numpy().tolist() == beam[TEXT].numpy().tolist()
-
-
-@pytest.mark.systems
-def test_exported_answers_are_the_service_s(service, saved):
-    assert isinstance(saved, SavedFacts) and saved.inputs_of("score") == [FACTS, TARGET]
-    rows = saved.ask("explain", facts=FACT_SETS)
-    expected = service.explain(tf.constant(joined(FACT_SETS), tf.string))
-    for row, answer in enumerate(rows):
-        for key, value in answer.items():
-            value, wanted = np.asarray(value), expected[key][row].numpy()
-            if value.dtype == np.float32:
-                np.testing.assert_allclose(value, wanted, atol=1e-5, err_msg=key)
-            else:
-                np.testing.assert_array_equal(value, wanted, err_msg=key)
 
 
 @pytest.mark.systems

@@ -6,16 +6,14 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, TAGS, TEXT
 from keras_attn.decoding import Greedy
-from keras_attn.saved.loading import load
 from keras_attn.saved.texts import SavedTextModel
-from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
+from keras_attn.serving.export import graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.parser_service import ParserService
 from keras_attn.serving.sources import EMPTY, NOT_UTF8
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.trees import depth, leaves
-from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_parser_service import (
     CHAIN,
     DEEPEST,
@@ -43,19 +41,18 @@ GOOD = [0, 2, 6, 7]
 
 
 @pytest.fixture(scope="module")
-def service():
-    return parser_service()
+def service(service_named):
+    return service_named("trees")
 
 
 @pytest.fixture(scope="module")
-def version(service, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved_models") / "parser"
-    return export_service(service, folder, "# parser\n")
+def version(version_named):
+    return version_named("trees")
 
 
 @pytest.fixture(scope="module")
-def saved(version):
-    return load(version)
+def saved(saved_named):
+    return saved_named("trees")
 
 
 def words_of(sentence):
@@ -87,20 +84,6 @@ def test_every_answer_is_a_tree_over_the_words(saved):
             each_answer["weights"].sum(-1), each_answer["tokens"] != 0, atol=1e-5
         )
         assert not each_answer["weights"][..., len(words) + 1 :].any()
-
-
-def test_neighbors_change_nothing(saved):
-    check_alone(saved, SENTENCES, GOOD)
-
-
-def test_the_saved_model_answers_as_the_service(service, saved):
-    check_saved(saved, service, SENTENCES)
-
-
-def test_an_empty_batch(service):
-    answer = service.explain(tf.constant([], tf.string))
-    assert all(value.shape[0] == 0 for value in answer.values())
-    assert service.attention(tf.constant([], tf.string))[TEXT].shape == (0,)
 
 
 def test_attention_of_every_head(saved):

@@ -1,6 +1,5 @@
 """The service of a question answerer: answers and hops; bad rows apart."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -15,15 +14,12 @@ from keras_attn.contracts import (
     SENTENCES,
     STORY,
 )
-from keras_attn.layers import MemoryNetwork
-from keras_attn.models import QuestionAnswerer
-from keras_attn.serving.export import export_service
 from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY, QuestionService
 from keras_attn.serving.sources import NOT_UTF8
 from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SymbolTable
+from tests.serving.tiny_labels import WORDS
 
-WORDS = SymbolTable(["garden", "is", "john", "mary", "milk,apple", "to", "went", "where", "ünï"])
 ASKED = (
     (b"Mary went to the garden.", b"Where is Mary?", "an unknown word: the"),
     (b"Mary went to garden.\r\n\n John went to \xc3\xbcn\xc3\xaf. ", b"Where is Mary?", ""),
@@ -38,11 +34,8 @@ ASKED = (
 
 
 @pytest.fixture(scope="module")
-def service():
-    keras.utils.set_random_seed(3)
-    model = QuestionAnswerer(MemoryNetwork(WORDS.vocabulary_size, 5, 2, memory_size=3))
-    model.build()
-    return QuestionService(model, WORDS, 2)
+def service(service_named):
+    return service_named("questions")
 
 
 def asked(rows=ASKED):
@@ -81,32 +74,6 @@ def test_answer_is_the_first_part_of_explain(service):
     assert set(answered) == {LABELS, LABEL_SCORES, DROPPED, ERROR}
     for key, value in answered.items():
         np.testing.assert_array_equal(value, explained[key])
-
-
-def test_rows_do_not_affect_each_other_and_an_empty_batch_works(service):
-    together = service.answer(*asked())
-    for row in range(len(ASKED)):
-        alone = service.answer(*asked(ASKED[row : row + 1]))
-        for key, value in alone.items():
-            if value.dtype == tf.string:
-                np.testing.assert_array_equal(value[0], together[key][row])
-            else:
-                np.testing.assert_allclose(value[0], together[key][row], atol=1e-6)
-    empty = service.explain(tf.constant([], tf.string), tf.constant([], tf.string))
-    assert all(value.shape[0] == 0 for value in empty.values())
-
-
-def test_an_exported_model_answers_the_same(service, tmp_path):
-    version = export_service(service, tmp_path / "model", "# card\n", {})
-    signatures = tf.saved_model.load(str(version)).signatures
-    story, question = asked()
-    for name, expected in (("serving_default", service.answer), ("explain", service.explain)):
-        exported = signatures[name](story=story, question=question)
-        for key, value in expected(story, question).items():
-            if value.dtype == tf.string:
-                np.testing.assert_array_equal(exported[key], value)
-            else:
-                np.testing.assert_allclose(exported[key], value, atol=1e-6)
 
 
 def test_bad_arguments(service):

@@ -16,14 +16,14 @@ from keras_attn.contracts import (
     TEXT,
     WRITE_WEIGHTS,
 )
-from keras_attn.layers import DNCCell, MemoryRNN, NTMCell
+from keras_attn.layers import MemoryRNN
 from keras_attn.saved.loading import load
-from keras_attn.serving import SequenceService, export_service, unservable_ops
+from keras_attn.serving import SequenceService, export_service
 from keras_attn.serving.sources import EMPTY, NOT_UTF8
 from keras_attn.text.sequence_words import AnswerWords, SourceWords
 from tests.quick import rows
+from tests.serving.tiny_sequence_service import ANSWER, SOURCE, cell, sequence_service
 
-SOURCE, ANSWER = SourceWords("copy", 3, longest=2, longest_answer=2), AnswerWords(3)
 WRONG = "expected words, of 3 bits each, such as '010 010'; received: "
 ASKED = (
     (b"011 110", ""),
@@ -36,25 +36,9 @@ ASKED = (
 )
 
 
-def cell(kind):
-    if kind == "ntm":
-        return NTMCell(keras.layers.Dense(7, "tanh"), 4, num_slots=11, slot_dim=5)
-    controller = keras.layers.LSTMCell(7)
-    return DNCCell(controller, 4, num_slots=11, slot_dim=5, num_read_heads=2)
-
-
-def service(kind):
-    keras.utils.set_random_seed(3)
-    inputs = keras.Input((None, SOURCE.vocabulary_size))
-    if kind == "lstm":
-        hidden = keras.layers.LSTM(5, return_sequences=True)(inputs)
-        return SequenceService(keras.Model(inputs, keras.layers.Dense(4)(hidden)), SOURCE, ANSWER)
-    return SequenceService(keras.Model(inputs, MemoryRNN(cell(kind))(inputs)), SOURCE, ANSWER)
-
-
 @pytest.fixture(scope="module", params=rows(["ntm", "dnc"], {"ntm"}))
-def answerer(request):
-    return service(request.param)
+def answerer(request, service_named):
+    return service_named(request.param)
 
 
 def test_answers_and_reasons(answerer):
@@ -104,36 +88,14 @@ def test_planning_steps_come_before_the_answer():
     assert expected.tolist() == answer[TEXT].numpy()[:, 0].tolist()
 
 
-def test_neighbors_change_nothing(answerer):
-    alone = answerer.answer(tf.constant(["011 110"]))
-    beside = answerer.answer(tf.constant(["101 " * 13, "011 110", "x"]))
-    assert beside[TEXT].numpy()[1] == alone[TEXT].numpy()[0]
-    np.testing.assert_allclose(beside[SCORE][1], alone[SCORE][0], atol=1e-5)
-    assert answerer.answer(tf.constant([], tf.string))[TEXT].shape == (0, 1)
-
-
 def test_longer_than_the_memory_is_answered(answerer):
     answer = answerer.explain(tf.constant(["101 " * 13]))
     assert len(answer[TEXT].numpy()[0, 0].split()) <= 13 and answer[LONGER].numpy()[0] == 1
     assert np.isfinite(answer[READ_WEIGHTS].numpy()).all()
 
 
-def test_export(answerer, tmp_path):
-    version = export_service(answerer, tmp_path / "model", "a card")
-    assert not unservable_ops(version)
-    signatures = tf.saved_model.load(str(version)).signatures
-    texts = tf.constant([text for text, _ in ASKED])
-    expected, exported = answerer.explain(texts), signatures["explain"](sequence=texts)
-    assert set(exported) == set(expected)
-    for key, value in expected.items():
-        if value.dtype == tf.string:
-            np.testing.assert_array_equal(exported[key].numpy(), value.numpy())
-        else:
-            np.testing.assert_allclose(exported[key], value, atol=2e-5)
-
-
 def test_without_a_memory_there_are_no_weights(tmp_path):
-    plain = service("lstm")
+    plain = sequence_service("lstm")
     answer = plain.explain(tf.constant(["011 110", "x"]))
     assert WRITE_WEIGHTS not in answer and READ_WEIGHTS not in answer
     assert len(answer[STEPS].numpy()[0]) == 5
@@ -144,6 +106,6 @@ def test_without_a_memory_there_are_no_weights(tmp_path):
 
 
 def test_words_of_another_width():
-    model = service("lstm").model
+    model = sequence_service("lstm").model
     with pytest.raises(ValueError, match="Expected words of 7 channels and answers of 4"):
         SequenceService(model, SOURCE, AnswerWords(5))

@@ -16,7 +16,6 @@ from keras_attn.contracts import ERROR, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.images.picture_format import PictureFormat
-from keras_attn.saved.pictures import SavedCaptioner
 from keras_attn.serving.export import (
     export_service,
     graph_ops,
@@ -52,14 +51,6 @@ def test_answers(service):
     assert (scores[:, 0] >= scores[:, 1]).all() and (scores < 0).all()
 
 
-def test_neighbors_change_nothing(service):
-    together = service.caption(tf.constant(PICTURES))
-    for row in (0, 1, 3):
-        alone = service.caption(tf.constant(PICTURES[row : row + 1]))
-        assert alone[TEXT][0].numpy().tolist() == together[TEXT][row].numpy().tolist()
-        np.testing.assert_allclose(alone[SCORE][0], together[SCORE][row], rtol=1e-5)
-
-
 @pytest.mark.systems
 def test_no_piece_is_said_twice(service):
     """With a guard of one piece; without it, this untrained service does repeat itself."""
@@ -71,39 +62,6 @@ def test_no_piece_is_said_twice(service):
         tokens = guarded.explain(tf.constant(PICTURES))["tokens"].numpy()[:, 0]
         repeats.append(any(len(set(row[row > 0])) < np.sum(row > 0) for row in tokens))
     assert repeats == [True, False]
-
-
-def test_all_bad(service):
-    assert (service.caption(tf.constant([b"", b"x"]))[TEXT].numpy() == b"").all()
-
-
-@pytest.mark.systems
-def test_empty_batch(service, exported):
-    loaded = tf.saved_model.load(str(exported)).signatures
-    none = tf.zeros((0,), tf.string)
-    calls = {
-        "serving_default": (service.caption, ["image"]),
-        "explain": (service.explain, ["image"]),
-        "score": (service.score, ["image", "caption"]),
-    }
-    for name, (call, keys) in calls.items():
-        single = call(**{key: tf.constant(PICTURES[:1]) for key in keys})
-        expected = {key: (0, *value.shape[1:]) for key, value in single.items()}
-        for ask in (call, loaded[name]):
-            answer = ask(**dict.fromkeys(keys, none))
-            assert {key: tuple(value.shape) for key, value in answer.items()} == expected, name
-
-
-def test_export_equals_the_service(service, exported):
-    answers = SavedCaptioner(exported.parent).ask("explain", image=PICTURES, batch=2)
-    expected = service.explain(tf.constant(PICTURES))
-    for row, answer in enumerate(answers):
-        for key, value in answer.items():
-            value = np.asarray(value)
-            if value.dtype == np.float32:
-                np.testing.assert_allclose(value, expected[key][row], atol=1e-5, err_msg=key)
-            else:
-                np.testing.assert_array_equal(value, expected[key][row].numpy(), err_msg=key)
 
 
 def test_export_has_versions_a_card_and_no_xla(service, exported):

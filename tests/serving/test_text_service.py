@@ -18,7 +18,6 @@ from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.viz.every_head import EveryHead
 from tests.serving.servers import Backend, grpc_server, rest_server
-from tests.serving.text_answers import check_alone, check_saved
 from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
 
 TEXTS = [
@@ -43,8 +42,8 @@ def service(tiny_text_service):
 
 
 @pytest.fixture(scope="module")
-def saved(tiny_text_export):
-    return load(tiny_text_export)
+def saved(saved_named):
+    return saved_named("texts")
 
 
 def test_bad_texts_have_their_own_reasons(saved):
@@ -62,14 +61,6 @@ def test_bad_texts_have_their_own_reasons(saved):
             assert each_answer[TEXT].tolist() == [b"", b""] and not each_answer[SCORE].any()
             assert not each_answer["tokens"].any() and not each_answer["weights"].any()
             assert not (each_answer["source_pieces"] != b"").any()
-
-
-def test_neighbors_change_nothing(saved):
-    check_alone(saved, TEXTS, GOOD)
-
-
-def test_the_saved_model_answers_as_the_service(service, saved):
-    check_saved(saved, service, TEXTS)
 
 
 def test_score_equals_the_model_step_by_step(service, saved):
@@ -165,18 +156,6 @@ def test_a_recurrent_model_aligns_pairs_of_which_none_can_be_read(service):
         pair = recurrent.align(*columns)
         assert pair["cross_weights"].shape[:3] == (len(sources), 1, 1)
         assert bool(tf.reduce_any(pair["cross_weights"] > 0)) == (sources == ["one two"])
-
-
-def test_empty_batch(service, saved):
-    none = tf.zeros((0,), tf.string)
-    names = ("serving_default", "explain", "score", "attention", "align")
-    for name, keys in zip(names, (1, 1, 2, 1, 2)):
-        inputs = dict(zip(("source", "target"), [[]] * keys))
-        single = dict(zip(("source", "target"), [[b"one"]] * keys))
-        answer, full = (saved.outputs(name, given) for given in (inputs, single))
-        for key, value in answer.items():
-            assert value.shape[0] == 0 and len(value.shape) == len(full[key].shape), (name, key)
-    assert service.answer(none)[TEXT].shape == (0, 2)
 
 
 def test_answers_end_within_their_room(service):

@@ -25,11 +25,10 @@ from keras_attn_pipelines.runs.shards import prepare_shards
 from keras_attn_pipelines.runs.train import train
 from tests.pipelines.picture_folder import pictures
 from tests.pipelines.test_bystanders import check_command
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
 
 pytestmark = pytest.mark.tfds
 
-BY_NAME = {row.name: row for row in ROWS}
 FROM_FILES = [
     "scenes",
     "vit_classifier",

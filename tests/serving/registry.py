@@ -1,0 +1,196 @@
+"""Every kind of service, a line each: a tiny one, what it is asked, and reasons for refusals."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from keras_attn.images.formats import reasons
+from keras_attn.saved.declared import SavedDeclared
+from keras_attn.saved.facts import SavedFacts
+from keras_attn.saved.pictures import SavedCaptioner, SavedClassifier, SavedSpatialTransformer
+from keras_attn.saved.questions import SavedQuestions
+from keras_attn.saved.sequences import SavedSequences
+from keras_attn.saved.texts import SavedTextClassifier, SavedTextModel
+from keras_attn.serving import FunctionService
+from keras_attn.serving.fact_sets import NO_FACTS
+from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY
+from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
+from tests.serving.tiny_fact_service import fact_service
+from tests.serving.tiny_labels import (
+    classifier_service,
+    question_service,
+    spatial_transformer_service,
+    text_label_service,
+)
+from tests.serving.tiny_parser_service import parser_service
+from tests.serving.tiny_sequence_service import sequence_service
+from tests.serving.tiny_service import PICTURES, caption_service
+from tests.serving.tiny_text_service import text_service
+
+
+class Row(NamedTuple):
+    """A kind of service.
+
+    Attributes:
+        name: of its test.
+        make: function that returns a tiny service.
+        saved: class of its SavedModel, loaded.
+        columns: values of every input of its signatures, by name.
+        errors: what each row's reason begins with; '' for one that is answered.
+        asked: an input as `predict` and `explain` take it.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    saved: type
+    columns: Mapping[str, Sequence[Any]]
+    errors: Sequence[str]
+    asked: Any
+
+
+def facts(*triples):
+    """A set of facts as a request has it."""
+    return np.array([[part.encode() for part in fact] for fact in triples], object)
+
+
+def function_service():
+    """A function of one's own: lengths of words, and how they share the text."""
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+
+    def measured(source):
+        words = tf.strings.split(source).to_tensor("")
+        lengths = tf.cast(tf.strings.length(words), tf.float32)
+        empty = tf.equal(tf.reduce_sum(lengths, axis=1), 0)
+        score = tf.where(empty[:, None], 0.0, model(tf.reduce_sum(lengths, axis=1)[:, None]))
+        return {
+            "text": tf.where(empty, "", tf.strings.upper(source))[:, None],
+            "score": score,
+            "words": words,
+            "shares": tf.math.divide_no_nan(lengths, tf.reduce_sum(lengths, 1, keepdims=True)),
+            "error": tf.where(empty, EMPTY, ""),
+        }
+
+    return FunctionService(model, {}, measured, ["text", "score"], {"shares": "words"})
+
+
+TEXTS = ["one two three", "", "five ☂", " \t\0", b"\xff one", "two " * 40, "seven"]
+LARGE = "x" * (MOST_BYTES + 1)
+MANY = "two " * 40
+PICTURE_ERRORS = ["", "", reasons.UNKNOWN, "", reasons.EMPTY]
+ADA = (("Ada_Low", "birthPlace", "Arden"), ("Ada_Low", "birthYear", '"1815"'))
+STORY = "Mary went to garden.\r\n\n John went to ünï. "
+
+ROWS = (
+    Row(
+        "captions",
+        caption_service,
+        SavedCaptioner,
+        {"image": PICTURES, "caption": ["a red dog", "a dog", "a dog", "", "a dog"]},
+        PICTURE_ERRORS,
+        PICTURES[3],
+    ),
+    Row(
+        "texts",
+        text_service,
+        SavedTextModel,
+        {"source": [*TEXTS, LARGE], "target": ["eins", "zwei", "", *["fünf"] * 5]},
+        ["", EMPTY, "", EMPTY, NOT_UTF8, "a source of 41 pieces, its end included", "", "65537 b"],
+        "one two three",
+    ),
+    Row(
+        "facts",
+        fact_service,
+        SavedFacts,
+        {
+            "facts": [
+                facts(*ADA),
+                facts(("", "", "")),
+                facts(("Ben", "field", "Ada"), ("Ada", "field", "Ben")),
+                facts(("Ada", "field", "")),
+                facts(*ADA, ("Ada", "_", "sums")),
+                facts(("José_Ñandú", "field", "光学 ☂")),
+                facts(*ADA, ADA[0]),
+                facts(*(("Ada", "field", str(number)) for number in range(50))),
+                np.array([[b"\xff", b"field", b"sums"]], object),
+                facts(("", "Birth place", "Cove")),
+            ],
+            "target": ["Ada Low."] * 10,
+        },
+        [
+            *("", NO_FACTS, "", "fact 1 without object", "fact 3 without property", ""),
+            *("fact 3 repeats fact 1", "a set of 50 facts (expected at", NOT_UTF8, ""),
+        ],
+        [*map(list, ADA)],
+    ),
+    Row(
+        "trees",
+        parser_service,
+        SavedTextModel,
+        {
+            "source": [
+                *("the cell grows", "", "f(x) [y] ☂\xa0z , ( a\0b )", " \t\n", b"\xff one"),
+                *("cell " * 12, "mouse", "cell " * 11, LARGE),
+            ]
+        },
+        ["", EMPTY, "", EMPTY, NOT_UTF8, "a sentence of 12 words (expected at", "", "", "65537 b"],
+        "the cell grows",
+    ),
+    Row(
+        "picture_labels",
+        classifier_service,
+        SavedClassifier,
+        {"image": PICTURES},
+        PICTURE_ERRORS,
+        PICTURES[0],
+    ),
+    Row(
+        "crops",
+        spatial_transformer_service,
+        SavedSpatialTransformer,
+        {"image": PICTURES},
+        PICTURE_ERRORS,
+        PICTURES[0],
+    ),
+    Row(
+        "text_labels",
+        text_label_service,
+        SavedTextClassifier,
+        {"source": TEXTS},
+        ["", EMPTY, "", EMPTY, NOT_UTF8, "a source of 41 pieces, its end included", ""],
+        "one two three",
+    ),
+    Row(
+        "questions",
+        question_service,
+        SavedQuestions,
+        {
+            "story": [STORY, "", " \n ...", *["Mary went to garden."] * 2, b"\xff", STORY * 3],
+            "question": ["Where is Mary?"] * 3 + [" ? ", "Where is Zoe?"] + ["Where is John?"] * 2,
+        },
+        ["", EMPTY_STORY, EMPTY_STORY, EMPTY_QUESTION, "an unknown word: zoe", NOT_UTF8, ""],
+        "Mary went to garden. John went to garden. Where is Mary?",
+    ),
+    *(
+        Row(
+            name,
+            lambda name=name: sequence_service(name),
+            SavedSequences,
+            {"sequence": ["011 110", "01", "", b"\xff", " 011   110 101 ", "011 nan"]},
+            ["", "expected words, of 3 bits each", EMPTY, NOT_UTF8, "", "expected words, of 3"],
+            "011 110",
+        )
+        for name in ("ntm", "dnc")
+    ),
+    Row(
+        "function",
+        function_service,
+        SavedDeclared,
+        {"source": ["one two three", "", "seven"]},
+        ["", EMPTY, ""],
+        "one two three",
+    ),
+)
+BY_NAME = {row.name: row for row in ROWS}
