@@ -26,6 +26,7 @@ from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, Exa
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
 from tests.conformance.registry import CASES, Case
+from tests.processes import compiled
 
 PARTS = {
     "mask": ("inputs", "query"),
@@ -77,6 +78,16 @@ def filled(arrays, places, contents):
     ]
 
 
+def both(arrays, places):
+    """The arrays, with zeros at masked places, and with what is no number."""
+    return [filled(arrays, places, contents) for contents in (ZEROS, NO_NUMBERS)]
+
+
+def build(layer, arrays, options):
+    """Makes a layer's weights; symbolically, as one by one operations are slow on JAX."""
+    layer(*(keras.KerasTensor(array.shape, array.dtype.name) for array in arrays), **options)
+
+
 def check_layers(names=tuple(CASES)):
     """Of every layer that takes a mask, outputs and gradients are as with zeros in its places."""
     cases = {**{name: CASES[name] for name in names}, "recurrent_decoder": DECODER}
@@ -85,11 +96,8 @@ def check_layers(names=tuple(CASES)):
         if not masks:
             continue
         options = {**case.options(), **masks}
-        layer(*arrays, **options)
-        expected, poisoned = (
-            results(layer, filled(arrays, places, contents), options)
-            for contents in (ZEROS, NO_NUMBERS)
-        )
+        build(layer, arrays, options)
+        expected, poisoned = results(layer, *both(arrays, places), options)
         check_equal(poisoned, expected, name)
         for place, gradient in poisoned[1].items():
             assert places[place] is None or not np.any(gradient[~places[place]]), name
@@ -107,16 +115,18 @@ def check_pairs(names=tuple(CASES)):
         mask = places[0] if itself else places[1]
         some = np.random.default_rng(3).random((*arrays[0].shape[:2], mask.shape[1])) < 0.7
         options = {**case.options(), "attention_mask": some & mask[:, None]}
-        layer(*arrays, **options)
+        build(layer, arrays, options)
         if not itself:
             places = [mask if place in (1, 2) else None for place in range(len(arrays))]
-        expected, poisoned = (
-            results(layer, filled(arrays, places, contents), options)
-            for contents in (ZEROS, NO_NUMBERS)
-        )
+        expected, poisoned = results(layer, *both(arrays, places), options)
         if itself:  # Their queries are not excluded.
             expected, poisoned = (outputs[0][mask] for outputs, *_ in (expected, poisoned))
         check_equal(poisoned, expected, name)
+
+
+def first_logits(decoder, context):
+    """Logits of a decoder's first step."""
+    return decoder.step(ops.array([3, 5]), *decoder.start(context, 2)).logits
 
 
 def check_memories():
@@ -129,12 +139,11 @@ def check_memories():
     }
     for name, context in contexts.items():
         layer, arrays, masks, places = masked_call({**CASES, "recurrent_decoder": DECODER}[name])
-        layer(*arrays)
-        steps = []
-        for contents in (ZEROS, NO_NUMBERS):
-            given = context(filled(arrays, places, contents), masks["value_mask"])
-            given = keras.tree.map_structure(ops.convert_to_tensor, given)
-            steps.append(layer.step(ops.array([3, 5]), *layer.start(given, 2)).logits)
+        build(layer, arrays, {})
+        step, steps = compiled(lambda given, layer=layer: first_logits(layer, given)), []
+        for filled_arrays in both(arrays, places):
+            given = context(filled_arrays, masks["value_mask"])
+            steps.append(step(keras.tree.map_structure(ops.convert_to_tensor, given)))
         check_equal(*map(ops.convert_to_numpy, steps), name)
 
     random = np.random.default_rng(5)
@@ -183,10 +192,7 @@ def check_losses():
         "accuracy": lambda logits: TokenAccuracy()(targets, logits, weights),
     }
     for name, loss in losses.items():
-        expected, poisoned = (
-            slopes(alone(loss), filled([logits], [mask], contents))
-            for contents in (ZEROS, NO_NUMBERS)
-        )
+        expected, poisoned = map(slopes(alone(loss), 1), both([logits], [mask]))
         check_equal(poisoned, expected, name)
 
 
@@ -202,41 +208,50 @@ def check_equal(poisoned, expected, name):
         np.testing.assert_allclose(values, wanted, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
-def results(layer, arrays, options):
-    """Outputs, gradients by input, those of integers left out, and by weight."""
-    floats = [place for place, array in enumerate(arrays) if array.dtype == "float32"]
+def results(layer, first, second, options):
+    """For two lists of arrays: outputs, gradients by input but integers, and by weight."""
+    floats = [place for place, array in enumerate(first) if array.dtype == "float32"]
     variables = layer.trainable_variables
 
     def loss(*given):
-        inputs = list(arrays)
+        inputs = list(first)
         for place, tensor in zip(floats, given):
             inputs[place] = tensor
         with keras.StatelessScope(state_mapping=list(zip(variables, given[len(floats) :]))):
             outputs = keras.tree.flatten(layer(*inputs, **options))
         return sum(ops.sum(ops.sin(output)) for output in outputs), outputs
 
-    given = [*(arrays[place] for place in floats), *(variable.value for variable in variables)]
-    _, outputs, gradients = slopes(loss, given)
-    return outputs, dict(zip(floats, gradients)), gradients[len(floats) :]
+    found, weights = slopes(loss, len(floats) + len(variables)), [v.value for v in variables]
+    for arrays in (first, second):
+        _, outputs, gradients = found([*(arrays[place] for place in floats), *weights])
+        yield outputs, dict(zip(floats, gradients)), gradients[len(floats) :]
 
 
-def slopes(loss, given):
-    """A scalar, further outputs, and the scalar's gradients by each of some arrays."""
-    given = [ops.convert_to_tensor(array) for array in given]
+def slopes(loss, count):
+    """A function of so many arrays: a scalar, further outputs, the scalar's gradient by each."""
     if keras.backend.backend() == "jax":
         import jax
 
-        (total, outputs), gradients = jax.value_and_grad(
-            loss, tuple(range(len(given))), has_aux=True
-        )(*given)
+        found = compiled(jax.value_and_grad(loss, tuple(range(count)), has_aux=True))
+
+        def differentiate(given):
+            (total, outputs), gradients = found(*given)
+            return total, outputs, gradients
+
     else:
         import tensorflow as tf
 
-        with tf.GradientTape() as tape:
-            tape.watch(given)
-            total, outputs = loss(*given)
-        gradients = tape.gradient(total, given, unconnected_gradients="zero")
-    return keras.tree.map_structure(ops.convert_to_numpy, (total, outputs, gradients))
+        def differentiate(given):
+            with tf.GradientTape() as tape:
+                tape.watch(given)
+                total, outputs = loss(*given)
+            return total, outputs, tape.gradient(total, given, unconnected_gradients="zero")
+
+    def arrays_of(given):
+        given = [ops.convert_to_tensor(array) for array in given]
+        return keras.tree.map_structure(ops.convert_to_numpy, differentiate(given))
+
+    return arrays_of
 
 
 def main():
