@@ -285,6 +285,27 @@ MUTANTS = [
         "tests/serving",
     ),
     Mutant(
+        "a bad picture has a rollout",
+        "keras_attn/serving/classifier_service.py",
+        "tf.where(readable[:, None, None], shares, 0.0)",
+        "shares",
+        "tests/serving/test_matrix.py -k picture_labels",
+    ),
+    Mutant(
+        "an empty batch is answered with a row",
+        "keras_attn/serving/empty_batch.py",
+        "{key: value[:count] for",
+        "{key: value for",
+        "tests/serving/test_matrix.py -k text_labels",
+    ),
+    Mutant(
+        "one signature is warmed up",
+        "keras_attn/serving/warm_up.py",
+        "in service.requests(count).items():",
+        "in [*service.requests(count).items()][:1]:",
+        "tests/serving/test_matrix.py -k text_labels",
+    ),
+    Mutant(
         "rare words weigh as much as others",
         "keras_attn/evaluation/cider.py",
         "[gram] = count * rarity",

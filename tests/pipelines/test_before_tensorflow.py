@@ -13,6 +13,7 @@ from keras_attn.version import __version__
 from keras_attn_pipelines.cli import main
 from tests.pipelines import toy_language
 from tests.processes import ROOT
+from tests.recipes.shared import flags
 
 PROGRAM = """
 import contextlib, io, json, sys
@@ -29,6 +30,8 @@ for command in json.loads(sys.argv[1]):
 loaded = [name for name in ("keras", "tensorflow") if name in sys.modules]
 print(json.dumps([answers, loaded]))
 """
+WITHOUT_KERAS = {"KERAS_ATTN_LAZY_IMPORT": "1"}
+"""As the command line imports the package: in a second instead of five."""
 NATIVE = """
 import os, sys
 from keras_attn_pipelines import console
@@ -117,7 +120,7 @@ def test_checks_before_tensorflow_is_imported(folder):
 @pytest.mark.systems
 @pytest.mark.parametrize("shown", ["", "1"])
 def test_native_libraries_are_quiet_unless_asked_for(shown):
-    environment = {**os.environ, "KERAS_ATTN_NATIVE_LOG": shown}
+    environment = {**os.environ, **WITHOUT_KERAS, "KERAS_ATTN_NATIVE_LOG": shown}
     done = subprocess.run(
         [sys.executable, "-c", NATIVE], cwd=ROOT, env=environment, capture_output=True, text=True
     )
@@ -162,7 +165,7 @@ console.run(main)
 
 @pytest.mark.systems
 def test_temporary_files_do_not_stay(tmp_path):
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    environment = {**os.environ, **WITHOUT_KERAS, "TMPDIR": str(tmp_path)}
     for told, code in (("KILL", -9), ("", 3)):
         command = [sys.executable, "-c", TEMPORARY, told]
         assert subprocess.run(command, cwd=ROOT, env=environment).returncode == code
@@ -182,17 +185,9 @@ def test_prepare_looks_for_its_packages_before_it_reads(folder, monkeypatch, cap
 def test_a_signal_ends_training_with_a_sentence(number, tmp_path):
     data = toy_language.write_folder(tmp_path / "data")
     values = {**toy_language.TINY, "batch_tokens": 112, "warmup_steps": 3, "epochs": 900}
-    flags = [
-        text
-        for key, value in values.items()
-        for text in (
-            f"--{key.replace('_', '-')}",
-            *map(str, value if isinstance(value, tuple) else (value,)),
-        )
-    ]
     (tmp_path / "tmp").mkdir()
     command = [sys.executable, "-m", "keras_attn_pipelines", "train", "translator_transformer"]
-    command += ["--data", data, "--out", tmp_path / "run", *flags]
+    command += ["--data", data, "--out", tmp_path / "run", *flags(values)]
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as training:

@@ -10,7 +10,8 @@ import pytest
 from keras_attn.whole_file import is_scratch, mark, mark_of
 from keras_attn_pipelines.cli import main
 from tests.pipelines.file_events import FileEvents
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
+from tests.recipes.shared import flags
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -113,19 +114,9 @@ def test_align(flag, out, sentences, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def digits(tmp_path_factory):
     """Data, flags of a tiny training, two runs and a SavedModel."""
-    (row,) = [row for row in ROWS if row.name == "digits_stn"]
-    folder = tmp_path_factory.mktemp("digits")
+    row, folder = BY_NAME["digits_stn"], tmp_path_factory.mktemp("digits")
     data = row.data(folder)
-    values = {**row.values, "epochs": 2, "average": 2}.items()
-    flags = [
-        text
-        for key, value in values
-        for text in (
-            f"--{key.replace('_', '-')}",
-            *map(str, value if isinstance(value, tuple) else (value,)),
-        )
-    ]
-    command = ["train", row.name, "--data", data, *flags]
+    command = ["train", row.name, "--data", data, *flags({**row.values, "average": 2})]
     for run in ("run", "other"):
         assert main([*map(str, command), "--out", str(folder / run)]) == 0
     assert main(["export", str(folder / "run"), str(folder / "model")]) == 0

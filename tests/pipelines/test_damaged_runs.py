@@ -18,18 +18,13 @@ from keras_attn_pipelines.data.record import PAIRS, Columns, input_bytes, unusab
 from keras_attn_pipelines.runs.origin import joined_origin
 from keras_attn_pipelines.runs.run import LOCK_FILE, Run
 from tests.pipelines import toy_language
+from tests.recipes.shared import flags
 
 
 def command(data, out, **values):
     choices = {**toy_language.TINY, "epochs": 2, "batch_tokens": 112, **values}
-    return ["train", "translator_transformer", "--data", str(data), "--out", str(out)] + [
-        str(part)
-        for name, value in choices.items()
-        for part in (
-            f"--{name.replace('_', '-')}",
-            *(value if isinstance(value, tuple) else (value,)),
-        )
-    ]
+    named = ["train", "translator_transformer", "--data", str(data), "--out", str(out)]
+    return [*named, *flags(choices)]
 
 
 def test_a_refused_training_leaves_the_lock_of_the_other(tmp_path):

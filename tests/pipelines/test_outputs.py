@@ -17,6 +17,7 @@ from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.recipes.scenes import RECIPE
 from keras_attn_pipelines.runs.run import MODEL_FILE, Run
 from tests.pipelines.encoded import built
+from tests.recipes.shared import flags
 
 resource = pytest.importorskip("resource", reason="limits of a process are POSIX's")
 
@@ -110,9 +111,8 @@ def refused(capsys, command):
 
 
 def training(data, out, *more):
-    choices = {**SIZES, **CHOICES}.items()
-    flags = [text for key, value in choices for text in (f"--{key.replace('_', '-')}", value)]
-    return ["train", "scenes", "--data", data, "--out", out, *flags, "--lengths", 13, 60, *more]
+    choices = flags({**SIZES, **CHOICES, "lengths": (13, 60)})
+    return ["train", "scenes", "--data", data, "--out", out, *choices, *more]
 
 
 @pytest.mark.parametrize("out", ["file", "file/run", "foreign"])

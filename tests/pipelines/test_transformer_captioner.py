@@ -15,6 +15,7 @@ from keras_attn_pipelines.runs.run import Run
 from tests.images.encoded_pictures import CLAIMING, JPEG, KINDS, REFUSED, claiming
 from tests.pipelines.encoded import built
 from tests.pipelines.explored import explored
+from tests.recipes.shared import flags
 
 pytestmark = pytest.mark.systems
 
@@ -38,13 +39,7 @@ SIZES = {
     "epochs": 1,
     "monitor": "val_loss",
 }
-FLAGS = [
-    str(part)
-    for name, value in SIZES.items()
-    for part in (f"--{name.replace('_', '-')}", *(value if isinstance(value, tuple) else [value]))
-]
-
-
+FLAGS = flags(SIZES)
 HEADS = "Expected heads=cross, or a word with an optional layer, for a captioner"
 
 
@@ -102,14 +97,14 @@ def test_every_head(model, data, tmp_path, capsys):
         assert not heads[:, :, len(real) :].any()
     picture, out = str(data / "images" / "test_00000.png"), tmp_path / "heads.png"
     ask = ["explain", str(model), picture, "--out", str(out)]
-    for flags, message in (
+    for given, message in (
         (["--heads", "encoder"], HEADS),
         (["--heads", ""], HEADS),
         (["--heads", "cross", "--word", "a"], HEADS),
         (["--layer", "1"], HEADS),
         (["--word", "no-such-word"], "Expected a word of "),
     ):
-        assert main([*ask, *flags]) == 2
+        assert main([*ask, *given]) == 2
         assert message in capsys.readouterr().err and not out.exists()
     said = captioner.ask("attention", image=asked[:1])[0]["text"]
     assert main([*ask, "--heads", "cross"]) == (0 if said else 2) and out.exists() == bool(said)

@@ -14,6 +14,7 @@ from tests import workers
 from tests.pipelines import toy_language
 from tests.pipelines.history import history
 from tests.pipelines.test_interrupted import VALUES
+from tests.recipes.shared import flags
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = [
@@ -48,11 +49,7 @@ CAPTIONER = {
 def command(recipe, data, run, values):
     """A worker's arguments of the command line."""
     arguments = ["train", recipe, "--data", data, "--out", run, "--strategy", "multiworker"]
-    arguments += ["--precision", "float32"]
-    for key, value in values.items():
-        given = value if isinstance(value, tuple) else (value,)
-        arguments += [f"--{key.replace('_', '-')}", *given]
-    return arguments
+    return [*arguments, "--precision", "float32", *flags(values)]
 
 
 def train_on_one_device(recipe, data, run, values):
