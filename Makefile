@@ -97,6 +97,7 @@ $(VENV)/.%-ready: $(READY)
 	$(BIN)/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
+# All of them, one after the other: two at once would change one environment.
 extras: $(addprefix $(VENV)/.,docs-ready beam-ready browser-ready)
 
 clean:

@@ -1,11 +1,11 @@
-"""Shared by all tests: seeds, float32 as the starting policy, and less work for each graph."""
+"""Shared by all tests: seeds, float32 as the starting policy, and cheaper compilation."""
 
 import gc
 import os
 from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# Tiny programs run once: to optimize their machine code takes longer than to run it.
+# Tiny programs run once: optimizing their machine code takes longer than running it.
 os.environ.setdefault(
     "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 )
@@ -15,7 +15,7 @@ import pytest
 
 
 def pytest_collection_finish():
-    """Looks for garbage less often, and never among modules and tests."""
+    """Collects garbage less often, and never among modules and tests."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -23,7 +23,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_caches(session_folder):
-    """Neither features of a user's pictures nor compiled programs of other sessions are used."""
+    """Keeps the user's cached features and other sessions' programs out of the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(session_folder / "cache"))
         patch.setenv("JAX_COMPILATION_CACHE_DIR", str(session_folder / "compiled"))

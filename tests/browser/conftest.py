@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 from tests.serving.conftest import (  # noqa: F401  (fixtures)
+    service_named,
     tiny_export,
-    tiny_service,
     tiny_text_export,
-    tiny_text_service,
+    version_named,
 )
 
 CHROMIUM = shutil.which("chromium")

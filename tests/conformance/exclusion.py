@@ -5,6 +5,7 @@ Each function asserts, on either backend; all of them run as a module,
 """
 
 import inspect
+from functools import partial
 
 import keras
 import numpy as np
@@ -79,12 +80,12 @@ def filled(arrays, places, contents):
 
 
 def both(arrays, places):
-    """The arrays, with zeros at masked places, and with what is no number."""
+    """The arrays with zeros, and with inf and NaN, at masked places."""
     return [filled(arrays, places, contents) for contents in (ZEROS, NO_NUMBERS)]
 
 
 def build(layer, arrays, options):
-    """Makes a layer's weights; symbolically, as one by one operations are slow on JAX."""
+    """Builds a layer symbolically: on JAX, operations run one by one are slow."""
     layer(*(keras.KerasTensor(array.shape, array.dtype.name) for array in arrays), **options)
 
 
@@ -140,7 +141,8 @@ def check_memories():
     for name, context in contexts.items():
         layer, arrays, masks, places = masked_call({**CASES, "recurrent_decoder": DECODER}[name])
         build(layer, arrays, {})
-        step, steps = compiled(lambda given, layer=layer: first_logits(layer, given)), []
+        step = compiled(partial(first_logits, layer))
+        steps = []
         for filled_arrays in both(arrays, places):
             given = context(filled_arrays, masks["value_mask"])
             steps.append(step(keras.tree.map_structure(ops.convert_to_tensor, given)))
@@ -209,7 +211,7 @@ def check_equal(poisoned, expected, name):
 
 
 def results(layer, first, second, options):
-    """For two lists of arrays: outputs, gradients by input but integers, and by weight."""
+    """Yields outputs, and gradients by float input and by weight, for two lists of arrays."""
     floats = [place for place, array in enumerate(first) if array.dtype == "float32"]
     variables = layer.trainable_variables
 
@@ -228,7 +230,7 @@ def results(layer, first, second, options):
 
 
 def slopes(loss, count):
-    """A function of so many arrays: a scalar, further outputs, the scalar's gradient by each."""
+    """A function from `count` arrays to a scalar, further outputs, and the scalar's gradients."""
     if keras.backend.backend() == "jax":
         import jax
 

@@ -27,8 +27,6 @@ pytestmark = [
 ]
 
 TRAIN = ["train", "vit_classifier", "--data", "x", "--out", "y"]
-
-
 CHOICES = BY_NAME["vit_classifier"].values
 
 

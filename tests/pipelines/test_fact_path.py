@@ -44,7 +44,7 @@ def model(recipes):
 def test_it_learns_and_draws(run):
     rows = [row.split(",") for row in (run.folder / "history.csv").read_text().splitlines()]
     losses = [float(row[rows[0].index("loss")]) for row in rows[1:]]
-    assert losses[-1] < losses[0]
+    assert losses[-1] < 0.8 * losses[0]
     assert {"val_bleu", "val_chrf", "val_mentioned", "val_copied"} <= set(rows[0])
     assert len(pictures_of(run)) == len(losses) * 3
     skipped = (run.folder / "skipped.txt").read_text()
@@ -59,7 +59,7 @@ def test_evaluate(run, model, data, tmp_path, capsys):
     for heading in ("BLEU", "chrF", "order", "facts mentioned", "values copied", "nrefs:var"):
         assert heading in printed, heading
     scores = json.loads(out.read_text())
-    assert 0 <= scores["scores"]["bleu"] <= 100 and len(scores["texts"]) == 7
+    assert len(scores["texts"]) == 7
     check_saved_evaluation(run, model, data, tmp_path, capsys)
 
 

@@ -146,8 +146,9 @@ def test_export_in_bfloat16(run, tmp_path, capsys):
     assert "Expected a precision of ('float32', 'bfloat16')" in capsys.readouterr().err
 
 
-def test_same_run_directory_again(run, data, capsys):
-    command = ["train", "scenes", "--data", str(data), "--out", str(run.folder)]
+def test_same_run_directory_again(run, data, tmp_path, capsys):
+    folder = shutil.copytree(run.folder, tmp_path / "again")
+    command = ["train", "scenes", "--data", str(data), "--out", str(folder)]
     assert main([*command, *CHOICES]) == 2
     assert "whose training has ended" in capsys.readouterr().err
     assert main(command) == 2

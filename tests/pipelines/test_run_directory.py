@@ -28,7 +28,7 @@ from keras_attn_pipelines.runs.origin import (
     with_inherited,
 )
 from keras_attn_pipelines.runs.run import Run
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -53,8 +53,7 @@ def run(tmp_path_factory):
     from keras_attn_pipelines.recipes import load_recipe
     from keras_attn_pipelines.runs.train import train
 
-    (row,) = [row for row in ROWS if row.name == "digits_stn"]
-    folder = tmp_path_factory.mktemp("runs")
+    row, folder = BY_NAME["digits_stn"], tmp_path_factory.mktemp("runs")
     experiment = load_recipe(row.name).replaced({**row.values, "epochs": 1})
     return train(experiment, row.data(folder), folder / "run", row.name, verbose=0)
 

@@ -171,12 +171,12 @@ def test_predict(model, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "flags"),
+    ("name", "given"),
     [("x.png", []), ("x.svg", []), ("c.png", ["--heads", "cross"]), ("w.png", ["--word", "gene"])],
 )
-def test_explain(model, tmp_path, name, flags, capsys):
+def test_explain(model, tmp_path, name, given, capsys):
     out = tmp_path / name
-    assert main(["explain", str(model), SENTENCE, "--out", str(out), *flags]) == 0
+    assert main(["explain", str(model), SENTENCE, "--out", str(out), *given]) == 0
     tree = parse_tree(capsys.readouterr().out.splitlines()[0])
     assert " ".join(leaf.word for leaf in leaves(tree)) == SENTENCE
     if name.endswith("png"):

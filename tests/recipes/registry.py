@@ -75,7 +75,7 @@ def texts(folder: Path) -> Path:
 
 
 def treebank(folder: Path) -> Path:
-    """Trees of a toy grammar, and some that no parser could be given."""
+    """Trees of a toy grammar, and some that cannot be used."""
     folder = toy_treebank.written(folder / "toy")
     with (folder / "train.mrg").open("a") as train, (folder / "dev.mrg").open("a") as dev:
         train.write(f"(NP (-NONE- *))\n{CHAINED}\n{LONG}\n{LONG}\n")
@@ -84,10 +84,10 @@ def treebank(folder: Path) -> Path:
 
 
 def facts(folder: Path) -> Path:
-    """Sets of facts with sentences, and one of too many."""
+    """Sets of facts with sentences, and one set with too many facts."""
     folder = toy_facts.write_facts(folder / "facts")
     with (folder / "train.jsonl").open("a") as file:
-        file.write(json.dumps({"triples": MANY, "texts": ["Too long."]}) + "\n")
+        file.write(json.dumps({"triples": MANY, "texts": [{"text": "Too long."}]}) + "\n")
     return folder
 
 
@@ -112,8 +112,14 @@ def sentences(folder: Path) -> Path:
 
 
 FIT = {"epochs": 2, "monitor": "val_loss", "warmup_steps": 3}
-CAPTIONS = {**FIT, "image_size": 32, "batch_size": 5, "vocabulary_size": 300, "lengths": (13, 60)}
-CAPTIONS["beam_width"] = 2
+CAPTIONS = {
+    **FIT,
+    "image_size": 32,
+    "batch_size": 5,
+    "vocabulary_size": 300,
+    "lengths": (13, 60),
+    "beam_width": 2,
+}
 RECURRENT = {**CAPTIONS, "embedding_dim": 3, "hidden_dim": 7, "attention_dim": 5}
 SIZES = {"num_layers": 1, "hidden_dim": 14, "intermediate_dim": 11, "num_heads": 2}
 TRANSFORMER = {**CAPTIONS, **SIZES, "num_encoder_layers": 1}
@@ -126,19 +132,38 @@ MEMORY = {"hidden_dim": 7, "num_slots": 11, "slot_dim": 5, "held_out": 3, "seque
 DRAWN = {**FIT, **MEMORY, "batch_size": 5}
 COLORS = {**FIT, **labeled_pictures.TINY, "flip": True, "crop": 0.7}
 COPIED = {
-    **FIT,
-    **MEMORY,
     "bits": 1,
-    "lengths": (2,),
+    "lengths": (1, 2),
     "held_out": 11,
     "num_slots": 5,
     "slot_dim": 3,
+    "hidden_dim": 7,
+    "epochs": 4,
+    "sequences": 1000,
+    "batch_size": 10,
+    "learning_rate": 0.01,
+    "monitor": "val_loss",
 }
-COPIED |= {"epochs": 4, "sequences": 1000, "batch_size": 10, "learning_rate": 0.01}
-COPIED |= {"controller": "feed_forward", "warmup_steps": 0}
-FACTS = {**FIT, **toy_facts.TINY, "slots": 5, "batch_tokens": 400, "tolerance": 0.05}
-TREES = {**FIT, **toy_treebank.TINY, "source_lengths": (7, 11, 17), "batch_tokens": 230}
-TREES |= {"beam_width": 2, "average": 2, "tolerance": 0.1}
+FACTS = {
+    **FIT,
+    **toy_facts.TINY,
+    "slots": 5,
+    "dropout": 0.0,
+    "epochs": 3,
+    "batch_tokens": 400,
+    "learning_rate": 0.02,
+    "average": 1,
+    "tolerance": 0.05,
+}
+TREES = {
+    **FIT,
+    **toy_treebank.TINY,
+    "source_lengths": (7, 11, 17),
+    "batch_tokens": 230,
+    "beam_width": 2,
+    "average": 2,
+    "tolerance": 0.1,
+}
 TINY_RNN = {"embedding_dim": 5, "hidden_dim": 7, "scope": "local-p", "window": 2}
 PICTURE, SENTENCE = b"no picture", b"\xff"
 INCOMPLETE = np.array([[b"subject", b"property", b""]])
@@ -150,12 +175,7 @@ ROWS = (
     Row("flickr8k_transformer", scenes, TRANSFORMER, PICTURE, slow=True),
     Row("own_pictures_transformer", scenes, FIT, PICTURE, "flickr8k_transformer", slow=True),
     Row("flickr8k_vit", scenes, VIT, PICTURE, slow=True),
-    Row(
-        "vit_classifier",
-        classes,
-        {**FIT, **labeled_pictures.TINY, "flip": True, "crop": 0.7},
-        PICTURE,
-    ),
+    Row("vit_classifier", classes, COLORS, PICTURE),
     Row("images_stn", classes, {**CLASSES, "filters": 3, "read_size": 11}, PICTURE),
     Row("digits_stn", digits, {**FIT, "batch_size": 7, "filters": 3, "dev_share": 0.2}, PICTURE),
     Row("translator_transformer", language, {**TEXT, **toy_language.TINY}, SENTENCE),

@@ -12,19 +12,19 @@ from keras_attn.whole_file import locked, made_folder
 
 @pytest.fixture(scope="session")
 def session_folder(tmp_path_factory):
-    """Path of a folder that all processes of the session have."""
+    """Path of a folder that all processes of the session share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture(scope="session")
 def recipes(session_folder):
-    """Tiny runs of recipes, made where they are first wanted; nothing may change them."""
+    """Tiny runs of recipes, made when first needed; no test may change them."""
     return Recipes(session_folder / "recipes")
 
 
 def flags(values) -> list[str]:
-    """Values of fields, dict by name, as flags of the command line."""
+    """Field values, a dict by name, as command-line flags."""
     written = []
     for key, value in values.items():
         name = key.replace("_", "-")
@@ -50,8 +50,9 @@ class Recipes:
         self.model = functools.cache(self._exported)
 
     def _written(self, name):
-        """What `--data` of a recipe names."""
-        row, place = _row(name), f"data-{_row(name).data.__name__}"
+        """The value of `--data` for a recipe."""
+        row = _row(name)
+        place = f"data-{row.data.__name__}"
         with locked(made_folder(self.folder / place)):
             kept = self.folder / place / "path.json"
             if not kept.exists():
@@ -67,8 +68,9 @@ class Recipes:
         if row.start:
             command += ["--from", str(self.run(row.start).folder)]
         with locked(made_folder(self.folder / f"making-{name}")):
-            if not (folder / "model.keras").exists():
-                _done([*command, *flags(row.values)])
+            made = (folder / "recipe.json").exists()
+            if not made or "ended" not in Run(folder).description:
+                _run([*command, *flags(row.values)])
         return Run(folder)
 
     def _exported(self, name):
@@ -77,7 +79,7 @@ class Recipes:
         command = ["export", str(run.folder), str(folder), "--data", self.data(name)]
         with locked(made_folder(self.folder / f"making-{name}")):
             if not (folder / "README.md").exists():
-                _done([*command, "--n-best", "2"])
+                _run([*command, "--n-best", "2"])
         return folder
 
 
@@ -87,7 +89,7 @@ def _row(name):
     return BY_NAME[name]
 
 
-def _done(command):
+def _run(command):
     from keras_attn_pipelines.cli import main
 
     assert main(command) == 0, command

@@ -69,7 +69,6 @@ def test_every_field_is_a_flag(row, capsys):
         assert f"--{name.replace('_', '-')}" in shown
 
 
-PARSING = {"source": parsing.Treebank(), "task": parsing.Parsing()}
 TRANSLATION = {"source": seq2seq.TextPairs(), "task": seq2seq.Seq2Seq()}
 
 

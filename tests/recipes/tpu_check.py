@@ -92,7 +92,8 @@ def check(row, tiny, chips, folder) -> list[str]:
     Raises:
         Exception: whatever keeps it from compiling.
     """
-    values = {key: row.values[key] for key in row.values if tiny or key.endswith("_column")}
+    of_data = ("tolerance", "source_column", "target_column")
+    values = {key: row.values[key] for key in row.values if tiny or key in of_data}
     experiment, lines = load_recipe(row.name).replaced(values), []
     for name, function, state, batch in programs(experiment, row.data(folder)):
         seconds, size = chips.compiled(function, state, batch)

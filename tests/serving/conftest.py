@@ -26,7 +26,7 @@ def version_named(service_named, session_folder):
     def version(name):
         model = made_folder(session_folder / "exported" / name)
         with locked(model):
-            if not (model / "tiny").exists():
+            if not (model / "tiny" / "README.md").exists():
                 export_service(service_named(name), model / "tiny", "card")
         return model / "tiny" / "1"
 

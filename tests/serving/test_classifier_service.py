@@ -1,4 +1,4 @@
-"""The classifier's service and its export: labels, probabilities and rollout; bad items apart."""
+"""The classifier's service and its export: labels, probabilities and rollout."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from keras_attn.models.vision_transformer_config import VisionTransformerConfig
 from keras_attn.saved.pictures import SavedClassifier
 from keras_attn.serving.classifier_service import ClassifierService
 from keras_attn.serving.client import RestClient
-from keras_attn.serving.export import export_service, read_metadata, unservable_ops
+from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.label_table import LabelTable
@@ -106,6 +106,7 @@ def test_metadata_and_labels_lie_beside_the_graph(version):
     metadata = read_metadata(version)
     assert metadata["n_best"] == 3 and metadata["image_size"] == [15, 21]
     assert "beam_width" not in metadata and metadata["precision"] == "float32"
+    assert "DecodeImage" in graph_ops(version)
     assert LabelTable.load(version / "assets.extra" / "labels").names == tuple(NAMES)
     records = list(tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator())
     assert len(records) == 6 and all(IMAGE.encode() in record for record in records)

@@ -23,35 +23,14 @@ from keras_attn.decoding import Beam, Greedy
 from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.fact_sets import NO_FACTS, read_fact_sets
 from keras_attn.serving.requests import joined
-from keras_attn.serving.sources import NOT_UTF8
+from tests.serving.registry import BY_NAME, fact_set
 from tests.serving.servers import Backend, grpc_server, rest_server
 from tests.serving.tiny_fact_service import LENGTH, LONGEST_SOURCE, MOST_FACTS, fact_service
 
 ADA = [["Ada_Low", "birthPlace", "Arden"], ["Ada_Low", "birthYear", '"1815"']]
 CYCLE = [["Ben", "field", "Ada"], ["Ada", "field", "Ben"]]
-UNICODE = [["José_Ñandú", "field", "光学 ☂"]]
 TABLE = [["", "Birth place", "Cove"]]
-SETS = [
-    (ADA, ""),
-    ([["", "", ""]], NO_FACTS),
-    (CYCLE, ""),
-    ([["Ada", "field", ""]], "fact 1 without object"),
-    ([*ADA, ["Ada", "_", "sums"]], "fact 3 without property"),
-    (UNICODE, ""),
-    ([*ADA, ADA[0]], "fact 3 repeats fact 1"),
-    ([["Ada", "field", str(number)] for number in range(50)], "a set of 50 facts (expected at"),
-    ([["Ada", "field", "x" * 1000]], "pieces (expected at most 60)"),
-    ([[b"\xff", b"field", b"sums"]], NOT_UTF8),
-    (TABLE, ""),
-]
-GOOD = [row for row, (_, reason) in enumerate(SETS) if not reason]
-
-
-def encoded(facts):
-    return np.array([[p if isinstance(p, bytes) else p.encode() for p in f] for f in facts], object)
-
-
-FACT_SETS = [encoded(facts) for facts, _ in SETS]
+FACT_SETS = BY_NAME["facts"].columns["facts"]
 
 
 @pytest.fixture(scope="module")
@@ -65,25 +44,13 @@ def saved(saved_named):
 
 
 def read(service, *sets):
-    facts = tf.constant(joined([encoded(facts) for facts in sets]), tf.string)
+    facts = tf.constant(joined([fact_set(*facts) for facts in sets]), tf.string)
     return read_fact_sets(facts, service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE)
 
 
 def in_graph(service):
     """What answers sets with the weights, traced once."""
     return tf.function(service.explain, [tf.TensorSpec((None, None, 3), tf.string)])
-
-
-@pytest.mark.systems
-def test_bad_sets_have_their_own_reason_and_harm_no_other(saved):
-    answers = saved.ask("explain", facts=FACT_SETS)
-    for row, (answer, (_, reason)) in enumerate(zip(answers, SETS)):
-        error = answer[ERROR].decode()
-        assert reason in error and bool(reason) == bool(error), (error, reason)
-        (alone,) = saved.ask("explain", facts=FACT_SETS[row : row + 1])
-        assert alone[TEXT].tolist() == answer[TEXT].tolist()
-        np.testing.assert_allclose(alone[SCORE], answer[SCORE], rtol=1e-4, atol=1e-5)
-        assert row in GOOD or (not any(answer[TEXT]) and not any(answer[SCORE]))
 
 
 def test_no_sets_and_sets_of_no_facts(service):
@@ -96,7 +63,7 @@ def test_no_sets_and_sets_of_no_facts(service):
 def test_the_order_of_facts_and_padding_between_them_change_nothing(service):
     pad = ["", "", ""]
     answers = service.answer(
-        tf.constant(joined([encoded(s) for s in (ADA, ADA[::-1], [pad, ADA[1], pad, ADA[0]])]))
+        tf.constant(joined([fact_set(*s) for s in (ADA, ADA[::-1], [pad, ADA[1], pad, ADA[0]])]))
     )
     texts, scores = answers[TEXT].numpy().tolist(), answers[SCORE].numpy()
     assert texts[0] == texts[1] == texts[2]
@@ -152,7 +119,7 @@ def test_explain_says_where_each_piece_came_from(service):
 
 def test_score_is_the_log_probability_of_a_text():
     service, texts = fact_service(Greedy()), ["Ada in", "Ben"]
-    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE), encoded(ADA)]), tf.string)
+    facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE), fact_set(*ADA)]), tf.string)
     scored = service.score(facts, tf.constant([*texts, b"\xff"]))
     assert scored[ERROR].numpy().tolist() == [b"", b"", b"the target: not UTF-8"]
     assert not scored[TOKEN_SCORES].numpy()[2].any()
@@ -170,7 +137,7 @@ def test_score_is_the_log_probability_of_a_text():
 
 @pytest.mark.systems
 def test_a_beam_of_one_is_greedy():
-    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+    facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE)]), tf.string)
     greedy, beam = (fact_service(s).answer(facts) for s in (Greedy(), Beam(1, 0.0)))
     assert greedy[TEXT].numpy().tolist() == beam[TEXT].numpy().tolist()
 
@@ -257,7 +224,7 @@ def said_slots(service, answer):
 def test_no_slot_without_a_name_is_said(monkeypatch):
     service, own = fact_service(Greedy()), [{0, 1, 2}, {0, 1}]
     loud_slots(service)
-    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+    facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE)]), tf.string)
     said = said_slots(service, in_graph(service)(facts))
     assert all(rows[0] <= names for rows, names in zip(said, own))
     monkeypatch.setattr(service, "_own_slots", lambda names: [])
@@ -267,7 +234,7 @@ def test_no_slot_without_a_name_is_said(monkeypatch):
 
 @pytest.mark.systems
 def test_answers_that_use_most_slots_come_first():
-    facts = tf.constant(joined([encoded(ADA), encoded(CYCLE)]), tf.string)
+    facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE)]), tf.string)
     counts, scores = [], []
     for n_best in (2, 5):
         service = fact_service(Beam(5, 0.6, n_best=n_best))
@@ -289,7 +256,7 @@ def test_names_beyond_the_slots_have_none():
     assert reasons.numpy().tolist() == [b"", b""] and {*slots.ravel()} == {-1, 0, 1}
     assert names.shape == (2, 2) and len({*names[0].numpy()} & {b"Ada Low", b"Arden", b"1815"}) == 2
     np.testing.assert_array_equal(names[0], names[1])
-    answer = service.answer(tf.constant(joined([encoded(ADA)]), tf.string))
+    answer = service.answer(tf.constant(joined([fact_set(*ADA)]), tf.string))
     assert answer[ERROR].numpy().tolist() == [b""]
 
 

@@ -1,4 +1,4 @@
-"""The service and its export: pictures in, text out, bad items apart, no XLA."""
+"""The service and its export: pictures in, text out, no XLA."""
 
 import hashlib
 import io

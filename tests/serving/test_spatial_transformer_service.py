@@ -15,7 +15,7 @@ from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
 from keras_attn.text.label_table import LabelTable
 from tests.serving.servers import Backend, rest_server
-from tests.serving.tiny_labels import NAMES, READ_FORMAT, spatial_transformer_service
+from tests.serving.tiny_labels import CROPPED_FORMAT, NAMES, spatial_transformer_service
 from tests.serving.tiny_service import PICTURES
 
 GOOD = [0, 1, 3]
@@ -35,7 +35,7 @@ def test_answers_are_the_models(service):
     answer = service.explain(tf.constant(PICTURES))
     assert answer[ERROR].numpy().tolist() == [b"", b"", UNKNOWN.encode(), b"", EMPTY.encode()]
     for row in GOOD:
-        pixels = READ_FORMAT.decode(tf.constant(PICTURES[row]))
+        pixels = CROPPED_FORMAT.decode(tf.constant(PICTURES[row]))
         np.testing.assert_array_equal(answer[PICTURE][row], pixels)
         logits, read = service.model.transformed(pixels[None])
         shares = np.asarray(tf.nn.softmax(logits[0]))
@@ -86,7 +86,7 @@ def test_in_bfloat16_places_are_float32(service):
     model = spatial_transformer_service().model
     set_precision(model, "bfloat16")
     assert precision_of(model) == "bfloat16"
-    answer = SpatialTransformerService(model, LabelTable(NAMES[:3]), READ_FORMAT).explain(
+    answer = SpatialTransformerService(model, LabelTable(NAMES[:3]), CROPPED_FORMAT).explain(
         tf.constant(PICTURES)
     )
     expected = service.explain(tf.constant(PICTURES))

@@ -1,4 +1,4 @@
-"""Warm-up requests: TF Serving's own protocol buffers, and requests that the model answers."""
+"""Warm-up requests are TF Serving's own protocol buffers."""
 
 import pytest
 import tensorflow as tf
@@ -7,16 +7,11 @@ from keras_attn.contracts import CAPTION, IMAGE
 from keras_attn.serving.warm_up import prediction_log, warm_up_picture
 
 
-@pytest.fixture(scope="module")
-def apis():
-    """TF Serving's protocol buffers."""
-    reason = "tensorflow-serving-api is not installed"
-    return pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2", reason=reason)
-
-
 @pytest.mark.parametrize("count", [1, 3, 200])
-def test_equal_to_the_real_encoder(apis, count):
+def test_equal_to_the_real_encoder(count):
     """Byte for byte; 200 pictures make lengths of one to three bytes."""
+    reason = "tensorflow-serving-api is not installed"
+    apis = pytest.importorskip("tensorflow_serving.apis.prediction_log_pb2", reason=reason)
     inputs = {IMAGE: [warm_up_picture()] * count, CAPTION: [b""] * count}
     log = apis.PredictionLog()
     request = log.predict_log.request

@@ -31,8 +31,7 @@ from keras_attn.text.tokenizer import Tokenizer
 NAMES = ["cat", "small dog", "Ünïcode ☂", "emu", "yak"]
 VISION = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
 FORMAT = PictureFormat(15, 21)
-READ_FORMAT = PictureFormat(17, 19)
-LONGEST_SOURCE = 11
+CROPPED_FORMAT = PictureFormat(17, 19)
 WORDS = SymbolTable(["garden", "is", "john", "mary", "milk,apple", "to", "went", "where", "ünï"])
 
 
@@ -45,7 +44,7 @@ def classifier(encoder=None):
 
 
 def classifier_service():
-    """Three of five labels for a picture."""
+    """A service that answers with three of five labels for a picture."""
     return ClassifierService(classifier(), LabelTable(NAMES), FORMAT, 3)
 
 
@@ -56,29 +55,29 @@ def _transformer(transform, size):
 
 
 def spatial_transformer_service(transformers=2, grayscale=False, parallel=1):
-    """Two of three labels for a picture, and what two spatial transformers cut out of it."""
+    """A service that answers with two of three labels for a picture, and with its crop."""
     keras.utils.set_random_seed(5)
     layers = [_transformer(Affine(), (11, 13)), _transformer(Projective(), (5, 7))][:transformers]
     layers = [_transformer(Affine(), (11, 13)) for _ in range(parallel - 1)] + layers
     encoder = keras.layers.Conv2D(2, 3)
     model = SpatialTransformerClassifier(layers, encoder, 3, 0.0, grayscale, parallel)
     model.build((None, 17, 19, 3))
-    return SpatialTransformerService(model, LabelTable(NAMES[:3]), READ_FORMAT, 2)
+    return SpatialTransformerService(model, LabelTable(NAMES[:3]), CROPPED_FORMAT, 2)
 
 
 def text_label_service():
-    """Two of three labels for a text."""
+    """A service that answers with two of three labels for a text."""
     keras.utils.set_random_seed(3)
     tokenizer = Tokenizer.learn(("one two three", "five seven", "two two two five"), 285)
     encoder = RecurrentEncoder(vocabulary_size=285, hidden_dim=5)
     pooling = AttentionPooling(AdditiveAttention(5))
     model = TextClassifier(tokenizer.vocabulary_size, 3, encoder, pooling, 7)
     model.build()
-    return TextLabelService(model, tokenizer, LabelTable(NAMES[:3]), LONGEST_SOURCE, 2)
+    return TextLabelService(model, tokenizer, LabelTable(NAMES[:3]), 11, 2)
 
 
 def question_service():
-    """Two of nine words for a question about a story."""
+    """A service that answers with two of nine words for a question about a story."""
     keras.utils.set_random_seed(3)
     model = QuestionAnswerer(MemoryNetwork(WORDS.vocabulary_size, 5, 2, memory_size=3))
     model.build()

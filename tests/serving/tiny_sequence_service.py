@@ -18,7 +18,7 @@ def cell(kind):
 
 
 def sequence_service(kind):
-    """A service with random weights, with a memory, or of an "lstm" alone."""
+    """A service with random weights; "ntm" and "dnc" have a memory, "lstm" has none."""
     keras.utils.set_random_seed(3)
     inputs = keras.Input((None, SOURCE.vocabulary_size))
     if kind == "lstm":

@@ -1,4 +1,4 @@
-"""The real tensorflow-datasets, with its data sets and the user's cache in folders of their own."""
+"""The real tensorflow-datasets, with its data sets in a folder of their own."""
 
 import os
 
@@ -9,7 +9,6 @@ import pytest
 def tfds(tmp_path_factory):
     """The module; data sets of `tfds.builder` go into a temporary folder."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("TFDS_DATA_DIR", str(tmp_path_factory.mktemp("data_sets")))
         import tensorflow_datasets
 
