@@ -14,9 +14,9 @@ END_ID = 3
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
+"""Pieces of START_ID and END_ID."""
 PLANNING_PIECE = "..."
 """What STEPS have for a step without input between a problem and its answer."""
-"""Pieces of START_ID and END_ID."""
 WORD_MARK = "▁"
 """Marker before the first piece of a word, as in SentencePiece."""
 
@@ -48,12 +48,16 @@ TARGET = "target"
 """Request key of a text service's `score`: string (B,), one target a source."""
 TOKENS = "tokens"
 """Batch key: int32 (B, C, T), decoder input: START_ID, then the caption; PAD_ID after it. Where
-there is one target an example, as in translation: int32 (B, T)."""
+there is one target an example, as in translation: int32 (B, T). Answer key: int32 (B, n, T), PAD_ID
+after the end."""
 
 LOGITS = "logits"
 """Output key of a model: float32 (B, C, T, V), or (B, T, V)."""
 WEIGHTS = "weights"
-"""Output key of a model: float32 (B, C, T, S), or (B, T, S), attention weights; rows sum to 1."""
+"""Output key of a model: float32 (B, C, T, S), or (B, T, S), attention weights; rows sum to 1.
+Answer key: float32 (B, n, T, grid height, grid width), or (B, n, T, S) of a text service; padding
+is 0. Of a classifier: float32 (B, grid height, grid width), how much of each patch is in the
+picture's vector."""
 TAG_LOGITS = "tag_logits"
 """Output key of a parser: float32 (B, S, tags), a row for each word. Key of its targets: int32
 (B, S), PAD_ID where there is no word."""
@@ -82,12 +86,6 @@ ERROR = "error"
 """Answer key: string (B,), the error of a bad item, else empty."""
 ANOTHER_REQUEST = "send this picture in another request"
 """End of the error of a picture for which the pictures before it in its request leave no room."""
-ANSWER_TOKENS = "tokens"
-"""Answer key: int32 (B, n, T), PAD_ID after the end."""
-ANSWER_WEIGHTS = "weights"
-"""Answer key: float32 (B, n, T, grid height, grid width), or (B, n, T, S) of a text service; rows
-sum to 1, padding is 0. Of a classifier: float32 (B, grid height, grid width), how much of each
-patch is in the picture's vector."""
 SOURCE_PIECES = "source_pieces"
 """Answer key: string (B, S), the pieces of the source, "</s>" for its end, then ''; of a parser its
 words, with WORD_MARK before each in `attention`."""
@@ -99,7 +97,7 @@ LINKS = "links"
 and after fact i (row i, from 1); rows sum to 1, padding is 0."""
 SENTENCES = "sentences"
 """Answer key of a question answerer: string (B, M), the sentences of the story, then ''. Its
-ANSWER_WEIGHTS are float32 (B, K, M): how much of each sentence each hop read, where rows sum to 1,
+WEIGHTS are float32 (B, K, M): how much of each sentence each hop read, where rows sum to 1,
 or each head, where they sum to at most 1."""
 DROPPED = "dropped"
 """Answer key beside SENTENCES: int32 (B,), the oldest sentences of the story that were not read,

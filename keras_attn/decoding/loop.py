@@ -1,9 +1,10 @@
 """The decoding loop: any strategy over any stepper."""
 
+import abc
 import weakref
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops, tree
@@ -18,8 +19,8 @@ from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.log_probabilities import log_probabilities
 
 
-class Strategy(Protocol):
-    """How hypotheses are chosen: `Greedy`, `Beam`, `Sampling`, `Exhaustive` or a subclass of it."""
+class Strategy(abc.ABC):
+    """Abstract: how hypotheses are chosen, as by `Greedy`, `Beam`, `Sampling` and `Exhaustive`."""
 
     def run(self, stepper: Stepper, context: Any, max_length: Any, **options: Any) -> DecodeResult:
         """`decode` with this strategy, for `model.generate`."""
@@ -34,20 +35,25 @@ class Strategy(Protocol):
         """The inverse of `get_config`."""
         return cls(**config)
 
+    @abc.abstractmethod
     def width_for(self, vocabulary: int, length: int) -> int:
         """K, hypotheses of an example."""
 
+    @abc.abstractmethod
     def begin(self, batch: Any, width: int, length: int) -> Any:
         """The strategy's state before the first step, at which all K hypotheses are equal."""
 
+    @abc.abstractmethod
     def advance(
         self, state: Any, candidates: Candidates, time: Any, length: int
     ) -> tuple[Any, Selection]:
         """Chooses the next tokens."""
 
+    @abc.abstractmethod
     def done(self, state: Any, time: Any, length: int) -> Any:
         """bool scalar: whether further steps change nothing."""
 
+    @abc.abstractmethod
     def finish(self, state: Any, history: History) -> DecodeResult:
         """Reads the result from the history."""
 
@@ -60,7 +66,7 @@ def _check(stepper, strategy, prefix):
             f"Expected a stepper with {', '.join(needed)}. "
             f"Received: a {type(stepper).__name__} without {', '.join(missing)}"
         )
-    if isinstance(strategy, type) or not callable(getattr(strategy, "width_for", None)):
+    if not isinstance(strategy, Strategy):
         raise ValueError(
             "Expected a strategy of keras_attn.decoding, such as Greedy() or Beam(4). "
             f"Received: {strategy!r}"

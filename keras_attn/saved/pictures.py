@@ -9,7 +9,6 @@ import numpy as np
 from PIL import Image
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     CAPTION,
     CROP,
     ENCODER_WEIGHTS,
@@ -19,6 +18,7 @@ from keras_attn.contracts import (
     LABELS,
     PICTURE,
     PICTURE_SUFFIXES,
+    WEIGHTS,
 )
 from keras_attn.images.picture_format import read_picture
 from keras_attn.saved.results import Drawing
@@ -101,7 +101,7 @@ class SavedClassifier(SavedPictureModel):
                 f"Received: heads={heads!r}, word={word!r}, layer={layer}"
             )
         answer = self.answer_of("attention" if heads else "explain", asked)
-        label, shares = answer[LABELS][0].decode(), answer[ANSWER_WEIGHTS]
+        label, shares = answer[LABELS][0].decode(), answer[WEIGHTS]
         pixels = read_picture(picture_bytes(asked))
         if heads is None:
             return Drawing(label, rollout_figure(pixels, shares), shares)
@@ -111,7 +111,7 @@ class SavedClassifier(SavedPictureModel):
     def explore(self, asked):
         """See `Saved`: rollout, and each block and head."""
         answer, pixels = self.answer_of("explain", asked), read_picture(picture_bytes(asked))
-        shares = answer[ANSWER_WEIGHTS]
+        shares = answer[WEIGHTS]
         apart = (shares - shares.min()) / max(np.sum(shares - shares.min()), 1e-9)
         views = [PictureView("Attention rollout", pixels, ["picture"], apart[None, None, None])]
         if "attention" in self.signatures:

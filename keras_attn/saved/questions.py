@@ -5,13 +5,13 @@ import re
 import numpy as np
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     DROPPED,
     LABEL_SCORES,
     LABELS,
     QUESTION,
     SENTENCES,
     STORY,
+    WEIGHTS,
 )
 from keras_attn.saved.results import Drawing
 from keras_attn.saved.saved_model import PROBABILITY, Saved, encoded_text, refuse_choices
@@ -71,7 +71,7 @@ def hops_of(answer, reader):
         Weights (sentences, hops), the sentences, and the names of the hops.
     """
     sentences = [sentence.decode() for sentence in answer[SENTENCES] if sentence]
-    weights = np.transpose(answer[ANSWER_WEIGHTS])[: len(sentences)]
+    weights = np.transpose(answer[WEIGHTS])[: len(sentences)]
     return weights, sentences, [f"{reader} {hop + 1}" for hop in range(weights.shape[1])]
 
 

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_TOKENS,
     CROSS_WEIGHTS,
     DECODER_WEIGHTS,
     ENCODER_WEIGHTS,
@@ -32,7 +31,7 @@ def answer_of(result, tokenizer, reasons):
             its scores 0.
 
     Returns:
-        dict with TEXT, SCORE, ERROR, ANSWER_TOKENS, ANSWER_PIECES and TOKEN_SCORES.
+        dict with TEXT, SCORE, ERROR, TOKENS, ANSWER_PIECES and TOKEN_SCORES.
     """
     valid = (reasons == "")[:, None]
     tokens = tf.where(valid[..., None], result.tokens, PAD_ID)
@@ -40,7 +39,7 @@ def answer_of(result, tokenizer, reasons):
         TEXT: tokenizer.decode(tokens),
         SCORE: tf.where(valid, result.scores, 0.0),
         ERROR: reasons,
-        ANSWER_TOKENS: tokens,
+        TOKENS: tokens,
         ANSWER_PIECES: tokenizer.pieces(tokens),
         TOKEN_SCORES: tf.where(valid[..., None], result.token_scores, 0.0),
     }

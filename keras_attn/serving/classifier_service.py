@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.contracts import ANSWER_WEIGHTS, ENCODER_WEIGHTS, IMAGE
+from keras_attn.contracts import ENCODER_WEIGHTS, IMAGE, WEIGHTS
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.ops.rollout import attention_rollout
 from keras_attn.serving.empty_batch import accepts_empty_batch
@@ -37,7 +37,7 @@ class ClassifierService(LabelService):
             image: string (B,), encoded pictures.
 
         Returns:
-            dict as of `classify`, with ANSWER_WEIGHTS float32 (B, grid height, grid width): the
+            dict as of `classify`, with WEIGHTS float32 (B, grid height, grid width): the
             rollout of the class token, or the mean of the patches' (see `attention_rollout`); 0
             where a picture could not be read.
         """
@@ -59,7 +59,7 @@ class ClassifierService(LabelService):
         logits, weights = self.model.attention(pictures, training=False)
         answer = self._best(logits, readable, reasons)
         shares = self._shares(attention_rollout(weights))
-        answer[ANSWER_WEIGHTS] = tf.where(readable[:, None, None], shares, 0.0)
+        answer[WEIGHTS] = tf.where(readable[:, None, None], shares, 0.0)
         every = tf.stack(weights, axis=1)
         answer[ENCODER_WEIGHTS] = tf.where(readable[:, None, None, None, None], every, 0.0)
         return answer

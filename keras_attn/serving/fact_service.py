@@ -6,7 +6,6 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_WEIGHTS,
     ERROR,
     FACTS,
     LINKS,
@@ -19,6 +18,7 @@ from keras_attn.contracts import (
     TARGET,
     TEXT,
     TOKENS,
+    WEIGHTS,
 )
 from keras_attn.decoding import AllowedTokens, Beam, decode, rank_by_coverage
 from keras_attn.decoding.maximum_length import MaximumLength
@@ -85,11 +85,11 @@ class FactService(tf.Module):
 
         Args:
             facts: string (B, n, 3).
-            with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
+            with_weights: bool. Whether WEIGHTS are in the answer.
 
         Returns:
             dict as of `answer`, with SOURCE_PIECES (a slot is "⟨1⟩" and so on), SOURCE_FACTS,
-            LINKS, ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and ANSWER_WEIGHTS float32
+            LINKS, TOKENS, ANSWER_PIECES, TOKEN_SCORES and WEIGHTS float32
             (B, n, T, S); see `contracts`.
         """
         read = self._read(facts)
@@ -108,7 +108,7 @@ class FactService(tf.Module):
         answer[LINKS] = tf.where(asking[..., None], links, 0.0)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            answer[ANSWER_WEIGHTS] = weights
+            answer[WEIGHTS] = weights
         return answer
 
     @accepts_empty_batch

@@ -4,8 +4,6 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_TOKENS,
-    ANSWER_WEIGHTS,
     END_ID,
     END_PIECE,
     ERROR,
@@ -14,6 +12,8 @@ from keras_attn.contracts import (
     SOURCE_PIECES,
     TAGS,
     TEXT,
+    TOKENS,
+    WEIGHTS,
     WORD_MARK,
 )
 from keras_attn.decoding import WellFormedTree, decode
@@ -106,22 +106,22 @@ class ParserService(tf.Module):
 
         Args:
             source: string (B,), UTF-8.
-            with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
+            with_weights: bool. Whether WEIGHTS are in the answer.
 
         Returns:
             dict as of `answer`, with TAGS string (B, S), SOURCE_PIECES string (B, S), the words and
-            "</s>", ANSWER_TOKENS, ANSWER_PIECES (the symbols), TOKEN_SCORES, and ANSWER_WEIGHTS
+            "</s>", TOKENS, ANSWER_PIECES (the symbols), TOKEN_SCORES, and WEIGHTS
             float32 (B, n, T, S), by word; see `contracts`.
         """
         read = self._read(source)
         result, tags = self._decoded(read, with_weights)
         answer = answer_of(result, self.symbols, read.reasons)
-        answer[TEXT] = self._brackets(answer[ANSWER_TOKENS], read.words, tags)
+        answer[TEXT] = self._brackets(answer[TOKENS], read.words, tags)
         answer[TAGS] = tags
         answer[SOURCE_PIECES] = read.shown()
         if with_weights:
             readable = read.readable[:, None, None, None]
-            answer[ANSWER_WEIGHTS] = tf.where(readable, result.weights, 0.0)
+            answer[WEIGHTS] = tf.where(readable, result.weights, 0.0)
         return answer
 
     @accepts_empty_batch

@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     DROPPED,
     ERROR,
     LABEL_SCORES,
@@ -13,6 +12,7 @@ from keras_attn.contracts import (
     SENTENCES,
     STORY,
     UNKNOWN_ID,
+    WEIGHTS,
 )
 from keras_attn.serving.answers import first_reason
 from keras_attn.serving.empty_batch import accepts_empty_batch
@@ -73,7 +73,7 @@ class QuestionService(tf.Module):
             question: as in `answer`.
 
         Returns:
-            dict as of `answer`, with SENTENCES string (B, M) and ANSWER_WEIGHTS float32 (B, K, M),
+            dict as of `answer`, with SENTENCES string (B, M) and WEIGHTS float32 (B, K, M),
             see `contracts`.
 
         Raises:
@@ -107,7 +107,7 @@ class QuestionService(tf.Module):
             DROPPED: self.model.dropped(value),
             ERROR: reasons,
             SENTENCES: shown,
-            ANSWER_WEIGHTS: weights,
+            WEIGHTS: weights,
         }
 
     def _tokens(self, sentences):

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_WEIGHTS,
     CAPTION,
     CROSS_WEIGHTS,
     ERROR,
@@ -15,6 +14,7 @@ from keras_attn.contracts import (
     SCORE,
     TEXT,
     TOKENS,
+    WEIGHTS,
 )
 from keras_attn.decoding import NoRepeatedNgrams, decode
 from keras_attn.images.picture_format import MAX_PIXELS, PictureFormat
@@ -85,10 +85,10 @@ class CaptionService(tf.Module):
 
         Args:
             image: string (B,), encoded pictures.
-            with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
+            with_weights: bool. Whether WEIGHTS are in the answer.
 
         Returns:
-            dict as of `caption`, with ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES, ANSWER_WEIGHTS;
+            dict as of `caption`, with TOKENS, ANSWER_PIECES, TOKEN_SCORES, WEIGHTS;
             see `contracts`.
         """
         pictures, readable, reasons = self.picture_format.decode_batch(image)
@@ -96,7 +96,7 @@ class CaptionService(tf.Module):
         answer = answer_of(result, self.tokenizer, reasons)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            answer[ANSWER_WEIGHTS] = self._on_the_grid(weights)
+            answer[WEIGHTS] = self._on_the_grid(weights)
         return answer
 
     @accepts_empty_batch

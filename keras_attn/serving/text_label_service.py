@@ -3,12 +3,12 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     ERROR,
     LABEL_SCORES,
     LABELS,
     SOURCE,
     SOURCE_PIECES,
+    WEIGHTS,
 )
 from keras_attn.serving.answers import pieces_of
 from keras_attn.serving.empty_batch import accepts_empty_batch
@@ -60,7 +60,7 @@ class TextLabelService(tf.Module):
             source: string (B,), UTF-8.
 
         Returns:
-            dict as of `classify`, with SOURCE_PIECES string (B, S) and ANSWER_WEIGHTS float32
+            dict as of `classify`, with SOURCE_PIECES string (B, S) and WEIGHTS float32
             (B, S).
         """
         tokens, reasons = read_sources(source, self.tokenizer, self.max_source)
@@ -70,7 +70,7 @@ class TextLabelService(tf.Module):
             **best_labels(logits, self.labels, self.n_best, readable),
             ERROR: reasons,
             SOURCE_PIECES: pieces_of(tokens, self.tokenizer, readable),
-            ANSWER_WEIGHTS: tf.where(readable[:, None], weights, 0.0),
+            WEIGHTS: tf.where(readable[:, None], weights, 0.0),
         }
 
     def signatures(self):

@@ -4,7 +4,6 @@ import tensorflow as tf
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_WEIGHTS,
     CROSS_WEIGHTS,
     ERROR,
     LOGITS,
@@ -79,11 +78,11 @@ class TextService(tf.Module):
 
         Args:
             source: string (B,), UTF-8.
-            with_weights: bool. Whether ANSWER_WEIGHTS are in the answer.
+            with_weights: bool. Whether WEIGHTS are in the answer.
 
         Returns:
-            dict as of `answer`, with SOURCE_PIECES, ANSWER_TOKENS, ANSWER_PIECES, TOKEN_SCORES and
-            ANSWER_WEIGHTS float32 (B, n, T, S); see `contracts`.
+            dict as of `answer`, with SOURCE_PIECES, TOKENS, ANSWER_PIECES, TOKEN_SCORES and
+            WEIGHTS float32 (B, n, T, S); see `contracts`.
         """
         tokens, reasons = read_sources(source, self.source_tokenizer, self.max_source)
         result = self._decoded(tokens, reasons, with_weights)
@@ -92,7 +91,7 @@ class TextService(tf.Module):
         answer[SOURCE_PIECES] = pieces_of(tokens, self.source_tokenizer, readable)
         if with_weights:
             weights = tf.where(readable[:, None, None, None], result.weights, 0.0)
-            answer[ANSWER_WEIGHTS] = weights
+            answer[WEIGHTS] = weights
         return answer
 
     @accepts_empty_batch

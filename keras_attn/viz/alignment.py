@@ -7,13 +7,13 @@ import numpy as np
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_TOKENS,
-    ANSWER_WEIGHTS,
     END_ID,
     END_PIECE,
     PAD_ID,
     SOURCE_PIECES,
     TEXT,
+    TOKENS,
+    WEIGHTS,
 )
 from keras_attn.viz.labels import drawable, folded, in_words, shortened
 from keras_attn.viz.readable_figure import ReadableFigure
@@ -52,17 +52,17 @@ class Alignment:
         """From one answer of a text service's `explain`, as NumPy arrays.
 
         Args:
-            answer: dict with TEXT, SOURCE_PIECES, ANSWER_TOKENS, ANSWER_PIECES, ANSWER_WEIGHTS.
+            answer: dict with TEXT, SOURCE_PIECES, TOKENS, ANSWER_PIECES, WEIGHTS.
             rank: int. Which text of it, 0 = best.
         """
         source = tuple(piece.decode() for piece in answer[SOURCE_PIECES] if piece)
-        tokens, pieces = answer[ANSWER_TOKENS][rank], answer[ANSWER_PIECES][rank]
+        tokens, pieces = answer[TOKENS][rank], answer[ANSWER_PIECES][rank]
         target = tuple(
             END_PIECE if token == END_ID else piece.decode()
             for token, piece in zip(tokens, pieces)
             if token != PAD_ID
         )
-        weights = answer[ANSWER_WEIGHTS][rank, : len(target), : len(source)]
+        weights = answer[WEIGHTS][rank, : len(target), : len(source)]
         return cls(answer[TEXT][rank].decode(), source, target, weights)
 
     def in_words(self) -> "Alignment":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_PIECES, ANSWER_TOKENS, ANSWER_WEIGHTS, END_ID, TEXT
+from keras_attn.contracts import ANSWER_PIECES, END_ID, TEXT, TOKENS, WEIGHTS
 from keras_attn.viz.labels import drawable, spelled, word_groups
 from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import small
@@ -40,14 +40,14 @@ class Explanation:
         """From an answer of the `explain` signature, as NumPy arrays.
 
         Args:
-            answer: dict with TEXT, ANSWER_TOKENS, ANSWER_PIECES and ANSWER_WEIGHTS.
+            answer: dict with TEXT, TOKENS, ANSWER_PIECES and WEIGHTS.
             row: int. Which picture.
             rank: int. Which caption of it, 0 = best.
         """
-        tokens, pieces = answer[ANSWER_TOKENS][row, rank], answer[ANSWER_PIECES][row, rank]
+        tokens, pieces = answer[TOKENS][row, rank], answer[ANSWER_PIECES][row, rank]
         count = int(np.argmax(tokens == END_ID)) if END_ID in tokens else len(tokens)
         pieces = [piece.decode() for piece in pieces[:count]]
-        words, weights = fold_pieces(pieces, answer[ANSWER_WEIGHTS][row, rank, :count])
+        words, weights = fold_pieces(pieces, answer[WEIGHTS][row, rank, :count])
         return cls(answer[TEXT][row, rank].decode(), tuple(words), weights)
 
 

@@ -40,8 +40,8 @@ class FactMatrix:
         A fact has the sum of its pieces' weights, a word the mean of its pieces'.
 
         Args:
-            answer: dict with TEXT, SOURCE_PIECES, SOURCE_FACTS, LINKS, ANSWER_TOKENS,
-                ANSWER_PIECES, ANSWER_WEIGHTS.
+            answer: dict with TEXT, SOURCE_PIECES, SOURCE_FACTS, LINKS, TOKENS,
+                ANSWER_PIECES, WEIGHTS.
             facts: subject, property and object of each fact.
         """
         alignment, count = Alignment.of(answer), len(facts)

@@ -8,11 +8,11 @@ import numpy as np
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
-    ANSWER_WEIGHTS,
     END_PIECE,
     SOURCE_PIECES,
     TAGS,
     TEXT,
+    WEIGHTS,
 )
 from keras_attn.viz.labels import drawable
 from keras_attn.viz.readable_figure import ReadableFigure
@@ -73,14 +73,14 @@ class ParsedTree:
         """From one answer of a parser's `explain`, as NumPy arrays.
 
         Args:
-            answer: dict with TEXT, TAGS, SOURCE_PIECES, ANSWER_PIECES, ANSWER_WEIGHTS.
+            answer: dict with TEXT, TAGS, SOURCE_PIECES, ANSWER_PIECES, WEIGHTS.
             rank: int. Which tree of it, 0 = best.
         """
         words, tags, symbols = (
             tuple(piece.decode() for piece in row if piece)
             for row in (answer[SOURCE_PIECES], answer[TAGS], answer[ANSWER_PIECES][rank])
         )
-        weights = answer[ANSWER_WEIGHTS][rank, : len(symbols), : len(words)]
+        weights = answer[WEIGHTS][rank, : len(symbols), : len(words)]
         return cls(answer[TEXT][rank].decode(), words[:-1], tags, symbols, weights)
 
     def constituents(self) -> list[Constituent]:

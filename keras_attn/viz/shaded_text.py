@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.contracts import ANSWER_WEIGHTS, LABEL_SCORES, LABELS, SOURCE_PIECES
+from keras_attn.contracts import LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
 from keras_attn.viz.labels import drawable, in_words
 from keras_attn.viz.readable_figure import ReadableFigure
 
@@ -53,11 +53,11 @@ class ShadedText:
         A word has the sum of its pieces' weights.
 
         Args:
-            answer: dict with LABELS, LABEL_SCORES, SOURCE_PIECES, ANSWER_WEIGHTS.
+            answer: dict with LABELS, LABEL_SCORES, SOURCE_PIECES, WEIGHTS.
         """
         pieces = [piece.decode() for piece in answer[SOURCE_PIECES] if piece]
         words, groups = in_words(pieces)
-        weights = np.asarray(answer[ANSWER_WEIGHTS], "float64")
+        weights = np.asarray(answer[WEIGHTS], "float64")
         return cls(
             answer[LABELS][0].decode(),
             float(answer[LABEL_SCORES][0]),

@@ -5,12 +5,12 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     ENCODER_WEIGHTS,
     ERROR,
     IMAGE,
     LABEL_SCORES,
     LABELS,
+    WEIGHTS,
 )
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.models import SmallConvEncoder
@@ -63,7 +63,7 @@ def test_answers_equal_a_slow_computation(service):
         np.testing.assert_allclose(answer[LABEL_SCORES][row], shares[best], rtol=1e-5)
         _, weights = service.model.encoder.pool(pixels)
         expected = slow_rollout(weights, 0)
-        np.testing.assert_allclose(answer[ANSWER_WEIGHTS][row], expected, atol=1e-6)
+        np.testing.assert_allclose(answer[WEIGHTS][row], expected, atol=1e-6)
         every = np.stack([np.asarray(weight[0]) for weight in weights])
         np.testing.assert_allclose(answer[ENCODER_WEIGHTS][row], every, atol=1e-6)
     assert (np.sum(answer[LABEL_SCORES], axis=1) <= 1).all()
@@ -72,7 +72,7 @@ def test_answers_equal_a_slow_computation(service):
 def test_the_mean_of_patches_has_a_rollout_too():
     sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, pooling="mean")
     service = ClassifierService(classifier(VisionTransformer(sizes)), LabelTable(NAMES), FORMAT)
-    shares = service.explain(tf.constant(PICTURES[:2]))[ANSWER_WEIGHTS]
+    shares = service.explain(tf.constant(PICTURES[:2]))[WEIGHTS]
     assert shares.shape == (2, 5, 7)
     np.testing.assert_allclose(np.sum(shares, (1, 2)), 1.0, atol=1e-5)
 
@@ -83,7 +83,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
     assert not unservable_ops(half)
     expected = service.attention(tf.constant(PICTURES))
     for row, answer in enumerate(SavedClassifier(half).ask("attention", image=PICTURES)):
-        for key in (LABEL_SCORES, ANSWER_WEIGHTS, ENCODER_WEIGHTS):
+        for key in (LABEL_SCORES, WEIGHTS, ENCODER_WEIGHTS):
             np.testing.assert_allclose(answer[key], expected[key][row], atol=5e-3, err_msg=key)
 
 

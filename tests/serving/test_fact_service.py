@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     END_ID,
     ERROR,
     LINKS,
@@ -18,6 +17,7 @@ from keras_attn.contracts import (
     TEXT,
     TOKEN_SCORES,
     TOKENS,
+    WEIGHTS,
 )
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.serving.client import GrpcClient, RestClient
@@ -108,7 +108,7 @@ def test_explain_says_where_each_piece_came_from(service):
     assert ((numbers > 0) == (pieces != b"")).all() and {1, 2} <= set(numbers[0])
     slots = {f"⟨{slot}⟩".encode() for slot in (1, 2, 3)}  # Ada Low has one, in both facts.
     assert slots == {*pieces[0]} & slots and sum(piece in slots for piece in pieces[0]) == 4
-    weights = answer[ANSWER_WEIGHTS].numpy()
+    weights = answer[WEIGHTS].numpy()
     written = answer["tokens"].numpy() != 0
     np.testing.assert_allclose(weights.sum(-1), written, atol=1e-5)
     assert not weights[0][..., numbers[0] == 0].any()

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-from keras_attn.contracts import ANSWER_WEIGHTS, LOGITS, SCORE, SOURCE, TOKEN_SCORES, TOKENS
+from keras_attn.contracts import LOGITS, SCORE, SOURCE, TOKEN_SCORES, TOKENS, WEIGHTS
 from keras_attn.decoding import Greedy, decode
 from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.saved.pictures import SavedCaptioner
@@ -75,9 +75,9 @@ def test_answers_are_close_and_float32(tiny_export, low):
     np.testing.assert_allclose(scores[:, 0], scores[:, 1], rtol=0.05)
     assert np.any(scores[:, 0] != scores[:, 1])
     answer = half.ask("explain", image=PICTURES[:2])[0]
-    for key in (SCORE, TOKEN_SCORES, ANSWER_WEIGHTS):
+    for key in (SCORE, TOKEN_SCORES, WEIGHTS):
         assert answer[key].dtype == np.float32, key
-    sums = answer[ANSWER_WEIGHTS].sum((2, 3))
+    sums = answer[WEIGHTS].sum((2, 3))
     assert np.all(np.isclose(sums, 1.0, atol=1e-5) | (sums == 0.0))
 
 

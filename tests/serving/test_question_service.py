@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     DROPPED,
     ERROR,
     LABEL_SCORES,
@@ -13,6 +12,7 @@ from keras_attn.contracts import (
     QUESTION,
     SENTENCES,
     STORY,
+    WEIGHTS,
 )
 from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY, QuestionService
 from keras_attn.serving.sources import NOT_UTF8
@@ -47,7 +47,7 @@ def test_answers_and_reasons(service):
     assert [reason.decode() for reason in answer[ERROR]] == [row[2] for row in ASKED]
     for row, (story, question, error) in enumerate(ASKED):
         sentences = [sentence.decode() for sentence in answer[SENTENCES][row] if sentence]
-        weights = answer[ANSWER_WEIGHTS][row]
+        weights = answer[WEIGHTS][row]
         if error:
             assert not sentences and not weights.any() and not answer[LABEL_SCORES][row].any()
             assert answer[LABELS][row].tolist() == [b"", b""] and answer[DROPPED][row] == 0

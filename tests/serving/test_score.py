@@ -5,7 +5,6 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_TOKENS,
     END_ID,
     ERROR,
     IMAGE,
@@ -30,7 +29,7 @@ def test_equals_the_token_scores_of_decoding(tiny_service, strategy):
     service = CaptionService(tiny_service.model, tiny_service.tokenizer, strategy, LENGTH)
     pictures = tf.constant([picture(seed) for seed in range(7)])
     answer = service.explain(pictures)
-    ended = np.any(answer[ANSWER_TOKENS][:, 0] == END_ID, axis=-1)
+    ended = np.any(answer[TOKENS][:, 0] == END_ID, axis=-1)
     assert ended.sum() >= 4 and len(set(answer[TEXT].numpy()[ended, 0])) >= 3
     scored = service.score(pictures, answer[TEXT][:, 0])
     scores = answer[TOKEN_SCORES].numpy()[:, 0]

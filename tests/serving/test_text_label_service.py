@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import ANSWER_WEIGHTS, ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES
+from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
 from keras_attn.serving.sources import EMPTY, NOT_UTF8
 from keras_attn.serving.text_label_service import TextLabelService
 from keras_attn.text.label_table import LabelTable
@@ -26,7 +26,7 @@ def test_answers_and_reasons(service):
     assert reasons == ["", EMPTY, "", NOT_UTF8, LONG]
     for row, text in enumerate(TEXTS):
         pieces = [piece.decode() for piece in answer[SOURCE_PIECES][row] if piece]
-        weights = answer[ANSWER_WEIGHTS][row]
+        weights = answer[WEIGHTS][row]
         if row not in GOOD:
             assert not pieces and not weights.any() and not answer[LABEL_SCORES][row].any()
             assert answer[LABELS][row].tolist() == [b"", b""]

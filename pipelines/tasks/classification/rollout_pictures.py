@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from keras_attn.contracts import ANSWER_WEIGHTS
+from keras_attn.contracts import WEIGHTS
 from keras_attn.training.callbacks import AttentionImages
 from keras_attn.viz.picture_heads import rollout_figure
 from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
@@ -17,6 +17,6 @@ def rollout_pictures(service, pictures, folder) -> AttentionImages:
     encoded = [tf.io.encode_png(picture).numpy() for picture in shown]
 
     def figure(answer, row):
-        return rollout_figure(shown[row], answer[ANSWER_WEIGHTS])
+        return rollout_figure(shown[row], answer[WEIGHTS])
 
     return answer_pictures(service.explain, [encoded], figure, folder, SIZE)

@@ -3,7 +3,6 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
-    ANSWER_WEIGHTS,
     END_ID,
     END_PIECE,
     ERROR,
@@ -14,6 +13,7 @@ from keras_attn.contracts import (
     START_ID,
     TOKEN_SCORES,
     UNKNOWN_ID,
+    WEIGHTS,
 )
 from keras_attn.serving.answers import first_reason, scores_of, too_long
 from keras_attn.serving.empty_batch import accepts_empty_batch
@@ -44,7 +44,7 @@ def next_word_service(model, words, most: int, n_best: int) -> FunctionService:
     if n_best < 1:
         raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
     reader = _Reader(model, words, most, min(n_best, len(words.names)))
-    drawn = {ANSWER_WEIGHTS: (SOURCE_PIECES, SLOTS)}
+    drawn = {WEIGHTS: (SOURCE_PIECES, SLOTS)}
     return FunctionService(model, {WORDS: words}, reader.explain, SERVED, drawn)
 
 
@@ -83,7 +83,7 @@ class _Reader:
             LABEL_SCORES: tf.where(valid, shares, 0.0),
             TOKEN_SCORES: scores_of(logits, targets, reasons)[TOKEN_SCORES],
             SOURCE_PIECES: tf.where(valid, pieces, ""),
-            ANSWER_WEIGHTS: tf.where(valid[:, :, None], self.model.slot_weights(inputs), 0.0),
+            WEIGHTS: tf.where(valid[:, :, None], self.model.slot_weights(inputs), 0.0),
             SLOTS: tf.tile(tf.constant([self.slots]), [tf.shape(source)[0], 1]),
             ERROR: reasons,
         }
