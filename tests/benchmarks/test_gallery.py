@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from benchmarks import gallery
-from tests.recipes.registry import ROWS
+from tests.recipes.registry import BY_NAME
 
 pytestmark = [
     pytest.mark.systems,
@@ -16,9 +16,8 @@ pytestmark = [
 
 
 def test_pictures(tmp_path, capsys):
-    rows = {row.name: row for row in ROWS}
-    data = {"texts": rows["text_classifier"].data(tmp_path)}
-    sizes = {"text_classifier": rows["text_classifier"].values}
+    data = {"texts": BY_NAME["text_classifier"].data(tmp_path)}
+    sizes = {"text_classifier": BY_NAME["text_classifier"].values}
     pieces = {**gallery.GALLERY}
     pieces["shaded.png"] = replace(pieces["shaded.png"], asked="A fine film.")
     for name in ("heads.png", "digits.gif"):
@@ -39,7 +38,7 @@ def test_pictures(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_film(tmp_path):
-    row = next(row for row in ROWS if row.name == "digits_stn")
+    row = BY_NAME["digits_stn"]
     pieces = {"digits.gif": gallery.GALLERY["digits.gif"]}
     data = {"digits": row.data(tmp_path)}
     gallery.draw(tmp_path / "out", data, 2, pieces, {"digits_stn": row.values})

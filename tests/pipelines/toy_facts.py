@@ -21,6 +21,7 @@ TINY = {
     "hidden_dim": 14,
     "intermediate_dim": 11,
     "num_heads": 2,
+    "beam_width": 2,
 }
 
 

@@ -92,12 +92,16 @@ def test_table_card_and_flag_name_the_tokenization(tmp_path, capsys):
     run = training.train(experiment, data, tmp_path / "run", row.name, verbose=0)
     assert main(["export", str(run.folder), str(model), "--data", str(data)]) == 0
     assert "|tok:zh|" in (model / "README.md").read_text("utf-8")
-    for path in (run.folder, model):
+    other = ["--metric-tokenization", "intl"]
+    for path, flags, name in (
+        (run.folder, other, "intl"),
+        (model, [], "zh"),
+        (model, other, "intl"),
+    ):
         asked = ["evaluate", str(path), "--data", str(data)]
-        for flags, name in (([], "zh"), (["--metric-tokenization", "intl"], "intl")):
-            capsys.readouterr()
-            assert main([*asked, *flags]) == 0
-            assert f"|tok:{name}|" in capsys.readouterr().out
+        capsys.readouterr()
+        assert main([*asked, *flags]) == 0
+        assert f"|tok:{name}|" in capsys.readouterr().out
     assert main([*asked, "--metric-tokenization", "flores200"]) == 2
     assert "Received: metric_tokenization='flores200'" in capsys.readouterr().err
 
