@@ -14,6 +14,7 @@ from keras_attn.decoding import (
     Greedy,
     NoRepeatedNgrams,
     Sampling,
+    Strategy,
     decode,
     length_penalty,
 )
@@ -102,14 +103,23 @@ def test_exhaustive_goes_through_every_sequence_once():
     assert (result.scores[0, 15:] == -1e9).all()
 
 
-class Endless:
+class Endless(Strategy):
     """A strategy that never stops early."""
 
     def __init__(self, strategy):
         self.strategy, self.steps = strategy, []
 
-    def __getattr__(self, name):
-        return getattr(self.strategy, name)
+    def width_for(self, *arguments):
+        return self.strategy.width_for(*arguments)
+
+    def begin(self, *arguments):
+        return self.strategy.begin(*arguments)
+
+    def advance(self, *arguments):
+        return self.strategy.advance(*arguments)
+
+    def finish(self, *arguments):
+        return self.strategy.finish(*arguments)
 
     def done(self, state, time, length):
         self.steps.append(bool(self.strategy.done(state, time, length)))
