@@ -8,7 +8,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test mutants systems all-tests slow lint docs browser tfds extras tpu-check audit bounds release clean
+.PHONY: setup demo test mutants systems slow lint docs browser tfds extras tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -29,11 +29,6 @@ mutants: $(READY)
 # command line, on several devices, in several processes, and through interruptions.
 systems: $(READY)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m "systems and not slow" tests
-
-# The tests of both, in half a minute less than one after the other.
-all-tests: $(READY)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --most-seconds 20 \
-		-m "not slow and not tfds and not browser"
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow

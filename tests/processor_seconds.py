@@ -2,8 +2,8 @@
 
 All threads and ended child processes count, so the figures mean something on a busy machine. The
 dearest tests and those above LISTED seconds are always shown; `--most-seconds` fails a run with a
-quick test above that, and `--processor-seconds` adds a table of files and shared fixtures. Seconds
-of a fixture that several tests share count as the fixture's, not as those of the first test.
+test above that, and `--processor-seconds` adds a table of files and shared fixtures. Seconds of a
+fixture that is shared by several tests count as the fixture's, not as those of the first test.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def pytest_addoption(parser):
         "--processor-seconds", action="store_true", help="show files and shared fixtures, too"
     )
     group.addoption(
-        "--most-seconds", type=float, metavar="S", help="fail if a quick test takes more than S"
+        "--most-seconds", type=float, metavar="S", help="fail if a test takes more than S"
     )
 
 
@@ -45,7 +45,6 @@ class ProcessorSeconds:
         self.config, self.inside = config, []
         self.test, self.fixtures = 0.0, Counter()
         self.tests, self.shared = Counter(), Counter()
-        self.quick = set()
 
     def pytest_runtest_logstart(self):
         self.test, self.fixtures = 0.0, Counter()
@@ -89,18 +88,14 @@ class ProcessorSeconds:
     def pytest_runtest_teardown(self, item):
         with self.measured():
             yield
-        is_quick = item.get_closest_marker("systems") is None
-        item.user_properties.append((PROPERTY, [self.test, dict(self.fixtures), is_quick]))
+        item.user_properties.append((PROPERTY, [self.test, dict(self.fixtures)]))
 
     def pytest_runtest_logreport(self, report):
         """Collects what a worker process has measured."""
         measured = dict(report.user_properties).get(PROPERTY)
         if report.when == "teardown" and measured:
-            seconds, fixtures, is_quick = measured
-            self.tests[report.nodeid] += seconds
-            self.shared.update(fixtures)
-            if is_quick:
-                self.quick.add(report.nodeid)
+            self.tests[report.nodeid] += measured[0]
+            self.shared.update(measured[1])
 
     def pytest_sessionfinish(self, session):
         is_worker = hasattr(self.config, "workerinput")
@@ -126,7 +121,7 @@ class ProcessorSeconds:
 
     def _above(self):
         most = self.config.getoption("--most-seconds")
-        return [name for name in sorted(self.quick) if most and self.tests[name] > most]
+        return [name for name, seconds in self.tests.items() if most and seconds > most]
 
 
 def _now():
