@@ -42,6 +42,7 @@ def read_records(source, data) -> Records:
         lines=[f"shards: {shards.folder} ({counts}; prepared from {prepared})"],
         files={name: shards.folder / name for name in splits},
         naming_faults=functools.partial(naming_shards, splits.values()),
+        tolerance=_tolerance(shards),
     )
 
 
@@ -92,6 +93,12 @@ def _checked(source, shards: Shards) -> None:
                 f"Expected {key}={prepared[key]!r}, with which {shards.folder} was prepared. "
                 f"Received: {key}={value!r}"
             )
+
+
+def _tolerance(shards: Shards) -> float:
+    """The share of unusable records that the shards were prepared with."""
+    prepared = _flat(shards.description["source"]).get("tolerance")
+    return prepared if isinstance(prepared, int | float) else Records.tolerance
 
 
 def _settings(source) -> dict[str, Any]:
