@@ -1,4 +1,4 @@
-"""Names that the examples in docstrings use, and what tests cost."""
+"""Names that the examples in docstrings use, what tests cost, and what all of them share."""
 
 import os
 

@@ -89,8 +89,8 @@ class FactService(tf.Module):
 
         Returns:
             dict as of `answer`, with SOURCE_PIECES (a slot is "⟨1⟩" and so on), SOURCE_FACTS,
-            LINKS, TOKENS, ANSWER_PIECES, TOKEN_SCORES and WEIGHTS float32
-            (B, n, T, S); see `contracts`.
+            LINKS, TOKENS, ANSWER_PIECES, TOKEN_SCORES and WEIGHTS float32 (B, n, T, S); see
+            `contracts`.
         """
         read = self._read(facts)
         tokens, readable = FactTokens.of(read.tokens), read.reasons == ""

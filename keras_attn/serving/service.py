@@ -88,8 +88,8 @@ class CaptionService(tf.Module):
             with_weights: bool. Whether WEIGHTS are in the answer.
 
         Returns:
-            dict as of `caption`, with TOKENS, ANSWER_PIECES, TOKEN_SCORES, WEIGHTS;
-            see `contracts`.
+            dict as of `caption`, with TOKENS, ANSWER_PIECES, TOKEN_SCORES, WEIGHTS; see
+            `contracts`.
         """
         pictures, readable, reasons = self.picture_format.decode_batch(image)
         result = self._decoded(pictures, with_weights)

@@ -60,8 +60,7 @@ class TextLabelService(tf.Module):
             source: string (B,), UTF-8.
 
         Returns:
-            dict as of `classify`, with SOURCE_PIECES string (B, S) and WEIGHTS float32
-            (B, S).
+            dict as of `classify`, with SOURCE_PIECES string (B, S) and WEIGHTS float32 (B, S).
         """
         tokens, reasons = read_sources(source, self.tokenizer, self.max_source)
         logits, weights = self.model.pooled_weights(tokens)

@@ -1,5 +1,7 @@
 """Decoding strategies against their slow twins and against each other."""
 
+from types import SimpleNamespace
+
 import keras
 import numpy as np
 import pytest
@@ -124,6 +126,17 @@ class Endless(Strategy):
     def done(self, state, time, length):
         self.steps.append(bool(self.strategy.done(state, time, length)))
         return ops.convert_to_tensor(False)
+
+
+def test_a_strategy_has_every_method():
+    class Unfinished(Strategy):
+        width_for = begin = advance = done = Greedy.width_for
+
+    with pytest.raises(TypeError, match=r"abstract.*finish"):
+        Unfinished()
+    alike = SimpleNamespace(width_for=Greedy().width_for)
+    with pytest.raises(ValueError, match=r"Expected a strategy of keras_attn\.decoding"):
+        decode(twin.TableStepper(7, 3, 5), CONTEXT, alike, 7)
 
 
 @pytest.mark.parametrize("normalization", ["gnmt", "average"])
