@@ -4,6 +4,7 @@ BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
 CAPTIONER = flickr8k_captioner
+PIPELINES = pipelines/keras_attn_pipelines
 EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
@@ -15,7 +16,7 @@ setup: $(READY)
 
 # Trains, measures, exports and explains a captioner on drawn scenes; everything lands in demo/.
 demo: $(READY)
-	$(BIN)/python -m pipelines.demo --out demo
+	$(BIN)/python -m keras_attn_pipelines.demo --out demo
 
 # Takes about six minutes on two cores; prints the dearest tests, and fails above 20 seconds for one.
 test: $(READY)
@@ -37,7 +38,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
-	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text keras_attn_pipelines
+	$(BIN)/mypy keras_attn/contracts.py keras_attn/decoding keras_attn/text $(PIPELINES)
 
 # Builds the documentation into docs/_build/html; its tutorials are executed.
 docs: $(VENV)/.docs-ready
@@ -85,7 +86,7 @@ release: $(READY)
 	cd $(EMPTY) && bin/keras-attn predict $(CAPTIONER) lib/python3*/site-packages/skimage/data/camera.png
 	rm -rf build
 
-$(READY): setup.cfg pyproject.toml
+$(READY): setup.cfg setup.py pyproject.toml
 	$(PYTHON) -c "import sys; assert (3, 11) <= sys.version_info < (3, 14), 'Python 3.11 to 3.13 wanted, set PYTHON=...'"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

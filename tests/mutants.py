@@ -222,7 +222,7 @@ MUTANTS = [
     ),
     Mutant(
         "every epoch in the same order",
-        "pipelines/data/epoch_plan.py",
+        "pipelines/keras_attn_pipelines/data/epoch_plan.py",
         "which = epoch * (len(self._counts) + 1) + group",
         "which = 0 * epoch + group",
         "tests/pipelines/test_epoch_plan.py tests/pipelines/test_batches.py",
@@ -236,28 +236,28 @@ MUTANTS = [
     ),
     Mutant(
         "dev and test exchanged",
-        "pipelines/data/hash_split.py",
+        "pipelines/keras_attn_pipelines/data/hash_split.py",
         '    if place < dev_share:\n        return "dev"\n    return "test"',
         '    if place < dev_share:\n        return "test"\n    return "dev"',
-        "keras_attn_pipelines/data/hash_split.py",
+        "pipelines/keras_attn_pipelines/data/hash_split.py",
     ),
     Mutant(
         "a split that cannot be read passed over",
-        "pipelines/data/split_names.py",
+        "pipelines/keras_attn_pipelines/data/split_names.py",
         '            raise ValueError(f"{reason}; the split {split!r} cannot be read")',
         "            continue",
         "tests/pipelines/test_named_splits.py",
     ),
     Mutant(
         "content of pictures not in the fingerprint",
-        "pipelines/data/fingerprint.py",
+        "pipelines/keras_attn_pipelines/data/fingerprint.py",
         '_write(digest, "file", value.read_bytes())',
         '_write(digest, "file", value.name.encode())',
         "tests/pipelines/test_run_directory.py tests/pipelines/test_records.py",
     ),
     Mutant(
         "digests of vocabularies not compared",
-        "pipelines/runs/run.py",
+        "pipelines/keras_attn_pipelines/runs/run.py",
         "if digest_of_folder(folder / n) != digests.get(n)]:",
         "if digest_of_folder(folder / n) is None]:",
         "tests/pipelines/test_stored_records.py tests/pipelines/test_run_directory.py "
@@ -324,7 +324,8 @@ def escaped(mutant: Mutant, folder: Path) -> bool:
     path.write_text(text.replace(mutant.text, mutant.fault), encoding="utf-8")
     try:
         command = f"{sys.executable} {' '.join(PYTEST)} {mutant.tests}"
-        environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        roots = os.pathsep.join((str(folder), str(folder / "pipelines")))
+        environment = {**os.environ, "PYTHONPATH": roots, "PYTHONDONTWRITEBYTECODE": "1"}
         run = subprocess.run(
             command, shell=True, cwd=folder, env=environment, capture_output=True, text=True
         )

@@ -26,7 +26,7 @@ from keras_attn.serving.service import CaptionService
 from tests.serving.model_cards import digests_on_card
 from tests.serving.tiny_service import PICTURES, picture
 
-ASK = Path(__file__).resolve().parents[2] / "pipelines" / "demo" / "ask.py"
+ASK = Path(__file__).resolve().parents[2] / "pipelines" / "keras_attn_pipelines" / "demo" / "ask.py"
 
 
 @pytest.fixture(scope="module")

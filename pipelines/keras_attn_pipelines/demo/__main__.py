@@ -1,4 +1,4 @@
-"""`python -m pipelines.demo --out demo`, which `make demo` runs."""
+"""`python -m keras_attn_pipelines.demo --out demo`, which `make demo` runs."""
 
 import argparse
 import sys

@@ -1,6 +1,6 @@
 """Asks a SavedModel for captions with TensorFlow and tensorflow-text alone.
 
-Run as a file: `python pipelines/ask.py saved_models/NAME/VERSION PICTURE...`
+Run as a file: `python ask.py saved_models/NAME/VERSION PICTURE...`
 """
 
 import sys

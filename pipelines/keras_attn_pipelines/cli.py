@@ -1,4 +1,4 @@
-"""The command line: `keras-attn`, or `python -m pipelines`."""
+"""The command line: `keras-attn`, or `python -m keras_attn_pipelines`."""
 
 import argparse
 import contextlib

@@ -1,7 +1,7 @@
 """A captioner of drawn scenes, from scratch; `make demo` trains it.
 
 Command:
-    python -m pipelines.demo --out demo
+    python -m keras_attn_pipelines.demo --out demo
 
 Time: under 3 minutes on two CPU cores.
 Expected on unseen scenes: 99 % of captions exactly right, pointing 99 %.
