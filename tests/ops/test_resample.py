@@ -5,7 +5,7 @@ import pytest
 from keras import ops
 
 from keras_attn.ops.resample import bicubic_matrix, resample_grid
-from tests.models.vision_files import golden
+from tests.pretrained.vision_files import golden
 
 
 @pytest.mark.parametrize("size", [(7, 11), (2, 13)])

@@ -14,9 +14,9 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
-from tests.models.vision_files import golden, write_folder
 from tests.pipelines.explored import explored
 from tests.pipelines.labeled_pictures import LABELS, write_classes
+from tests.pretrained.vision_files import golden, write_folder
 from tests.recipes.registry import BY_NAME
 from tests.recipes.shared import flags
 

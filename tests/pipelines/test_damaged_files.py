@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from keras_attn.alignment import Aligner, save_aligner
-from keras_attn.models.checkpoint_files import read_checkpoint_files
+from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn_pipelines.cli import main
 from tests.alignment.pairs import SOURCES, TARGETS
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from keras_attn.models import checkpoint_files
+from keras_attn.pretrained import files
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.cli import main
@@ -107,7 +107,7 @@ def test_a_vocabulary_without_room_for_the_characters():
 def test_settings_that_are_nested_too_deeply(tmp_path):
     (tmp_path / "config.json").write_text("[" * 100_000)
     with pytest.raises(ValueError, match=r"Expected JSON in .*config\.json"):
-        checkpoint_files._read_json(tmp_path / "config.json")
+        files._read_json(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize(

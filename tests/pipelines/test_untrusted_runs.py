@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from keras_attn.alignment import load_aligner
-from keras_attn.models.checkpoint_files import read_checkpoint_files
+from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.label_table import LabelTable
 from keras_attn.whole_file import digest_of

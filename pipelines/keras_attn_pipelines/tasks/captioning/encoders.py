@@ -83,8 +83,8 @@ class PatchTransformer:
     def build(self, image_size):
         """See `Encoder`."""
         from keras_attn.models.vision_transformer import VisionTransformer
-        from keras_attn.models.vision_transformer_checkpoint import load_vision_transformer
         from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+        from keras_attn.pretrained.vision_transformer import load_vision_transformer
 
         if self.pretrained:
             return load_vision_transformer(self.pretrained)

@@ -43,8 +43,8 @@ class VisionTransformer:
 
         from keras_attn.models.image_classifier import ImageClassifier
         from keras_attn.models.vision_transformer import VisionTransformer
-        from keras_attn.models.vision_transformer_checkpoint import load_image_classifier
         from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+        from keras_attn.pretrained.vision_transformer import load_image_classifier
 
         keras.utils.set_random_seed(seed)
         height, width, _ = features["image"].shape

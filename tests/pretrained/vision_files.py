@@ -1,7 +1,7 @@
 """The golden models as files of every kind, and what a process answers that loads them.
 
-Run as `python -m tests.models.vision_files FOLDER FILE.npz`, under any Keras backend, to write the
-logits of the classifier in FOLDER at both sizes.
+Run as `python -m tests.pretrained.vision_files FOLDER FILE.npz`, under any Keras backend, to write
+the logits of the classifier in FOLDER at both sizes.
 """
 
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 from keras import ops
 from safetensors.numpy import save_file
 
-from keras_attn.models.vision_transformer_checkpoint import load_image_classifier
+from keras_attn.pretrained.vision_transformer import load_image_classifier
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "vision_transformer.npz"
 

@@ -17,7 +17,7 @@ class PlannedTensor(NamedTuple):
         name: in the file.
         shape: in the file.
         parts: function from the array to a dict of name -> array, under the names of
-            `vision_transformer_checkpoint`; {} drops it.
+            `vision_transformer`; {} drops it.
     """
 
     name: str

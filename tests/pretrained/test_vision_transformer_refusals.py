@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from keras_attn.models import vision_transformer_checkpoint
-from keras_attn.models.vision_transformer_checkpoint import load_image_classifier
-from tests.models.vision_files import flax_arrays, state, write_folder
+from keras_attn.pretrained import vision_transformer
+from keras_attn.pretrained.vision_transformer import load_image_classifier
+from tests.pretrained.vision_files import flax_arrays, state, write_folder
 
 
 def refused(source, message, monkeypatch, **choices):
@@ -16,7 +16,7 @@ def refused(source, message, monkeypatch, **choices):
     def unreachable(config):
         raise AssertionError("a model was made")
 
-    monkeypatch.setattr(vision_transformer_checkpoint, "VisionTransformer", unreachable)
+    monkeypatch.setattr(vision_transformer, "VisionTransformer", unreachable)
     with pytest.raises(ValueError, match=message) as caught:
         load_image_classifier(source, **choices)
     assert str(source) in str(caught.value)

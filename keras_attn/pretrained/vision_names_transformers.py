@@ -3,7 +3,8 @@
 import math
 
 from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
-from keras_attn.models.checkpoint_tensors import (
+from keras_attn.models.vision_transformer_config import TOKEN
+from keras_attn.pretrained.tensors import (
     positions,
     refusal,
     shape_of,
@@ -14,7 +15,6 @@ from keras_attn.models.checkpoint_tensors import (
     torch_patches,
     vector,
 )
-from keras_attn.models.vision_transformer_config import TOKEN
 
 _PATCHES = "embeddings.patch_embeddings.projection.weight"
 _ACTIVATIONS = {

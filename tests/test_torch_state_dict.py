@@ -4,7 +4,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from keras_attn.models.torch_state_dict import read_state_dict
+from keras_attn.torch_state_dict import read_state_dict
 from tests.reference import torch_file
 
 FLOATS = np.arange(210, dtype=np.float32)

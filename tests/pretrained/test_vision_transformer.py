@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attn.models.vision_transformer_checkpoint import (
+from keras_attn.pretrained.vision_transformer import (
     load_image_classifier,
     load_vision_transformer,
 )
-from tests.models.vision_files import flax_arrays, golden, state, write_folder
+from tests.pretrained.vision_files import flax_arrays, golden, state, write_folder
 from tests.processes import run_module
 from tests.reference import torch_file
 
@@ -54,7 +54,7 @@ def test_classifier_of_transformers_at_both_sizes(name, tmp_path):
 def test_the_other_backend_gives_the_same_logits(tmp_path):
     write_folder(tmp_path, "classifier")
     answer = tmp_path / "logits.npz"
-    run_module("tests.models.vision_files", tmp_path, answer, backend="jax")
+    run_module("tests.pretrained.vision_files", tmp_path, answer, backend="jax")
     with np.load(answer) as arrays:
         for name in arrays.files:
             close(arrays[name], golden(name)["logits"])

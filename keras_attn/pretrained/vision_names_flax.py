@@ -1,7 +1,8 @@
 """Sizes and tensors of the `.npz` files of the authors' programs vision_transformer, big_vision."""
 
 from keras_attn.layers.feed_forward import GELU_TANH
-from keras_attn.models.checkpoint_tensors import (
+from keras_attn.models.vision_transformer_config import MEAN, TOKEN
+from keras_attn.pretrained.tensors import (
     PlannedTensor,
     count_blocks,
     positions,
@@ -10,7 +11,6 @@ from keras_attn.models.checkpoint_tensors import (
     token,
     vector,
 )
-from keras_attn.models.vision_transformer_config import MEAN, TOKEN
 
 PARAMETERS, OPTIMIZER = "params/", "opt/"
 """Prefix of names in files that also have an optimizer's state, which is ignored."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_attn.models.torch_state_dict import read_state_dict
+from keras_attn.torch_state_dict import read_state_dict
 from keras_attn.untrusted import naming_damage, read_arrays, read_json
 
 SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"

@@ -3,7 +3,8 @@
 import numpy as np
 
 from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
-from keras_attn.models.checkpoint_tensors import (
+from keras_attn.models.vision_transformer_config import MEAN, TOKEN
+from keras_attn.pretrained.tensors import (
     PlannedTensor,
     count_blocks,
     positions,
@@ -15,7 +16,6 @@ from keras_attn.models.checkpoint_tensors import (
     torch_norm,
     torch_patches,
 )
-from keras_attn.models.vision_transformer_config import MEAN, TOKEN
 
 HEAD_UNITS = 64
 """Default width of a head, as in all of the paper's models."""

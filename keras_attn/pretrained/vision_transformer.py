@@ -4,12 +4,12 @@ import os
 
 import numpy as np
 
-from keras_attn.models import vision_names_flax, vision_names_timm, vision_names_transformers
-from keras_attn.models.checkpoint_files import read_checkpoint_files
-from keras_attn.models.checkpoint_tensors import converted, refusal
 from keras_attn.models.image_classifier import ImageClassifier
 from keras_attn.models.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
+from keras_attn.pretrained import vision_names_flax, vision_names_timm, vision_names_transformers
+from keras_attn.pretrained.files import read_checkpoint_files
+from keras_attn.pretrained.tensors import converted, refusal
 
 _KINDS = (vision_names_transformers, vision_names_timm, vision_names_flax)
 _MAY_BE_ABSENT = ("query_bias", "key_bias", "value_bias", "token_position")
