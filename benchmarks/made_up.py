@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.image_encoders.efficientnet_lite0_encoder import EfficientNetLite0Encoder
 from keras_attn_pipelines.experiment import part
 from keras_attn_pipelines.recipes.flickr8k import RECIPE
 

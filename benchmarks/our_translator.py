@@ -15,8 +15,8 @@ def model_of(task, weights, policy="float32"):
     """The `Transformer` with the weights of an .npz."""
     import keras
 
-    from keras_attn.models.transformer import Transformer
-    from keras_attn.models.transformer_config import TransformerConfig
+    from keras_attn.models.transformer.transformer import Transformer
+    from keras_attn.models.transformer.transformer_config import TransformerConfig
 
     keras.config.set_dtype_policy(policy)
     each = task.units // task.heads

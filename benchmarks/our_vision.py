@@ -8,12 +8,12 @@ from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task, turns
 from benchmarks.worker import serve
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam, Greedy, MinimumLength, decode
-from keras_attn.models.captioner import Captioner
-from keras_attn.models.image_classifier import ImageClassifier
-from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.models.transformer_config import DECODER, LEARNED, TransformerConfig
-from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.transformer.transformer_config import DECODER, LEARNED, TransformerConfig
+from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
 from keras_attn.training.optimizers import ClippedAdam
 
 

@@ -1,7 +1,7 @@
 """Sizes and tensors of the `.npz` files of the authors' programs vision_transformer, big_vision."""
 
 from keras_attn.layers.feed_forward import GELU_TANH
-from keras_attn.models.vision_transformer_config import MEAN, TOKEN
+from keras_attn.models.vision_transformer.vision_transformer_config import MEAN, TOKEN
 from keras_attn.pretrained.tensors import (
     PlannedTensor,
     count_blocks,

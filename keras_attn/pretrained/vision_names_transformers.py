@@ -3,7 +3,7 @@
 import math
 
 from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
-from keras_attn.models.vision_transformer_config import TOKEN
+from keras_attn.models.vision_transformer.vision_transformer_config import TOKEN
 from keras_attn.pretrained.tensors import (
     positions,
     refusal,

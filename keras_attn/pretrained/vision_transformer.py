@@ -4,9 +4,12 @@ import os
 
 import numpy as np
 
-from keras_attn.models.image_classifier import ImageClassifier
-from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
+from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer_config import (
+    TOKEN,
+    VisionTransformerConfig,
+)
 from keras_attn.pretrained import vision_names_flax, vision_names_timm, vision_names_transformers
 from keras_attn.pretrained.files import read_checkpoint_files
 from keras_attn.pretrained.tensors import converted, refusal

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.contracts import ENCODER_WEIGHTS, IMAGE, WEIGHTS
-from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.ops.rollout import attention_rollout
 from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.label_service import LabelService

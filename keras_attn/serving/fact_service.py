@@ -22,7 +22,7 @@ from keras_attn.contracts import (
 )
 from keras_attn.decoding import AllowedTokens, Beam, decode, rank_by_coverage
 from keras_attn.decoding.maximum_length import MaximumLength
-from keras_attn.models.fact_encoder import FactTokens
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.serving.answers import (
     answer_of,
     first_reason,

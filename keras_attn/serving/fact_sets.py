@@ -5,7 +5,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.models.fact_encoder import FactTokens
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.ops.fact_relations import ROLES
 from keras_attn.serving.answers import first_reason, too_long
 from keras_attn.serving.sources import text_reasons

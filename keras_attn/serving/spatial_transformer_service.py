@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.contracts import CROP, GRID, IMAGE, PICTURE
-from keras_attn.models.spatial_transformer_classifier import composed_grid
+from keras_attn.models.spatial_transformer.spatial_transformer_classifier import composed_grid
 from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.label_service import LabelService
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.models.question_answerer import QuestionAnswerer
+from keras_attn.models.memory.question_answerer import QuestionAnswerer
 
 
 class LinearStart(keras.callbacks.Callback):

@@ -35,9 +35,9 @@ from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.warm_start import set_apart
-from keras_attn.models import transformer
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer import transformer
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.experiment import part

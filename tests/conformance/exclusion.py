@@ -19,8 +19,8 @@ from keras_attn.layers import (
     MultiHeadAttention,
     MultiplicativeAttention,
 )
-from keras_attn.models.recurrent_config import RecurrentConfig
-from keras_attn.models.recurrent_decoder import RecurrentDecoder
+from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent.recurrent_decoder import RecurrentDecoder
 from keras_attn.ops import symmetric_divergence
 from keras_attn.ops.replicas import global_mean
 from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, ExactSequences

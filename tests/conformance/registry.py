@@ -51,28 +51,30 @@ from keras_attn.layers import (
     TransformerEncoderBlock,
     WeightNormalizedDense,
 )
-from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
-from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
-from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder
-from keras_attn.models.fact_encoder import FactEncoder
-from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
-from keras_attn.models.hard_attention import HardAttention
-from keras_attn.models.image_classifier import ImageClassifier
-from keras_attn.models.planning_decoder import PlanningDecoder
-from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
-from keras_attn.models.recurrent_config import RecurrentConfig
-from keras_attn.models.recurrent_encoder import RecurrentEncoder
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from keras_attn.models.soft_attention import SoftAttention
-from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
-from keras_attn.models.text_classifier import TextClassifier
-from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.models.transformer_config import TransformerConfig
-from keras_attn.models.transformer_decoder import TransformerDecoder
-from keras_attn.models.transformer_encoder import TransformerEncoder
-from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
+from keras_attn.models.captioner.hard_attention import HardAttention
+from keras_attn.models.captioner.soft_attention import SoftAttention
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq.conv_seq2seq_decoder import ConvSeq2SeqDecoder
+from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import ConvSeq2SeqEncoder
+from keras_attn.models.data_to_text.fact_encoder import FactEncoder
+from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.memory.progressive_language_model import ProgressiveLanguageModel
+from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent.recurrent_encoder import RecurrentEncoder
+from keras_attn.models.spatial_transformer.spatial_transformer_classifier import (
+    SpatialTransformerClassifier,
+)
+from keras_attn.models.text_classifier.text_classifier import TextClassifier
+from keras_attn.models.transformer.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
+from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
 
 QUERY, KEYS = (2, 3, 5), (2, 11, 5)
 WIDE_KEYS = (2, 11, 7)

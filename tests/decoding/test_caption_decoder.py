@@ -8,10 +8,10 @@ from keras.layers import GRUCell, LSTMCell, SimpleRNNCell, StackedRNNCells
 from keras_attn.contracts import START_ID
 from keras_attn.decoding import Beam, MinimumLength, Sampling
 from keras_attn.layers import ContextGRUCell
-from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.soft_attention import SoftAttention
-from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner.soft_attention import SoftAttention
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from tests.decoding.test_decode import run
 from tests.quick import rows
 

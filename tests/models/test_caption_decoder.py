@@ -11,12 +11,12 @@ from keras import ops
 
 from keras_attn.contracts import FEATURES, LOCATIONS, LOGITS, TOKENS, WEIGHTS
 from keras_attn.layers.location_sampler import EXPECTED, LocationSampler
-from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.captioner import Captioner
-from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
-from keras_attn.models.hard_attention import HardAttention
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from keras_attn.models.soft_attention import SoftAttention
+from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
+from keras_attn.models.captioner.hard_attention import HardAttention
+from keras_attn.models.captioner.soft_attention import SoftAttention
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from tests.reference import caption_decoder as twin

@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import FEATURES, IMAGE, LOGITS, TOKENS, WEIGHTS
 from keras_attn.decoding import Beam, Greedy, decode
-from keras_attn.models.caption_decoder import CaptionDecoderConfig
-from keras_attn.models.captioner import Captioner
+from keras_attn.models.captioner.caption_decoder import CaptionDecoderConfig
+from keras_attn.models.captioner.captioner import Captioner
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.optimizers import ClippedAdam
 from tests.quick import rows

@@ -101,7 +101,7 @@ def test_gradients_are_scaled_and_values_are_not():
 def slopes(monkeypatch, scale):
     """Gradients by path, with the scale of the encoder's multiplied by `scale`."""
     monkeypatch.setattr(
-        "keras_attn.models.conv_seq2seq_encoder.scale_gradient",
+        "keras_attn.models.conv_seq2seq.conv_seq2seq_encoder.scale_gradient",
         lambda inputs, factor: scale_gradient(inputs, factor * scale),
     )
     model = conv_seq2seq()

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attn.models import efficientnet_lite0_encoder
-from keras_attn.models.applications_encoder import ApplicationsEncoder
-from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.image_encoders import efficientnet_lite0_encoder
+from keras_attn.models.image_encoders.applications_encoder import ApplicationsEncoder
+from keras_attn.models.image_encoders.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from tests.golden.make_efficientnet_lite0 import GOLDEN
 from tests.reference import efficientnet_lite0, torch_file
 

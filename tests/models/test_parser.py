@@ -7,8 +7,8 @@ import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import LOGITS, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
-from keras_attn.models.parser import Parser
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.parser.parser import Parser
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
 

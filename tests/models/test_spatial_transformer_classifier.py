@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_attn.layers import Affine, SpatialTransformer, ThinPlateSpline, Translation
 from keras_attn.layers.spatial_transformer import Transformed
-from keras_attn.models.spatial_transformer_classifier import (
+from keras_attn.models.spatial_transformer.spatial_transformer_classifier import (
     SpatialTransformerClassifier,
     composed_grid,
 )

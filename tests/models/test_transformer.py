@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
-from keras_attn.models.transformer import Transformer
-from keras_attn.models.transformer_config import PRESETS, TransformerConfig
+from keras_attn.models.transformer.transformer import Transformer
+from keras_attn.models.transformer.transformer_config import PRESETS, TransformerConfig
 from keras_attn.training.losses import TokenCrossEntropy
 from tests.models.tiny_transformer import LENGTH, SIZES, VOCABULARY, batch, transformer
 from tests.reference import transformer as twin

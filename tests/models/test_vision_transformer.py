@@ -17,7 +17,7 @@ from keras_attn.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from keras_attn.models.soft_attention import SoftAttention
+from keras_attn.models.captioner.soft_attention import SoftAttention
 
 SIZES = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2)
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from keras_attn.contracts import SOURCE, TOKENS
-from keras_attn.models.conv_seq2seq import ConvSeq2Seq
-from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq.conv_seq2seq import ConvSeq2Seq
+from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
 
 SIZES = {
     "vocabulary_size": 13,

@@ -10,8 +10,8 @@ import numpy as np
 
 from keras_attn.contracts import SOURCE, TOKENS
 from keras_attn.layers import NextSource
-from keras_attn.models.transformer import Transformer
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer import Transformer
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 
 VOCABULARY, LENGTH = 13, 5

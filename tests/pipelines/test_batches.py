@@ -11,7 +11,7 @@ from PIL import Image
 
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, PAD_ID, START_ID, TOKENS
 from keras_attn.images.picture_format import PictureFormat
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID, SOURCE, TARGET
-from keras_attn.models.fact_encoder import FactTokens
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.experiment.parts import Setting
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE

@@ -14,8 +14,8 @@ from keras_attn.contracts import (
 )
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.models import SmallConvEncoder
-from keras_attn.models.vision_transformer import VisionTransformer
-from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
 from keras_attn.saved.pictures import SavedClassifier
 from keras_attn.serving.classifier_service import ClassifierService
 from keras_attn.serving.client import RestClient

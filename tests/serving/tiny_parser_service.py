@@ -3,8 +3,8 @@
 import keras
 
 from keras_attn.decoding import Beam
-from keras_attn.models.parser import Parser
-from keras_attn.models.transformer_config import DECODER, TransformerConfig
+from keras_attn.models.parser.parser import Parser
+from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
 from keras_attn.serving.parser_service import ParserService
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer

@@ -3,8 +3,8 @@
 import keras
 
 from keras_attn.decoding import Beam
-from keras_attn.models.transformer import Transformer
-from keras_attn.models.transformer_config import DECODER, TransformerConfig
+from keras_attn.models.transformer.transformer import Transformer
+from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
 from keras_attn.serving.text_service import TextService
 from keras_attn.text.tokenizer import Tokenizer
 

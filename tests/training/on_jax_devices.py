@@ -8,8 +8,8 @@ import numpy as np
 from keras import ops
 
 from keras_attn.decoding import Beam, Greedy, Sampling, decode, loop
-from keras_attn.models.transformer import Transformer
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer import Transformer
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.training import TokenCrossEntropy, devices, transformer_layout
 from keras_attn.training.jax_devices import JaxDevices
 

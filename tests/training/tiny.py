@@ -3,12 +3,12 @@
 import numpy as np
 
 from keras_attn.contracts import END_ID, IMAGE, PAD_ID, START_ID, TOKENS
-from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
-from keras_attn.models.captioner import Captioner
-from keras_attn.models.small_conv_encoder import SmallConvEncoder
-from keras_attn.models.soft_attention import SoftAttention
-from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+from keras_attn.models.captioner.captioner import Captioner
+from keras_attn.models.captioner.soft_attention import SoftAttention
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
+from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 
 SIZE = (11, 13)
 VOCABULARY = 17

@@ -20,7 +20,7 @@ def built_captioner(
     """
     import keras
 
-    from keras_attn.models.captioner import Captioner
+    from keras_attn.models.captioner.captioner import Captioner
 
     keras.utils.set_random_seed(seed)
     height, width, _ = features["image"].shape

@@ -38,7 +38,9 @@ class EfficientNetLite0:
 
     def build(self, image_size):
         """See `Encoder`."""
-        from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+        from keras_attn.models.image_encoders.efficientnet_lite0_encoder import (
+            EfficientNetLite0Encoder,
+        )
 
         return EfficientNetLite0Encoder(weights="imagenet")
 
@@ -49,7 +51,7 @@ class SmallConv:
 
     def build(self, image_size):
         """See `Encoder`."""
-        from keras_attn.models.small_conv_encoder import SmallConvEncoder
+        from keras_attn.models.image_encoders.small_conv_encoder import SmallConvEncoder
 
         return SmallConvEncoder()
 
@@ -82,8 +84,10 @@ class PatchTransformer:
 
     def build(self, image_size):
         """See `Encoder`."""
-        from keras_attn.models.vision_transformer import VisionTransformer
-        from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+        from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+        from keras_attn.models.vision_transformer.vision_transformer_config import (
+            VisionTransformerConfig,
+        )
         from keras_attn.pretrained.vision_transformer import load_vision_transformer
 
         if self.pretrained:

@@ -48,7 +48,7 @@ class ShowAttendTell:
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
-        from keras_attn.models.caption_decoder import CaptionDecoder, CaptionDecoderConfig
+        from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 
         config = CaptionDecoderConfig(
             vocabulary_size=vocabulary_sizes["tokenizer"],
@@ -73,9 +73,9 @@ class ShowAttendTell:
     def _attention(self, seed):
         """What the decoder reads from the picture at each step."""
         from keras_attn.layers.location_sampler import LocationSampler
-        from keras_attn.models.fixed_contexts import BottleneckContext, MeanContext
-        from keras_attn.models.hard_attention import HardAttention
-        from keras_attn.models.soft_attention import SoftAttention
+        from keras_attn.models.captioner.fixed_contexts import BottleneckContext, MeanContext
+        from keras_attn.models.captioner.hard_attention import HardAttention
+        from keras_attn.models.captioner.soft_attention import SoftAttention
 
         if self.context == SOFT:
             return SoftAttention(self.attention_dim)

@@ -24,8 +24,10 @@ class CaptionTransformer:
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
-        from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
-        from keras_attn.models.transformer_config import DECODER, TransformerConfig
+        from keras_attn.models.captioner.transformer_caption_decoder import (
+            TransformerCaptionDecoder,
+        )
+        from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
 
         size = vocabulary_sizes["tokenizer"]
         config = TransformerConfig(size, tied=DECODER, **self.sizes.arguments())

@@ -112,7 +112,9 @@ class SpatialTransformer:
         """The CNN behind the transformers."""
         import keras
 
-        from keras_attn.models.efficientnet_lite0_encoder import EfficientNetLite0Encoder
+        from keras_attn.models.image_encoders.efficientnet_lite0_encoder import (
+            EfficientNetLite0Encoder,
+        )
 
         if self.backbone == LITE0:
             backbone = EfficientNetLite0Encoder()
@@ -244,7 +246,9 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
     import keras
 
     from keras_attn.layers.spatial_transformer import SpatialTransformer
-    from keras_attn.models.spatial_transformer_classifier import SpatialTransformerClassifier
+    from keras_attn.models.spatial_transformer.spatial_transformer_classifier import (
+        SpatialTransformerClassifier,
+    )
 
     keras.utils.set_random_seed(seed)
     height, width, _ = features["image"].shape

@@ -72,7 +72,7 @@ class TextEncoder:
         import keras
 
         from keras_attn.layers import AdditiveAttention, AttentionPooling
-        from keras_attn.models.text_classifier import TextClassifier
+        from keras_attn.models.text_classifier.text_classifier import TextClassifier
 
         keras.utils.set_random_seed(seed)
         pooling = None
@@ -98,8 +98,8 @@ class TextEncoder:
     def _encoder(self, pieces):
         """The Keras layer between embeddings and pooling, or None."""
         from keras_attn.layers import MaskedConvolution
-        from keras_attn.models.recurrent_encoder import RecurrentEncoder
-        from keras_attn.models.transformer_encoder import TransformerEncoder
+        from keras_attn.models.recurrent.recurrent_encoder import RecurrentEncoder
+        from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 
         if self.encoder == RECURRENT:
             return RecurrentEncoder(

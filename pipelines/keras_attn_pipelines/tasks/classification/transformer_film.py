@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from PIL import Image
 
-from keras_attn.models.spatial_transformer_classifier import composed_grid
+from keras_attn.models.spatial_transformer.spatial_transformer_classifier import composed_grid
 from keras_attn.viz.sampling import film, pixels, sampling_figure
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.experiment.answer_pictures import picture_log

@@ -41,9 +41,11 @@ class VisionTransformer:
         """See `Model`."""
         import keras
 
-        from keras_attn.models.image_classifier import ImageClassifier
-        from keras_attn.models.vision_transformer import VisionTransformer
-        from keras_attn.models.vision_transformer_config import VisionTransformerConfig
+        from keras_attn.models.vision_transformer.image_classifier import ImageClassifier
+        from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+        from keras_attn.models.vision_transformer.vision_transformer_config import (
+            VisionTransformerConfig,
+        )
         from keras_attn.pretrained.vision_transformer import load_image_classifier
 
         keras.utils.set_random_seed(seed)

@@ -57,8 +57,8 @@ class GraphTransformer:
         import keras
 
         from keras_attn.layers import CopyMixture, HybridAttention, MultiplicativeAttention
-        from keras_attn.models.data_to_text import DataToText
-        from keras_attn.models.transformer_config import TransformerConfig
+        from keras_attn.models.data_to_text.data_to_text import DataToText
+        from keras_attn.models.transformer.transformer_config import TransformerConfig
 
         keras.utils.set_random_seed(seed)
         config = TransformerConfig(

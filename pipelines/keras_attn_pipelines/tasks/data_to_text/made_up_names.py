@@ -6,7 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
-from keras_attn.models.fact_encoder import FactTokens
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID, SOURCE
-from keras_attn.models.fact_encoder import FactTokens
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import PROPERTY

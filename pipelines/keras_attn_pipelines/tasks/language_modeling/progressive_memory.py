@@ -31,7 +31,7 @@ class ProgressiveMemory:
         """See `Model`."""
         import keras
 
-        from keras_attn.models.progressive_language_model import ProgressiveLanguageModel
+        from keras_attn.models.memory.progressive_language_model import ProgressiveLanguageModel
 
         keras.utils.set_random_seed(seed)
         model = ProgressiveLanguageModel(

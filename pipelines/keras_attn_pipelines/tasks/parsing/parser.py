@@ -29,8 +29,8 @@ class Parser:
         """See `Model`."""
         import keras
 
-        from keras_attn.models.parser import Parser
-        from keras_attn.models.transformer_config import DECODER, TransformerConfig
+        from keras_attn.models.parser.parser import Parser
+        from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
         from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
 
         keras.utils.set_random_seed(seed)

@@ -55,7 +55,7 @@ class EndToEndMemory:
         import keras
 
         from keras_attn.layers.memory_network import MemoryNetwork
-        from keras_attn.models.question_answerer import QuestionAnswerer
+        from keras_attn.models.memory.question_answerer import QuestionAnswerer
 
         keras.utils.set_random_seed(seed)
         memory = MemoryNetwork(

@@ -44,7 +44,7 @@ class NeuralComputer:
         from keras_attn.layers.dnc_cell import DNCCell
         from keras_attn.layers.memory_rnn import MemoryRNN
         from keras_attn.layers.sentence_encoder import SentenceEncoder
-        from keras_attn.models.story_reader import StoryReader
+        from keras_attn.models.memory.story_reader import StoryReader
 
         keras.utils.set_random_seed(seed)
         cell = DNCCell(

@@ -60,9 +60,9 @@ class Convolutional:
         """See `Model`."""
         import keras
 
-        from keras_attn.models.conv_seq2seq import ConvSeq2Seq
-        from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
-        from keras_attn.models.transformer_config import ALL, DECODER, NOTHING
+        from keras_attn.models.conv_seq2seq.conv_seq2seq import ConvSeq2Seq
+        from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
+        from keras_attn.models.transformer.transformer_config import ALL, DECODER, NOTHING
 
         keras.utils.set_random_seed(seed)
         target = vocabulary_sizes[TARGET_TOKENIZER]

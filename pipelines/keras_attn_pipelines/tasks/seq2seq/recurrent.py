@@ -98,9 +98,9 @@ class Recurrent:
         """See `Model`: one table of embeddings where both sides share a tokenizer."""
         import keras
 
-        from keras_attn.models.recurrent_config import RecurrentConfig
-        from keras_attn.models.recurrent_seq2seq import RecurrentSeq2Seq
-        from keras_attn.models.transformer_config import ALL, DECODER
+        from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
+        from keras_attn.models.recurrent.recurrent_seq2seq import RecurrentSeq2Seq
+        from keras_attn.models.transformer.transformer_config import ALL, DECODER
 
         keras.utils.set_random_seed(seed)
         target = vocabulary_sizes[TARGET_TOKENIZER]

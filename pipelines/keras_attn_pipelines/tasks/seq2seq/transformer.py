@@ -27,8 +27,8 @@ class Transformer:
         """See `Model`: one table of embeddings where both sides share a tokenizer."""
         import keras
 
-        from keras_attn.models.transformer import Transformer
-        from keras_attn.models.transformer_config import ALL, DECODER, TransformerConfig
+        from keras_attn.models.transformer.transformer import Transformer
+        from keras_attn.models.transformer.transformer_config import ALL, DECODER, TransformerConfig
 
         keras.utils.set_random_seed(seed)
         target = vocabulary_sizes[TARGET_TOKENIZER]

@@ -11,7 +11,7 @@ from keras_attn.layers.field_positions import FieldPositions
 from keras_attn.layers.relation_bias import RelationBias
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.ops.fact_relations import NUM_RELATIONS, ROLES, fact_relations
 from keras_attn.ops.masks import zero_masked
 

@@ -10,7 +10,7 @@ from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequen
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.models.base_model import config_of
-from keras_attn.models.recurrent_config import LSTM, RecurrentConfig
+from keras_attn.models.recurrent.recurrent_config import LSTM, RecurrentConfig
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.recurrent import masked_recurrence
 

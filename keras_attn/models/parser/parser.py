@@ -12,10 +12,10 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import EncoderDecoder
-from keras_attn.models.transformer import TransformerWeights
-from keras_attn.models.transformer_config import TransformerConfig
-from keras_attn.models.transformer_decoder import TransformerDecoder
-from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.models.transformer.transformer import TransformerWeights
+from keras_attn.models.transformer.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 from keras_attn.ops.masks import zero_masked
 
 

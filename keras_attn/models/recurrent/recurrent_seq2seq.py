@@ -8,11 +8,11 @@ from keras_attn.contracts import LOCATIONS, LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
-from keras_attn.models.recurrent_config import RecurrentConfig
-from keras_attn.models.recurrent_decoder import RecurrentDecoder
-from keras_attn.models.recurrent_encoder import RecurrentEncoder
+from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
+from keras_attn.models.recurrent.recurrent_decoder import RecurrentDecoder
+from keras_attn.models.recurrent.recurrent_encoder import RecurrentEncoder
 from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
-from keras_attn.models.transformer_config import ALL
+from keras_attn.models.transformer.transformer_config import ALL
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -11,8 +11,8 @@ from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequen
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.transformer_config import LEARNED, NOTHING, TransformerConfig
-from keras_attn.models.transformer_encoder import make_ends
+from keras_attn.models.transformer.transformer_config import LEARNED, NOTHING, TransformerConfig
+from keras_attn.models.transformer.transformer_encoder import make_ends
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.masks import zero_masked

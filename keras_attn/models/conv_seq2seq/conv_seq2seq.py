@@ -6,11 +6,14 @@ import keras
 
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.models.base_model import config_of
-from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
-from keras_attn.models.conv_seq2seq_decoder import ConvSeq2SeqDecoder
-from keras_attn.models.conv_seq2seq_encoder import ConvSeq2SeqEncoder, embedding_initializer
+from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq.conv_seq2seq_decoder import ConvSeq2SeqDecoder
+from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import (
+    ConvSeq2SeqEncoder,
+    embedding_initializer,
+)
 from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
-from keras_attn.models.transformer_config import ALL
+from keras_attn.models.transformer.transformer_config import ALL
 
 
 class ConvSeq2SeqWeights(NamedTuple):

@@ -9,7 +9,7 @@ from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.transformer_config import LEARNED, TransformerConfig
+from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

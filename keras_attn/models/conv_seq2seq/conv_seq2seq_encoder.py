@@ -8,8 +8,8 @@ from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense, scaled_normal
 from keras_attn.models.base_model import config_of
-from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
-from keras_attn.models.transformer_config import LEARNED
+from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.transformer.transformer_config import LEARNED
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scale_gradient import scale_gradient
 from keras_attn.ops.scaled_sum import scaled_sum

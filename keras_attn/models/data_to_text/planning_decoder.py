@@ -12,9 +12,9 @@ from keras_attn.layers.copy_mixture import CopyMixture
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.hybrid_attention import HybridAttention
 from keras_attn.models.base_model import config_of
-from keras_attn.models.fact_encoder import FactTokens
-from keras_attn.models.transformer_config import TransformerConfig
-from keras_attn.models.transformer_decoder import TransformerDecoder, last_real
+from keras_attn.models.data_to_text.fact_encoder import FactTokens
+from keras_attn.models.transformer.transformer_config import TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder, last_real
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 
 

@@ -5,7 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.models.transformer_config import ALL, DECODER, LEARNED, NOTHING, SINUSOIDAL
+from keras_attn.models.transformer.transformer_config import (
+    ALL,
+    DECODER,
+    LEARNED,
+    NOTHING,
+    SINUSOIDAL,
+)
 from keras_attn.ops.check_choice import check_choice, check_probability
 
 Layers = Sequence[tuple[int, int]]

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel, picture_signature
-from keras_attn.models.vision_transformer import VisionTransformer
+from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

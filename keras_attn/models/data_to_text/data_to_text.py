@@ -5,12 +5,12 @@ from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
 from keras_attn.models.base_model import config_of
+from keras_attn.models.data_to_text.fact_encoder import FactEncoder, FactTokens
+from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder, held_parts
 from keras_attn.models.encoder_decoder import EncoderDecoder
-from keras_attn.models.fact_encoder import FactEncoder, FactTokens
-from keras_attn.models.planning_decoder import PlanningDecoder, held_parts
 from keras_attn.models.source_target import check_pairs
-from keras_attn.models.transformer import TransformerWeights
-from keras_attn.models.transformer_config import ALL, TransformerConfig
+from keras_attn.models.transformer.transformer import TransformerWeights
+from keras_attn.models.transformer.transformer_config import ALL, TransformerConfig
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

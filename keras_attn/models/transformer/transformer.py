@@ -9,9 +9,9 @@ from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
 from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
-from keras_attn.models.transformer_config import ALL, TransformerConfig
-from keras_attn.models.transformer_decoder import TransformerDecoder
-from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.models.transformer.transformer_config import ALL, TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 
 
 class TransformerWeights(NamedTuple):

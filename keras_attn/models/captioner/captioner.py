@@ -5,9 +5,9 @@ from keras import ops
 
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.layers.attention_layer import carry_mask
-from keras_attn.models.caption_decoder import CaptionDecoder
+from keras_attn.models.captioner.caption_decoder import CaptionDecoder
+from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
-from keras_attn.models.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 

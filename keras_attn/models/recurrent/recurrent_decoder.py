@@ -17,8 +17,8 @@ from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.models.base_model import config_of
-from keras_attn.models.recurrent_config import LSTM, RecurrentConfig
-from keras_attn.models.transformer_config import NOTHING
+from keras_attn.models.recurrent.recurrent_config import LSTM, RecurrentConfig
+from keras_attn.models.transformer.transformer_config import NOTHING
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 

@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.location_sampler import EXPECTED, held_sampler
-from keras_attn.models.soft_attention import SoftAttention
+from keras_attn.models.captioner.soft_attention import SoftAttention
 from keras_attn.ops.take_by_row import take_by_row
 
 

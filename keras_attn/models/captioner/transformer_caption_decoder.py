@@ -10,9 +10,9 @@ from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import StepsOfDecoder
-from keras_attn.models.transformer_config import LEARNED, TransformerConfig
-from keras_attn.models.transformer_decoder import TransformerDecoder
-from keras_attn.models.transformer_encoder import TransformerEncoder
+from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
+from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
+from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

@@ -15,15 +15,15 @@ from keras_attn.layers.weight_normalized_dense import (
     scaled_normal,
 )
 from keras_attn.models.base_model import config_of
-from keras_attn.models.conv_seq2seq_config import ConvSeq2SeqConfig
-from keras_attn.models.conv_seq2seq_encoder import (
+from keras_attn.models.conv_seq2seq.conv_seq2seq_config import ConvSeq2SeqConfig
+from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import (
     build_stack,
     embedding_initializer,
     make_stack,
     make_start,
     positioned,
 )
-from keras_attn.models.transformer_config import LEARNED, NOTHING
+from keras_attn.models.transformer.transformer_config import LEARNED, NOTHING
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.linear import linear

@@ -10,7 +10,10 @@ from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.vision_transformer_config import TOKEN, VisionTransformerConfig
+from keras_attn.models.vision_transformer.vision_transformer_config import (
+    TOKEN,
+    VisionTransformerConfig,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")

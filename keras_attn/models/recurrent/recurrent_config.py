@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.models.transformer_config import ALL, DECODER, NOTHING
+from keras_attn.models.transformer.transformer_config import ALL, DECODER, NOTHING
 from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
 
 LSTM, GRU = "lstm", "gru"

@@ -1,0 +1,1 @@
+"""Captioners: decoders that attend to the features of a picture."""

@@ -1,0 +1,1 @@
+"""Sets of facts to texts, with a planned order."""

@@ -1,0 +1,1 @@
+"""Convolutional networks from pictures to grids of features, for captioners and classifiers."""

@@ -1,0 +1,1 @@
+"""Models with a memory: memory networks, neural computers and progressive memory."""

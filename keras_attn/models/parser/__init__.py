@@ -1,0 +1,1 @@
+"""Constituency parsing: brackets from the decoder, tags from the encoder."""

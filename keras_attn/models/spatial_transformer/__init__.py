@@ -1,0 +1,1 @@
+"""Pictures classified from what spatial transformers read of them."""

@@ -1,0 +1,1 @@
+"""Texts classified by a pooled vector."""

@@ -1,0 +1,1 @@
+"""The Transformer: attention in the encoder, in the decoder and between them."""
