@@ -45,21 +45,12 @@ CALL: Mapping[str, str] = {
 """Former names of arguments of calls."""
 
 
-class FormerNames:
-    """Abstract: a class whose constructor answers former names with the new ones."""
+class CheckedConfig:
+    """Abstract: a dataclass whose constructor answers former names with the new ones."""
 
     def __new__(cls, *args, **kwargs):
         check_former_names(cls, kwargs)
-        make = super().__new__
-        return make(cls) if make is object.__new__ else make(cls, *args, **kwargs)
-
-
-class FormerCallNames(FormerNames):
-    """Abstract: a Keras layer whose calls answer former names as well."""
-
-    def __call__(self, *args, **kwargs):
-        check_call_names(type(self).__name__, self.call, kwargs)
-        return super().__call__(*args, **kwargs)
+        return super().__new__(cls)
 
 
 def check_former_names(cls: type, given: Iterable[str]) -> None:

@@ -1,7 +1,6 @@
 """The decoding loop: any strategy over any stepper."""
 
 import abc
-import weakref
 from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from keras_attn.decoding.candidates import Candidates
 from keras_attn.decoding.constraints import AllOf, Constraint
 from keras_attn.decoding.history import History, Selection
 from keras_attn.decoding.prefix import checked_prefix, with_prefix
-from keras_attn.ops.compiled import compiled, is_traced
+from keras_attn.ops.compiled import CompiledFunctions, is_traced
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.log_probabilities import log_probabilities
 
@@ -22,9 +21,24 @@ from keras_attn.ops.log_probabilities import log_probabilities
 class Strategy(abc.ABC):
     """Abstract: how hypotheses are chosen, as by `Greedy`, `Beam`, `Sampling` and `Exhaustive`."""
 
-    def run(self, stepper: Stepper, context: Any, max_length: Any, **options: Any) -> DecodeResult:
-        """`decode` with this strategy, for `model.generate`."""
-        return decode(stepper, context, self, max_length, **options)
+    def run(
+        self,
+        stepper: Stepper,
+        context: Any,
+        max_length: Any,
+        functions: CompiledFunctions | None = None,
+        prefix: Any = None,
+        **options: Any,
+    ) -> DecodeResult:
+        """`decode` with this strategy, for `model.generate`.
+
+        On JAX a search that never changes is compiled once for each shape of the context, and kept
+        in `functions`, those of the stepper, if there are any.
+        """
+        search = _Search.of(self, max_length, **options)
+        if functions is not None and search.compiles(stepper, context, prefix):
+            return functions(search, context, prefix)
+        return search(stepper, context, prefix)
 
     def get_config(self) -> dict[str, Any]:
         """The fields of a strategy that is a dataclass, like those of this package."""
@@ -89,8 +103,8 @@ def decode(
     `max_length` all shapes but the batch are static, so the loop runs eagerly, in a graph, under
     XLA and in an exported signature alike. A tensor, for TensorFlow graphs without XLA, saves work
     for batches of short answers: a cache has a slot for each of the T tokens, and every step
-    attends over all of them. On JAX a search of a built Keras layer or model is compiled once for
-    each `max_length` and shape of the context; elsewhere `keras_attn.ops.compiled` does that.
+    attends over all of them. `keras_attn.ops.compiled` compiles a function that decodes;
+    `model.generate` does so by itself on JAX.
 
     Args:
         stepper: `Stepper`.
@@ -110,31 +124,25 @@ def decode(
         ValueError: a stepper that lacks a method, a class in the place of a strategy, max_length
             < 1, a prefix without static P ≥ 1, or what strategy and constraints reject.
     """
-    _check(stepper, strategy, prefix)
-    _check_length(max_length)
-    if keras.backend.backend() == "jax" and not isinstance(max_length, int):
-        max_length = int(max_length)
-    search = _Search(strategy, max_length, with_weights, tuple(constraints))
-    if not search.compiles(stepper, context, prefix):
-        return _decoded(stepper, context, prefix, search)
-    own = _COMPILED.setdefault(stepper, {})
-    if search not in own:
-        if len(own) == MOST_COMPILED:
-            own.pop(next(iter(own)))
-        reference = weakref.ref(stepper)
-        own[search] = compiled(
-            lambda given: _decoded(reference(), given[0], given[1], search), stepper
-        )
-    return own[search]((context, prefix))
+    search = _Search.of(strategy, max_length, with_weights, constraints)
+    return search(stepper, context, prefix)
 
 
 class _Search(NamedTuple):
-    """How `decode` searches."""
+    """How `decode` searches: a function of a stepper and its context."""
 
     strategy: Strategy
     max_length: Any
     with_weights: bool
     constraints: tuple[Constraint, ...]
+
+    @classmethod
+    def of(cls, strategy, max_length, with_weights=True, constraints=()):
+        """The search with these arguments of `decode`."""
+        _check_length(max_length)
+        if keras.backend.backend() == "jax" and not isinstance(max_length, int):
+            max_length = int(max_length)
+        return cls(strategy, max_length, with_weights, tuple(constraints))
 
     def compiles(self, stepper, context, prefix) -> bool:
         """Whether JAX may keep this search compiled: it never changes, and the stepper is a layer.
@@ -149,6 +157,10 @@ class _Search(NamedTuple):
             and not is_traced((context, prefix, stepper.variables))
         )
 
+    def __call__(self, stepper, context, prefix=None) -> DecodeResult:
+        _check(stepper, self.strategy, prefix)
+        return _decoded(stepper, context, prefix, self)
+
 
 def _is_constant(part):
     """Whether an object is a frozen dataclass whose fields can be hashed."""
@@ -159,12 +171,6 @@ def _is_constant(part):
     except TypeError:
         return False
     return True
-
-
-MOST_COMPILED = 64
-"""Searches of a stepper that JAX keeps compiled."""
-_COMPILED: weakref.WeakKeyDictionary[Any, dict[_Search, Any]] = weakref.WeakKeyDictionary()
-"""Functions by stepper and search."""
 
 
 def _decoded(stepper, context, prefix, search: _Search) -> DecodeResult:

@@ -1,8 +1,21 @@
 """Pointing: does the attention of an object's words land on the object?"""
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Looked(NamedTuple):
+    """The words of a caption, and where each of them looked.
+
+    Attributes:
+        words: T strings.
+        weights: float (T, grid height, grid width).
+    """
+
+    words: Sequence[str]
+    weights: Any
 
 
 def points_at(weights, phrase: tuple[int, int], box, image_size: tuple[int, int]) -> bool:
@@ -41,13 +54,13 @@ def points_at(weights, phrase: tuple[int, int], box, image_size: tuple[int, int]
     return False
 
 
-def pointing_accuracy(explanations: Sequence, scenes: Sequence[dict], image_size) -> float:
+def pointing_accuracy(explanations: Sequence[Looked], scenes: Sequence[dict], image_size) -> float:
     """Share of objects that the words of their phrase point at; see `points_at`.
 
     An object counts as missed where the caption does not have its phrase at its place.
 
     Args:
-        explanations: for each picture an object with `words` and `weights`, as `viz`'s Explanation.
+        explanations: for each picture `Looked`.
         scenes: for each picture a dict with "words" (of the true caption), "phrases" ((start, stop)
             of each object) and "boxes" (pixels).
         image_size: (height, width) in pixels.

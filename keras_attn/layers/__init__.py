@@ -13,6 +13,7 @@ from keras_attn.layers.feed_forward import FeedForward
 from keras_attn.layers.field_positions import FieldPositions
 from keras_attn.layers.gated_convolution import GatedConvolution
 from keras_attn.layers.general_attention import GeneralAttention
+from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.hybrid_attention import HybridAttention
 from keras_attn.layers.last_state_attention import LastStateAttention
@@ -38,6 +39,7 @@ from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
+from keras_attn.layers.scored_attention import ScoredAttention
 from keras_attn.layers.sentence_encoder import SentenceEncoder
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.spatial_softmax import SpatialSoftmax
@@ -72,6 +74,7 @@ __all__ = [
     "FieldPositions",
     "GatedConvolution",
     "GeneralAttention",
+    "GlobalAttention",
     "GridPositions",
     "HybridAttention",
     "LastStateAttention",
@@ -99,6 +102,7 @@ __all__ = [
     "SampledAttention",
     "ScaledDotAttention",
     "ScaledEmbedding",
+    "ScoredAttention",
     "SentenceEncoder",
     "Similarity",
     "SinusoidalPositions",

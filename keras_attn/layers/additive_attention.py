@@ -3,12 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.layers.global_attention import GlobalAttention
+from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.scores import additive_score
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AdditiveAttention(ScoredAttention):
+class AdditiveAttention(GlobalAttention):
     """Additive attention: weights from a one-hidden-layer net on query and key.
 
         score(q, k) = v · tanh(W q + U k)
@@ -17,7 +18,7 @@ class AdditiveAttention(ScoredAttention):
         units: int > 0. Width A of the hidden score layer.
         kernel_initializer: Keras initializer of W, U and v.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Raises:
         ValueError: units < 1 ("Expected units >= 1. Received: units=0").
@@ -45,9 +46,6 @@ class AdditiveAttention(ScoredAttention):
     def _kernel(self, shape, name):
         initializer = self.kernel_initializer.clone()
         return self.add_weight(shape=shape, initializer=initializer, name=name)
-
-    def project_keys(self, keys):
-        return ops.matmul(keys, self.key_kernel)
 
     def score(self, query, projected_keys):
         projected_query = ops.matmul(query, self.query_kernel)

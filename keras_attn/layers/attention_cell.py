@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import sequence_mask
 from keras_attn.layers.context_cell import as_context_cell
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.check_choice import check_flag
 from keras_attn.ops.masks import zero_masked
@@ -112,7 +112,6 @@ class AttentionCell(keras.layers.Layer):
         self.opening = _Opening(
             attention, self.state_sizes, 3 + self.cell.top_state, name="opening"
         )
-        self._value_shape = None
 
     @property
     def state_sizes(self):
@@ -122,27 +121,36 @@ class AttentionCell(keras.layers.Layer):
     @property
     def state_size(self):
         """Widths of the states in `keras.layers.RNN`; the memory's are those of its last axes."""
-        value = self._value_shape or (None, None, 1)
-        return [*self.state_sizes, value[-1], value[-1], 1]
+        width = self._value_width() if self.combine.built else 1
+        return [*self.state_sizes, width, width, 1]
+
+    def _value_width(self):
+        """F, of a cell that has met its memory."""
+        return self.combine.kernel.shape[0] - self.cell.units
 
     def build(self, input_shape, value_shape=None):
-        value_shape = value_shape or self._value_shape or self.opening.value_shape
-        if value_shape is None:
+        if value_shape is not None:
+            self._meet(value_shape)
+        if not self.combine.built:
             raise ValueError(
                 "Expected a memory, as in rnn(inputs, initial_state=cell.initial_state(value)). "
                 "Received: no initial_state"
             )
-        self._value_shape = tuple(value_shape)
-        hidden, width = self.cell.units, value_shape[-1]
-        if not self.attention.built:
-            self.attention.build((None, None, hidden), tuple(value_shape))
-        fed = width if self.attend_first else self.units if self.input_feeding else None
+        fed = self.units if self.input_feeding else None
+        fed = self._value_width() if self.attend_first else fed
         if not self.cell.built:
             self.cell.build((None, input_shape[-1]), None if fed is None else (None, fed))
-        self.combine.build((None, width + hidden))
+
+    def _meet(self, value_shape):
+        """Builds what reads a memory of this shape (B, S, F)."""
+        if not self.attention.built:
+            self.attention.build((None, None, self.cell.units), tuple(value_shape))
+        if not self.combine.built:
+            self.combine.build((None, value_shape[-1] + self.cell.units))
 
     def get_build_config(self):
-        return {**(super().get_build_config() or {}), "value_shape": self._value_shape}
+        shape = (None, None, self._value_width()) if self.combine.built else None
+        return {**(super().get_build_config() or {}), "value_shape": shape}
 
     def build_from_config(self, config):
         shape = config.get("input_shape") or (config.get("shapes_dict") or {}).get("input_shape")
@@ -170,7 +178,8 @@ class AttentionCell(keras.layers.Layer):
                 "Expected a cell that computes in float32 inside keras.layers.RNN. "
                 f"Received: dtype={self.compute_dtype}"
             )
-        self._value_shape = tuple(value.shape)
+        with keras.name_scope(self.name):
+            self._meet(value.shape)
         count = len(self.cell.state_sizes)
         if cell_state is not None and len(cell_state) != count:
             raise ValueError(f"Expected {count} cell states. Received: {len(cell_state)}")
@@ -300,12 +309,10 @@ class _Opening(keras.layers.Layer):
         super().__init__(**{"dtype": "float32", **kwargs})
         self.attention, self.state_sizes, self.top = attention, tuple(state_sizes), top
         self.supports_masking = True
-        self.value_shape = None
 
     def build(self, value_shape, cell_state_shape=None):
-        self.value_shape = tuple(value_shape)
         if not self.attention.built:
-            self.attention.build((None, None, self.state_sizes[2]), self.value_shape)
+            self.attention.build((None, None, self.state_sizes[2]), tuple(value_shape))
 
     def call(self, value, cell_state=None, value_mask=None, mask=None):
         mask = sequence_mask(value, value_mask=value_mask, mask=mask)

@@ -1,24 +1,11 @@
-"""Base of all attention layers: Keras' call, masks and input checks."""
+"""Base of attention layers: the one call, and its masks."""
 
-import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-import keras
 from keras import ops
-from keras.src import backend  # Keras' masks have no public functions.
 
-from keras_attn.former_names import FormerCallNames
-from keras_attn.layers.traced_spec import traced_spec
-from keras_attn.ops.masks import (
-    as_attention_mask,
-    as_mask,
-    causal_mask,
-    combine_masks,
-    zero_masked,
-)
-
-CALL = "layer(query, value=None, key=None)"
+from keras_attn.layers.masked_layer import CALL, MaskedLayer, carry_mask, sequence_mask
+from keras_attn.ops.masks import as_attention_mask, causal_mask, combine_masks, zero_masked
 
 
 class Masks(NamedTuple):
@@ -62,95 +49,76 @@ class Masks(NamedTuple):
         return combine_masks(memory, self.pairs)
 
 
-class AttentionLayer(FormerCallNames, keras.layers.Layer):
-    """Abstract: a layer with the call of Keras' attention layers.
+class AttentionLayer(MaskedLayer):
+    """Abstract: attention with the call of Keras' attention layers. Subclasses attend.
 
-    Subclasses read 0 at masked places, see `ops.zero_masked`, so that nothing else there reaches
-    outputs or gradients. A key that some query may attend to is not masked. The output carries the
-    mask of the first argument: the automatic mask combined with explicit ones.
+    A key that some query may attend to is not masked. `MultiHeadAttention` and
+    `MultiStepAttention` take one more tensor, and so declare the same call with it.
+
+    Call arguments:
+        query: float (B, T, D), or (B, D) for a single query.
+        value: float (B, S, F), or None for self-attention.
+        key: float (B, S, E). Default: value.
+        query_mask, value_mask, key_mask: bool (B, T), (B, S), (B, S); True = attend. Filled in by
+            Keras.
+        mask: bool (B, T), the same as query_mask; in self-attention filled in by Keras.
+        attention_mask: bool, broadcastable to (B, T, S), of a single query to (B, S). All masks
+            must allow a position.
+        return_attention_scores: bool.
+        use_causal_mask: bool. Query t sees keys 0 to t only.
+
+    Returns:
+        context: (B, T, F), compute dtype, or (B, F) for a single query; with the query's mask. 0
+            where fully masked.
+        weights: with return_attention_scores, float32 (B, T, S) or (B, S); rows sum to 1, or are
+            all 0 where fully masked.
+
+    Raises:
+        ValueError: a list of tensors; a key without a value; self-attention or a causal mask with
+            a single query; a mask of floats or of another shape.
     """
 
-    ranks: ClassVar[Mapping[str, tuple[int, ...]]] = {
-        "query": (3,),
-        "inputs": (3,),
-        "value": (3,),
-        "key": (3,),
-    }
-    """How many axes arguments of the call may have."""
-    sequences: ClassVar[bool] = False
-    """Whether each example of the value may have several sequences of queries."""
+    ranks = {**MaskedLayer.ranks, "query": (2, 3)}
 
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.supports_masking = True
+    def attend_masked(self, query, value, key, masks):
+        """The call, once its masks are combined and applied.
 
-    def __call__(self, *args, **kwargs):
-        names = list(inspect.signature(self.call).parameters)
-        arguments = {**dict(zip(names, args)), **kwargs}
-        first = arguments.get(names[0])
-        if isinstance(first, list | tuple):
-            expected = CALL if names[1] == "value" else f"layer({names[0]})"
+        Args:
+            query: float (B, T, D) or (B, D).
+            value: float (B, S, F), 0 where `masks.memory` is False.
+            key: float (B, S, E), likewise.
+            masks: `Masks`.
+
+        Returns:
+            context: (B, T, F) or (B, F).
+            weights: float32 (B, T, S) or (B, S).
+        """
+        raise NotImplementedError
+
+    def call(
+        self,
+        query,
+        value=None,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=None,
+        use_causal_mask=False,
+    ):
+        if len(query.shape) == 2 and value is None:
             raise ValueError(
-                f"Expected tensors, as in {expected}. Received: a {type(first).__name__} of "
-                f"{len(first)}"
+                "Expected a query of shape (B, T, D) for self-attention. "
+                f"Received: query of shape {tuple(query.shape)}"
             )
-        self._check_tensors(arguments)
-        if "key" in names and _is_self_attention(arguments):  # The same as without the value.
-            arguments |= {"value": None, "key": None}
-            return super().__call__(
-                first, **{k: tensor for k, tensor in arguments.items() if k != "query"}
-            )
-        return super().__call__(*args, **kwargs)
-
-    def _check_tensors(self, arguments):
-        """Raises ValueError for wrong shapes before weights are created for them."""
-        shapes = {}
-        for name, ranks in self.ranks.items():
-            tensor = arguments.get(name)
-            if not hasattr(tensor, "shape"):
-                continue
-            shapes[name] = shape = tuple(tensor.shape)
-            masked = keras.backend.standardize_dtype(tensor.dtype) == "bool"
-            if masked or len(shape) not in ranks:
-                kind = "a mask, to be passed as mask=…" if masked else f"shape={shape}"
-                raise ValueError(
-                    f"Expected {name} of {' or '.join(map(str, ranks))} axes. Received: {kind}"
-                )
-        _check_batches(shapes, self.sequences)
-
-    def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of what the call returns; with weights only if requested."""
-        return traced_spec(self, *args, **kwargs)
-
-
-def _is_self_attention(arguments):
-    """Whether the query is also the value."""
-    query, value, key = (arguments.get(name) for name in ("query", "value", "key"))
-    return query is not None and value is query and (key is None or key is query)
-
-
-def _check_batches(shapes, sequences):
-    """Raises ValueError unless the static batches, and lengths of value and key, agree."""
-    value, key = shapes.get("value"), shapes.get("key")
-    query = shapes.get("query") or shapes.get("tokens")
-    if value and key and not _agree(value[:2], key[:2]):
-        raise ValueError(
-            f"Expected value and key of equal batch and length. Received: shapes {value} and {key}"
-        )
-    if not (query and value) or None in (query[0], value[0]):
-        return
-    if sequences and value[0] and query[0] % value[0] == 0:
-        return
-    if query[0] not in (1, value[0]):
-        several = ", or several times as many," if sequences else ""
-        raise ValueError(
-            f"Expected as many queries{several} as values in a batch. "
-            f"Received: {query[0]} and {value[0]}"
-        )
-
-
-def _agree(first, other):
-    return all(None in pair or len({*pair}) == 1 for pair in zip(first, other))
+        given = query_mask, value_mask, key_mask, mask, attention_mask, use_causal_mask
+        masks = call_masks(query, value, key, *given)
+        context, weights = self.attend_masked(*masks.apply(query, value, key), masks)
+        context = carry_mask(context, masks.query)
+        return (context, weights) if return_attention_scores else context
 
 
 def memory_of(query, value, key):
@@ -163,31 +131,6 @@ def memory_of(query, value, key):
         raise ValueError(f"Expected a value with the key, as in {CALL}. Received: a key alone")
     value = query if value is None else value
     return value, value if key is None else key
-
-
-def sequence_mask(inputs, **given):
-    """The mask of a sequence, the automatic and all explicit ones combined: bool (B, T) or None.
-
-    Args:
-        inputs: tensor (B, T, ...), which may carry a mask.
-        **given: bool (B, T) or None, by their names in messages.
-
-    Raises:
-        ValueError: a mask of floats, or of another shape.
-    """
-    carried = backend.get_keras_mask(inputs)
-    checked = [
-        mask if mask is None or mask is carried else as_mask(mask, name, tuple(inputs.shape[:2]))
-        for name, mask in given.items()
-    ]
-    return combine_masks(carried, *checked)
-
-
-def carry_mask(outputs, mask):
-    """Outputs that carry a mask bool (B, T) to the next layer; unchanged if it is None."""
-    if mask is not None:
-        backend.set_keras_mask(outputs, mask)
-    return outputs
 
 
 def query_mask_of(query, query_mask, mask):

@@ -3,14 +3,14 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, sequence_mask
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.masked_layer import MaskedLayer, sequence_mask
 from keras_attn.layers.scored_attention import ScoredAttention
 from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionPooling(AttentionLayer):
+class AttentionPooling(MaskedLayer):
     """A sequence as one vector: attention with a single learned query.
 
         α = softmax_s(score(q, h_s)),  pooled = Σ_s α_s h_s

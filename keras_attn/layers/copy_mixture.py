@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.local_attention import check_global
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.copied_runs import copied_runs
@@ -32,7 +32,7 @@ class CopyMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class CopyMixture(AttentionLayer):
+class CopyMixture(MaskedLayer):
     """Logits mixed with copies of the source's tokens, for names and numbers never seen before.
 
         α_t = softmax_s(score(q_t, k_s)),  g_t = σ(w · q_t + b)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_probability
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
@@ -25,7 +25,7 @@ class FeedForwardKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FeedForward(FormerNames, keras.layers.Layer):
+class FeedForward(CheckedLayer):
     """The position-wise feed-forward net: f(x W_1 + b_1) W_2 + b_2.
 
     Args:

@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FieldPositions(FormerCallNames, keras.layers.Layer):
+class FieldPositions(CheckedLayer):
     """Adds to each word the vectors of its field and of its position in the field's value.
 
         x_i = w_i + F[field_i] + P⁺[start_i] + P⁻[end_i]

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.weight_normalized_dense import (
     add_normalized_weights,
@@ -18,7 +18,7 @@ SAME, CAUSAL = "same", "causal"
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class GatedConvolution(AttentionLayer):
+class GatedConvolution(MaskedLayer):
     """Dropout, a weight-normalized convolution over a sequence, and a gated linear unit.
 
         [a_t; b_t] = W [x_{t − r}; …; x_{t + k − 1 − r}] + b,  y_t = a_t ⊗ σ(b_t)

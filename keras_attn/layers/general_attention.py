@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, call_masks
+from keras_attn.layers.attention_layer import AttentionLayer
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.check_choice import check_flag
@@ -25,7 +25,7 @@ class GeneralAttention(AttentionLayer):
         value_dim: int > 0 or None. Width of W_v.
         use_bias: bool. Whether the projections have a bias.
 
-    Call arguments: see `ScoredAttention`.
+    Call arguments: see `AttentionLayer`.
 
     Returns:
         context: (B, T, value_dim or F), compute dtype, or without T for a single query; with the
@@ -34,7 +34,7 @@ class GeneralAttention(AttentionLayer):
             all 0 where fully masked.
 
     Raises:
-        ValueError: a width < 1; `attention` is no ScoredAttention; a call that `ScoredAttention`
+        ValueError: a width < 1; `attention` is no ScoredAttention; a call that `AttentionLayer`
             refuses.
 
     Example:
@@ -47,8 +47,6 @@ class GeneralAttention(AttentionLayer):
 
     Source: the usual lecture form of attention; self-attention as in arXiv:1706.03762, 3.2.
     """
-
-    ranks = {**AttentionLayer.ranks, "query": (2, 3)}
 
     def __init__(
         self,
@@ -94,44 +92,13 @@ class GeneralAttention(AttentionLayer):
         if not self.attention.built:
             self.attention.build(*shapes)
 
-    def call(
-        self,
-        query,
-        value=None,
-        key=None,
-        query_mask=None,
-        value_mask=None,
-        key_mask=None,
-        mask=None,
-        attention_mask=None,
-        return_attention_scores=False,
-        training=None,
-        use_causal_mask=False,
-    ):
-        if len(query.shape) == 2 and value is None:
-            raise ValueError(
-                "Expected a query of shape (B, T, D) for self-attention. "
-                f"Received: query of shape {tuple(query.shape)}"
-            )
-        masks = call_masks(
-            query,
-            value,
-            key,
-            query_mask,
-            value_mask,
-            key_mask,
-            mask,
-            attention_mask,
-            use_causal_mask,
-        )
-        query, value, key = masks.apply(query, value, key)
-        context, weights = self.attention.attend_masked(
+    def attend_masked(self, query, value, key, masks):
+        return self.attention.attend_masked(
             _project(self.query_projection, query),
             _project(self.value_projection, value),
             _project(self.key_projection, key),
             masks,
         )
-        return (context, weights) if return_attention_scores else context
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
         return (*query_shape[:-1], self.value_dim or (value_shape or query_shape)[-1])

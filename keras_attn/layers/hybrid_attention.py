@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.local_attention import check_global
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.batched_product import batched_product
@@ -35,7 +35,7 @@ class HybridMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class HybridAttention(AttentionLayer):
+class HybridAttention(MaskedLayer):
     """Attention that also knows what usually comes next: order planning.
 
         content_t = softmax_j(score(q_t, k_j))

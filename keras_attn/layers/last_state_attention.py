@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.attend import attend
 from keras_attn.ops.local_attention import memory_lengths
 
 
@@ -14,7 +15,7 @@ class LastStateAttention(ScoredAttention):
     Over the outputs of a recurrent encoder, the fixed vector through which an encoder–decoder
     without attention has to pass everything. The weights are one-hot.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Example:
         >>> value, mask = ops.array([[[2.0], [3.0], [5.0]]]), ops.array([[True, True, False]])
@@ -25,12 +26,16 @@ class LastStateAttention(ScoredAttention):
     2014, arXiv:1406.1078.
     """
 
+    def project_keys(self, keys):
+        return keys
+
     def score(self, query, projected_keys):
         shape = ops.shape(query)[0], ops.shape(query)[1], ops.shape(projected_keys)[1]
         return ops.zeros(shape, "float32")
 
     def attend(self, query, projected_keys, values, mask=None, positions=None):
-        batch, queries, keys = ops.shape(self.score(query, projected_keys))
+        scores = self.score(query, projected_keys)
+        batch, queries, keys = ops.shape(scores)
         lengths = memory_lengths(mask, batch, queries, keys)[..., None]
         last = ops.arange(1, keys + 1, dtype="int32") == lengths
-        return super().attend(query, projected_keys, values, last)
+        return attend(scores, values, last)

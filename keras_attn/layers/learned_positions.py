@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.sinusoidal_positions import (
     ADD,
@@ -16,7 +16,7 @@ from keras_attn.ops.positions import positions_from
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LearnedPositions(FormerCallNames, keras.layers.Layer):
+class LearnedPositions(CheckedLayer):
     """Adds or concatenates one learned vector per position.
 
     Args:

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.scored_attention import ScoredAttention, check_width
 from keras_attn.ops.local_attention import memory_lengths
@@ -57,12 +58,12 @@ class LocalAttention(ScoredAttention):
 
 
 def check_global(attention):
-    """The attention, a `ScoredAttention` that wraps no other.
+    """The attention, a `GlobalAttention`.
 
     Raises:
         ValueError: something else.
     """
-    if not isinstance(attention, ScoredAttention) or hasattr(attention, "attention"):
+    if not isinstance(attention, GlobalAttention):
         raise ValueError(
             f"Expected a global ScoredAttention layer. Received: attention={attention!r}"
         )

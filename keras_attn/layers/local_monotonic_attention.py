@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.local_attention import LocalAttention
+from keras_attn.ops.attend import attend
 from keras_attn.ops.local_attention import window_mask
 from keras_attn.ops.masks import combine_masks
 
@@ -18,7 +19,7 @@ class LocalMonotonicAttention(LocalAttention):
         attention: as in `LocalAttention`.
         window: int > 0. D.
 
-    Call arguments and returns: see `ScoredAttention`. Queries count from 0.
+    Call arguments and returns: see `AttentionLayer`. Queries count from 0.
 
     Raises:
         ValueError: as in `LocalAttention`.
@@ -40,4 +41,4 @@ class LocalMonotonicAttention(LocalAttention):
         lengths, positions = self.lengths_and_positions(query, projected_keys, mask, positions)
         centers = ops.minimum(positions, ops.maximum(lengths - 1, 0))
         inside = window_mask(centers, ops.shape(projected_keys)[1], self.window)
-        return super().attend(query, projected_keys, values, combine_masks(inside, mask))
+        return attend(self.score(query, projected_keys), values, combine_masks(inside, mask))

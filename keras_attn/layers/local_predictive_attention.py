@@ -26,7 +26,7 @@ class LocalPredictiveAttention(LocalAttention):
         units: int > 0. Width of the net that predicts the position.
         kernel_initializer: Keras initializer of W and v.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Raises:
         ValueError: as in `LocalAttention`, or units < 1.

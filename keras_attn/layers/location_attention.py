@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.layers.global_attention import GlobalAttention
+from keras_attn.layers.scored_attention import check_width
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LocationAttention(ScoredAttention):
+class LocationAttention(GlobalAttention):
     """Location-based attention: weights from the query alone, one score for each position.
 
         weights = softmax(W q),  cut to the positions that there are
@@ -18,7 +19,7 @@ class LocationAttention(ScoredAttention):
         max_length: int > 0. Most keys that can be attended to.
         kernel_initializer: Keras initializer of W.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Raises:
         ValueError: max_length < 1, or more keys than that.

@@ -2,14 +2,14 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MaskedConvolution(AttentionLayer):
+class MaskedConvolution(MaskedLayer):
     """A convolution over a sequence that reads padding as zeros, so that more changes nothing.
 
         h_t = f(W [x_{t−k/2} … x_{t+k/2}] + b),  x_s = 0 where the mask is False

@@ -5,8 +5,8 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import sequence_mask
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.memory_cell import MemoryCell
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.recurrent import masked_recurrence

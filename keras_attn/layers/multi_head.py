@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer
+from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_flag, check_probability
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
@@ -46,7 +46,7 @@ class KeysAndValues(NamedTuple):
     values: Any
 
 
-class MultiHead(AttentionLayer):
+class MultiHead(MaskedLayer):
     """Abstract: projections to H heads and back. Subclasses attend.
 
     Weights have the order and the shapes of `keras.layers.MultiHeadAttention`'s: kernel, then bias,

@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import call_masks, carry_mask
+from keras_attn.layers.attention_layer import call_masks
+from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, write_slots
@@ -118,18 +119,8 @@ class MultiHeadAttention(MultiHead):
         use_causal_mask=False,
         attention_bias=None,
     ):
-        masks = call_masks(
-            query,
-            value,
-            key,
-            query_mask,
-            value_mask,
-            key_mask,
-            mask,
-            attention_mask,
-            use_causal_mask,
-            self.num_heads,
-        )
+        given = query_mask, value_mask, key_mask, mask, attention_mask, use_causal_mask
+        masks = call_masks(query, value, key, *given, heads=self.num_heads)
         query, value, key = masks.apply(query, value, key)
         kernels = self.kernels()
         if value is query and key is query and kernels.joined is not None:

@@ -4,7 +4,8 @@ from typing import Any, NamedTuple
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, call_masks, carry_mask
+from keras_attn.layers.attention_layer import call_masks
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask
 from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.multi_step_attention import multi_step_attention
@@ -19,7 +20,7 @@ class MultiStepKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MultiStepAttention(AttentionLayer):
+class MultiStepAttention(MaskedLayer):
     """Attention of one layer of a convolutional decoder, with its residual.
 
         d_t = √½ (W h_t + b + g_t),  a_t = softmax_s(d_t · z_s),  c_t = m √(1/m) Σ_s a_ts v_s
@@ -57,7 +58,7 @@ class MultiStepAttention(AttentionLayer):
     Source: Gehring et al. 2017, arXiv:1705.03122, 3.3 to 3.5.
     """
 
-    ranks = {**AttentionLayer.ranks, "embedded": (3,)}
+    ranks = {**MaskedLayer.ranks, "embedded": (3,)}
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -121,17 +122,8 @@ class MultiStepAttention(AttentionLayer):
         training=None,
         use_causal_mask=False,
     ):
-        masks = call_masks(
-            query,
-            value,
-            key,
-            query_mask,
-            value_mask,
-            key_mask,
-            mask,
-            attention_mask,
-            use_causal_mask,
-        )
+        given = query_mask, value_mask, key_mask, mask, attention_mask, use_causal_mask
+        masks = call_masks(query, value, key, *given)
         query, value, key = masks.apply(query, value, key)
         embedded = None if embedded is None else zero_masked(embedded, masks.query)
         outputs, weights = self.attend(query, embedded, key, value, masks.by_pair(), self.kernels())

@@ -2,12 +2,12 @@
 
 import keras
 
-from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.ops.scores import multiplicative_score
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MultiplicativeAttention(ScoredAttention):
+class MultiplicativeAttention(GlobalAttention):
     """Multiplicative attention: a bilinear form of query and key, whose widths may differ.
 
         score(q, k) = qᵀ W k
@@ -15,7 +15,7 @@ class MultiplicativeAttention(ScoredAttention):
     Args:
         kernel_initializer: Keras initializer of W.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Example:
         >>> layer = MultiplicativeAttention()

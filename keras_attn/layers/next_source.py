@@ -4,11 +4,11 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.checked_layer import CheckedLayer
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class NextSource(FormerCallNames, keras.layers.Layer):
+class NextSource(CheckedLayer):
     """A linear projection of the next source step; each occurrence of the token advances by one.
 
         n_t = Σ_{i ≤ t} [token_i = c],  x_t = W v_{n_t}

@@ -3,14 +3,14 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
 from keras_attn.ops.check_choice import check_flag
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class PatchEncoder(FormerNames, keras.layers.Layer):
+class PatchEncoder(CheckedLayer):
     """A linear map of each non-overlapping patch of P × P pixels.
 
     The kernel (P, P, C, D) is that of a convolution whose stride is its size. Read as a matrix

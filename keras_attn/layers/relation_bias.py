@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RelationBias(FormerCallNames, keras.layers.Layer):
+class RelationBias(CheckedLayer):
     """One learned bias per relation and head, added to the scores of `MultiHeadAttention`.
 
     Args:

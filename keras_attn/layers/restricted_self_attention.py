@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import carry_mask, sequence_mask
+from keras_attn.layers.masked_layer import carry_mask, sequence_mask
 from keras_attn.layers.multi_head import MultiHead
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.restricted_attention import restricted_attention

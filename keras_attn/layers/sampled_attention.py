@@ -22,7 +22,7 @@ class SampledAttention(ScoredAttention):
         attention: a `ScoredAttention` layer, such as `AdditiveAttention(5)`, whose weights are α.
         sampler: `LocationSampler`, or None for one with its defaults.
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Raises:
         ValueError: `attention` is no global ScoredAttention; something else in place of the

@@ -2,17 +2,17 @@
 
 import keras
 
-from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.ops.scores import scaled_dot_score
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ScaledDotAttention(ScoredAttention):
+class ScaledDotAttention(GlobalAttention):
     """Scaled dot-product attention: no weights of its own; query and keys have one width D.
 
         score(q, k) = q · k / √D
 
-    Call arguments and returns: see `ScoredAttention`.
+    Call arguments and returns: see `AttentionLayer`.
 
     Example:
         >>> context = ScaledDotAttention()(ops.zeros((2, 3, 5)), ops.zeros((2, 11, 5)))

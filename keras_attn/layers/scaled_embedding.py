@@ -5,14 +5,14 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_flag
 from keras_attn.ops.linear import linear
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ScaledEmbedding(FormerNames, keras.layers.Layer):
+class ScaledEmbedding(CheckedLayer):
     """√D · E[token]; `logits` multiplies by Eᵀ, for tied embeddings.
 
     The table is initialized with standard deviation 1/√D, so that outputs have standard deviation

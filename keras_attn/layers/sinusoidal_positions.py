@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerCallNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.positions import positions_from, sinusoids
 
@@ -11,7 +11,7 @@ ADD, CONCATENATE = "add", "concatenate"
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SinusoidalPositions(FormerCallNames, keras.layers.Layer):
+class SinusoidalPositions(CheckedLayer):
     """Adds or concatenates the sinusoids of positions; see `ops.positions.sinusoids`.
 
     Args:

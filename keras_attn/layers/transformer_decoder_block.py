@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.feed_forward import RELU, FeedForward
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
 from keras_attn.ops.cached_attention import hypotheses_of
@@ -30,7 +30,7 @@ class BlockMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerDecoderBlock(AttentionLayer):
+class TransformerDecoderBlock(MaskedLayer):
     """Causal self-attention, attention to the encoder's output, feed-forward net; each residual.
 
     Step by step: `start(value)` once, then `extend` with a cache of `empty_cache`.

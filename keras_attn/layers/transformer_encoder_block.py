@@ -2,8 +2,8 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.feed_forward import RELU, FeedForward
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
 from keras_attn.layers.residual import Residual
 from keras_attn.ops.check_choice import check_flag, check_probability
@@ -11,7 +11,7 @@ from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerEncoderBlock(AttentionLayer):
+class TransformerEncoderBlock(MaskedLayer):
     """Multi-head self-attention, then a feed-forward net, each in a residual connection.
 
     Args:

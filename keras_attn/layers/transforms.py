@@ -47,9 +47,7 @@ class Transform:
         Raises:
             ValueError: the family has no rotations.
         """
-        raise ValueError(
-            f"Expected a transform with rotations, such as Affine(). Received: {self!r}"
-        )
+        raise NotImplementedError
 
     def grid(self, theta, points):
         """float32 (B, height, width, 2) from θ (B, parameters) and points (height, width, 2)."""
@@ -74,6 +72,12 @@ class Transform:
         return cls(**config)
 
 
+def _no_rotations(transform):
+    return ValueError(
+        f"Expected a transform with rotations, such as Affine(). Received: {transform!r}"
+    )
+
+
 def _numbers(*values):
     return np.array(values, "float32")
 
@@ -90,6 +94,9 @@ class Translation(Transform):
     def identity(self):
         return _numbers(0, 0)
 
+    def rotation(self, angle):
+        raise _no_rotations(self)
+
     def grid(self, theta, points):
         return translation_grid(theta, points)
 
@@ -100,6 +107,9 @@ class AttentionWindow(Transform):
 
     def identity(self):
         return _numbers(1, 0, 0)
+
+    def rotation(self, angle):
+        raise _no_rotations(self)
 
     def grid(self, theta, points):
         return attention_grid(theta, points)

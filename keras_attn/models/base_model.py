@@ -6,12 +6,16 @@ from typing import Any
 import keras
 from keras import tree
 
-from keras_attn.former_names import FormerNames, check_former_names
+from keras_attn.former_names import check_former_names
 from keras_attn.layers.traced_spec import traced_spec
 
 
-class BaseModel(FormerNames, keras.Model):
+class BaseModel(keras.Model):
     """Abstract: a Keras model with a declared input signature."""
+
+    def __new__(cls, *args, **kwargs):
+        check_former_names(cls, kwargs)
+        return super().__new__(cls, *args, **kwargs)
 
     def input_signature(self) -> Any:
         """The inputs of a call: a structure of `keras.InputSpec` with None for free sizes."""

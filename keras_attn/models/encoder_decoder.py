@@ -3,37 +3,28 @@
 from collections.abc import Mapping
 
 import keras
+from keras import ops
 
-from keras_attn.contracts import LOGITS, TOKENS
+from keras_attn.contracts import LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
 from keras_attn.models.base_model import BaseModel
+from keras_attn.ops.compiled import CompiledFunctions
+from keras_attn.ops.masks import zero_masked
+from keras_attn.ops.replicas import global_mean
 
 
-class StepsOfDecoder:
-    """Abstract: delegates a `Stepper`'s methods to its `decoder`."""
-
-    def step(self, tokens, memory, state):
-        """Stepper: the decoder's step."""
-        return self.decoder.step(tokens, memory, state)
-
-    def prefill(self, prefix, memory, state):
-        """Stepper: the decoder's prefill."""
-        return self.decoder.prefill(prefix, memory, state)
-
-    def widen(self, state, width):
-        """Stepper: the decoder's state, widened."""
-        return self.decoder.widen(state, width)
-
-    def reorder(self, state, parents):
-        """Stepper: the decoder's state, reordered."""
-        return self.decoder.reorder(state, parents)
-
-
-class EncoderDecoder(StepsOfDecoder, BaseModel):
+class EncoderDecoder(BaseModel):
     """Abstract: a `Stepper` that delegates its steps to its `decoder`.
 
     Subclasses set `decoder`, return a dict with LOGITS from the call, and define `start`. A single
     target belongs to LOGITS; a dict of targets to the outputs of the same keys.
     """
+
+    attention_penalty: float = 0.0
+    """λ of Σ_s (1 − Σ_t α_ts)² / S, which a model of captions adds to the loss."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self._functions = CompiledFunctions(self)
 
     def __call__(self, batch, *args, **kwargs):
         expected = f"Expected a dict with {' and '.join(map(repr, self.input_signature()))}"
@@ -65,22 +56,38 @@ class EncoderDecoder(StepsOfDecoder, BaseModel):
             )
         if not self.built:
             self.build()
-        return strategy.run(self, inputs, max_length, **options)
+        return strategy.run(self, inputs, max_length, self._functions, **options)
+
+    def step(self, tokens, memory, state):
+        """Stepper: the decoder's step."""
+        return self.decoder.step(tokens, memory, state)
+
+    def prefill(self, prefix, memory, state):
+        """Stepper: the decoder's prefill."""
+        return self.decoder.prefill(prefix, memory, state)
+
+    def widen(self, state, width):
+        """Stepper: the decoder's state, widened."""
+        return self.decoder.widen(state, width)
+
+    def reorder(self, state, parents):
+        """Stepper: the decoder's state, reordered."""
+        return self.decoder.reorder(state, parents)
 
     def float32_layers(self):
         """Layers that compute in float32 under any precision: that of the logits."""
         logits = getattr(self.decoder, "logits", None)
         return [logits] if isinstance(logits, keras.layers.Layer) else []
 
-    def added_loss(self, x, y, y_pred):
-        """Term added to the compiled loss, or None."""
-        return None
-
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The compiled loss of the outputs with targets, plus `added_loss`."""
+        """The compiled loss of the outputs with targets, the attention's penalty and the loss of
+        the locations that an attention samples in training."""
         loss = super().compute_loss(x, y, _aimed(y, y_pred), sample_weight, training)
-        added = self.added_loss(x, y, y_pred)
-        return loss if added is None else loss + added
+        if self.attention_penalty:
+            loss = loss + self.attention_penalty * _unevenness(x[TOKENS], y_pred[WEIGHTS])
+        if LOCATIONS in y_pred:
+            loss = loss + _location_loss(self.decoder.attention.sampler, y, y_pred)
+        return loss
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         """The compiled metrics of the outputs with targets."""
@@ -92,3 +99,21 @@ def _aimed(targets, outputs):
     if isinstance(targets, dict):
         return {key: outputs[key] for key in targets}
     return outputs[LOGITS]
+
+
+def _unevenness(tokens, weights):
+    """This replica's share of the mean of Σ_s (1 − Σ_t α_ts)² / S over captions (B, C, T)."""
+    looked_at = ops.sum(zero_masked(weights, tokens != PAD_ID), axis=2)
+    penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
+    captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
+    return global_mean(penalty, captions)
+
+
+def _location_loss(sampler, targets, outputs):
+    """The loss of sampled locations, of targets (B, T) or (B, C, T)."""
+
+    def rows(part, axes):
+        return ops.reshape(part, (-1, *ops.shape(part)[-axes:]))
+
+    logits, weights = (rows(outputs[key], 2) for key in (LOGITS, WEIGHTS))
+    return sampler.loss(rows(targets, 1), logits, weights, rows(outputs[LOCATIONS], 1))

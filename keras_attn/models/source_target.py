@@ -18,7 +18,6 @@ class SourceTarget(EncoderDecoder):
         raise NotImplementedError
 
     def input_signature(self):
-        """See `BaseModel`."""
         tokens = keras.InputSpec(dtype="int32", shape=(None, None))
         return {SOURCE: tokens, TOKENS: tokens}
 

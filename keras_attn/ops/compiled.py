@@ -39,6 +39,40 @@ def compiled(function: Callable[[Any], Any], model) -> Callable[[Any], Any]:
     return _jitted(function, model) if backend == "jax" else function
 
 
+class CompiledFunctions:
+    """Functions of a model, each compiled at its first call; who calls them holds this object.
+
+    Args:
+        model: as in `compiled`; it may hold this object itself.
+        most: int ≥ 1. How many functions are kept; the oldest goes first.
+
+    Call arguments:
+        function: of the model and of the inputs; equal functions are compiled once.
+        *inputs: structures of tensors.
+
+    Example:
+        >>> layer = keras.layers.Dense(3, kernel_initializer="ones")
+        >>> layer.build((None, 2))
+        >>> functions = CompiledFunctions(layer)
+        >>> functions(keras.layers.Layer.__call__, ops.ones((1, 2))).shape[-1]
+        3
+    """
+
+    def __init__(self, model, most=64):
+        self._model, self._most, self._functions = weakref.ref(model), most, {}
+
+    def __call__(self, function, *inputs):
+        if function not in self._functions:
+            if len(self._functions) == self._most:
+                del self._functions[next(iter(self._functions))]
+            model = self._model
+            self._functions[function] = compiled(lambda given: function(model(), *given), model())
+        return self._functions[function](inputs)
+
+    def __len__(self):
+        return len(self._functions)
+
+
 def is_traced(structure) -> bool:
     """Whether JAX is tracing the function in which these tensors, arrays or variables are used."""
     if keras.backend.backend() != "jax":

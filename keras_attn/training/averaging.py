@@ -108,7 +108,6 @@ class AverageModel(keras.callbacks.Callback):
         return self.snapshots
 
     def restore(self, state):
-        """See `Resumable`."""
         self.snapshots = [tuple(snapshot) for snapshot in state or []]
         for step, value in self.snapshots:
             check_types({"step": step, "value": value}, step=int, value=float)
@@ -118,7 +117,6 @@ class AverageModel(keras.callbacks.Callback):
         self.saved()
 
     def saved(self):
-        """See `Resumable`."""
         kept = {self._file(step) for step, _ in self.snapshots}
         for path in sorted(self.folder.glob(SNAPSHOT)) if is_marked(self.folder) else ():
             if path not in kept:

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from keras_attn.decoding import Greedy, decode
+from keras_attn.decoding import Greedy
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.tokenization import AUTO
-from keras_attn.ops.compiled import compiled
+from keras_attn.ops.compiled import CompiledFunctions, compiled
 from keras_attn.training.training_stage import trained_model
 from keras_attn.untrusted import check_types
 from keras_attn.whole_file import (
@@ -66,9 +66,10 @@ class GenerationMetrics(keras.callbacks.Callback):
 
         def generate(context):
             length = max_length(context) if callable(max_length) else max_length
-            return decode(stepper, context, Greedy(), length, with_weights=False).tokens[:, 0]
+            answer = Greedy().run(stepper, context, length, functions, with_weights=False)
+            return answer.tokens[:, 0]
 
-        # On JAX, `decode` compiles.
+        functions = CompiledFunctions(stepper)  # By length, which JAX has to know.
         tensorflow = keras.backend.backend() == "tensorflow"
         self.generate = compiled(generate, stepper) if tensorflow else generate
 
@@ -192,7 +193,6 @@ class BestModel(keras.callbacks.Callback):
             self.saved()
 
     def state(self):
-        """See `Resumable`."""
         names = ("best", "best_epoch", "loss", "constant_epochs", "digest", "stopped")
         return {name: getattr(self, name) for name in names}
 
@@ -210,7 +210,6 @@ class BestModel(keras.callbacks.Callback):
         settle_file(self.path, self.digest)
 
     def saved(self):
-        """See `Resumable`."""
         move_pending(self.path)
 
 
@@ -238,18 +237,15 @@ class EpochLog(keras.callbacks.Callback):
             self.saved()
 
     def state(self):
-        """See `Resumable`."""
         return self.rows
 
     def restore(self, state):
-        """See `Resumable`."""
         self.rows = [dict(row) for row in state or []]
         for row in self.rows:
             check_types(row, **dict.fromkeys({"epoch", *row}, int | float | str))
         self.saved()
 
     def saved(self):
-        """See `Resumable`."""
         texts = {name: isinstance(row[name], str) for row in self.rows for name in row}
         names = sorted(texts, key=lambda name: (name != "epoch", texts[name], name))
         if not self.rows:

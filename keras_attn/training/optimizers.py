@@ -7,42 +7,12 @@ from keras import ops
 from keras_attn.training.schedules import paper_schedule
 
 
-class ClippedGradients:
-    """Mixin for Keras optimizers: clips the norm of the gradient after it is summed over replicas.
+@keras.saving.register_keras_serializable(package="keras_attn")
+class ClippedSGD(keras.optimizers.SGD):
+    """Stochastic gradient descent that clips the norm of the gradient of the global batch.
 
     Keras' own `global_clipnorm` clips each replica's part before the sum, so that two devices
     train differently from one.
-    """
-
-    clip_norm: float | None
-
-    def set_clip_norm(self, clip_norm):
-        """Sets the largest norm of the gradient of the global batch; None: any.
-
-        Raises:
-            ValueError: clip_norm ≤ 0.
-        """
-        if clip_norm is not None and clip_norm <= 0:
-            raise ValueError(f"Expected clip_norm > 0 or None. Received: clip_norm={clip_norm}")
-        self.clip_norm = clip_norm
-
-    def _clip_gradients(self, grads):
-        """The clip off TensorFlow, whose gradients are summed over replicas later."""
-        if self.clip_norm is None or keras.backend.backend() == "tensorflow":
-            return super()._clip_gradients(grads)
-        return clipped(grads, self.clip_norm)
-
-    def _all_reduce_sum_gradients(self, grads_and_vars):
-        pairs = super()._all_reduce_sum_gradients(grads_and_vars)
-        if self.clip_norm is None:
-            return pairs
-        gradients, variables = zip(*pairs)
-        return list(zip(clipped(gradients, self.clip_norm), variables))
-
-
-@keras.saving.register_keras_serializable(package="keras_attn")
-class ClippedSGD(ClippedGradients, keras.optimizers.SGD):
-    """Stochastic gradient descent that clips the gradient, see `ClippedGradients`.
 
     Args:
         learning_rate: float or Keras schedule.
@@ -55,15 +25,21 @@ class ClippedSGD(ClippedGradients, keras.optimizers.SGD):
 
     def __init__(self, learning_rate=0.01, clip_norm=None, name="clipped_sgd", **kwargs):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
-        self.set_clip_norm(clip_norm)
+        self.clip_norm = _check_norm(clip_norm)
+
+    def _clip_gradients(self, grads):
+        return _clip_early(grads, self.clip_norm, super()._clip_gradients)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        return _clip_late(super()._all_reduce_sum_gradients(grads_and_vars), self.clip_norm)
 
     def get_config(self):
         return {**super().get_config(), "clip_norm": self.clip_norm}
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
-    """Adam that clips the gradient, see `ClippedGradients`.
+class ClippedAdam(keras.optimizers.Adam):
+    """Adam that clips the gradient as `ClippedSGD` does.
 
     On TensorFlow an update of a float32 variable is one operation, which goes once over weights,
     moments and gradient where Keras' own Adam goes twelve times; the numbers are the same. Rows of
@@ -98,7 +74,7 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
         **kwargs,
     ):
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
-        self.set_clip_norm(clip_norm)
+        self.clip_norm = _check_norm(clip_norm)
         if not slow_rate > 0 or slow_from < 0:
             raise ValueError(
                 "Expected slow_rate > 0 and slow_from >= 0. "
@@ -168,9 +144,41 @@ class ClippedAdam(ClippedGradients, keras.optimizers.Adam):
         )
         return ops.sqrt(second) / first
 
+    def _clip_gradients(self, grads):
+        return _clip_early(grads, self.clip_norm, super()._clip_gradients)
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        return _clip_late(super()._all_reduce_sum_gradients(grads_and_vars), self.clip_norm)
+
     def get_config(self):
         names = ("clip_norm", "slow_layer", "slow_rate", "slow_from")
         return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def _check_norm(clip_norm):
+    """The largest norm of the gradient of the global batch, or None for any.
+
+    Raises:
+        ValueError: clip_norm ≤ 0.
+    """
+    if clip_norm is not None and clip_norm <= 0:
+        raise ValueError(f"Expected clip_norm > 0 or None. Received: clip_norm={clip_norm}")
+    return clip_norm
+
+
+def _clip_early(gradients, norm, clip):
+    """Gradients clipped; on TensorFlow, where replicas are summed later, by Keras alone."""
+    if norm is None or keras.backend.backend() == "tensorflow":
+        return clip(gradients)
+    return clipped(gradients, norm)
+
+
+def _clip_late(pairs, norm):
+    """Pairs of a gradient, summed over replicas, and its variable: the gradients clipped."""
+    if norm is None:
+        return pairs
+    gradients, variables = zip(*pairs)
+    return list(zip(clipped(gradients, norm), variables))
 
 
 def clipped(gradients, norm):

@@ -60,9 +60,10 @@ class TrainingStage(EncoderDecoder):
         """See `BaseModel`: the model's."""
         return self.model.input_signature()
 
-    def added_loss(self, x, y, y_pred):
+    @property
+    def attention_penalty(self):
         """The model's."""
-        return self.model.added_loss(x, y, y_pred)
+        return self.model.attention_penalty
 
     def call(self, batch, training=None):
         if not training:

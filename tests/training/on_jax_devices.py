@@ -7,9 +7,10 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attn.decoding import Beam, Greedy, Sampling, decode, loop
+from keras_attn.decoding import Beam, Greedy, Sampling, decode
 from keras_attn.models.transformer.transformer import Transformer
 from keras_attn.models.transformer.transformer_config import TransformerConfig
+from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.training import TokenCrossEntropy, devices, transformer_layout
 from keras_attn.training.jax_devices import JaxDevices
 
@@ -80,16 +81,20 @@ def check_compiled_searches():
     stepper = model()
     context = {"source": np.array([[5, 7, 11], [13, 0, 0]], "int32")}
     for strategy in (Greedy(), Beam(3), Sampling(seed=5)):
-        search = loop._Search(strategy, 6, True, ())
         for _ in range(2):
-            direct = loop._decoded(stepper, context, None, search)
-            for part, expected in zip(decode(stepper, context, strategy, 6), direct, strict=True):
+            direct = decode(stepper, context, strategy, 6)
+            answer = stepper.generate(context, strategy, 6)
+            for part, expected in zip(answer, direct, strict=True):
                 np.testing.assert_allclose(part, expected, rtol=1e-5, atol=1e-5)
             for variable in stepper.trainable_variables:
                 variable.assign(-1.3 * variable)
-    assert len(loop._COMPILED[stepper]) == 3
-    decode(stepper, context, Sampling(seed=ops.convert_to_tensor(5)), np.int32(6))
-    assert len(loop._COMPILED[stepper]) == 3
+    assert len(stepper._functions) == 3
+    stepper.generate(context, Sampling(seed=ops.convert_to_tensor(5)), np.int32(6))
+    assert len(stepper._functions) == 3
+    few = CompiledFunctions(stepper, most=2)
+    for length in (2, 3, 5):
+        Greedy().run(stepper, context, length, few)
+    assert len(few) == 2
     reference = weakref.ref(stepper)
     del stepper
     gc.collect()

@@ -7,7 +7,8 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
-from keras_attn.former_names import FormerNames
+from keras_attn.former_names import CheckedConfig
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.scored_attention import check_width
@@ -19,7 +20,7 @@ from keras_attn.ops.scan import scan
 
 
 @dataclass(frozen=True)
-class CaptionDecoderConfig(FormerNames):
+class CaptionDecoderConfig(CheckedConfig):
     """Sizes of a `CaptionDecoder`.
 
     Attributes:
@@ -46,7 +47,7 @@ class CaptionDecoderConfig(FormerNames):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class CaptionDecoder(FormerNames, keras.layers.Layer):
+class CaptionDecoder(CheckedLayer):
     """Recurrent decoder that attends to the picture at each step, with a deep output.
 
         s₀ = tanh(W ā + b), one for each part of the cell's state,  ā = mean of the features
@@ -58,7 +59,7 @@ class CaptionDecoder(FormerNames, keras.layers.Layer):
 
     Args:
         config: `CaptionDecoderConfig`, or its fields as keywords.
-        attention: layer such as `SoftAttention`; see there.
+        attention: layer such as `SoftAttention`; see `GridAttention`.
         cell: `ContextLSTMCell`, `ContextGRUCell`, or one of Keras' cells, whose output has the
             width `hidden_dim`. None is `ContextLSTMCell(hidden_dim)`.
 

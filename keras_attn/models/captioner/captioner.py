@@ -1,15 +1,25 @@
 """A picture encoder, and a decoder with attention over its grid."""
 
+from typing import Any, NamedTuple
+
 import keras
 from keras import ops
 
 from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOKENS, WEIGHTS
-from keras_attn.layers.attention_layer import carry_mask
+from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.models.captioner.caption_decoder import CaptionDecoder
 from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
-from keras_attn.ops.masks import zero_masked
-from keras_attn.ops.replicas import global_mean
+
+
+class CaptionerWeights(NamedTuple):
+    """Every attention weight of a batch.
+
+    Attributes:
+        cross: tuple by layer of float32 (B, H, T, S).
+    """
+
+    cross: Any
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -30,11 +40,13 @@ class Captioner(EncoderDecoder):
         attention_penalty: float ≥ 0. λ.
 
     Call arguments:
-        batch: dict with TOKENS (B, C, T) and IMAGE (B, height, width, 3) or FEATURES (B, S, D).
+        batch: dict with TOKENS (B, C, T), or (B, T) of one caption a picture, and IMAGE (B, height,
+            width, 3) or FEATURES (B, S, D).
 
     Returns:
         dict: LOGITS float32 (B, C, T, V), with the mask of the real tokens, and WEIGHTS float32
         (B, C, T, S); if the attention samples locations in training, LOCATIONS int32 (B, C, T).
+        Without C where the tokens have none.
 
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over locations, so that
     λ does not depend on the grid.
@@ -68,25 +80,16 @@ class Captioner(EncoderDecoder):
 
     def call(self, batch, training=None):
         tokens = batch[TOKENS]
-        features = self._features(batch, training)
-        logits, *others = self.decoder(features, tokens, training=training)
+        features, single = self._features(batch, training), len(tokens.shape) == 2
+        captions = tokens[:, None] if single else tokens
+        outputs = self.decoder(features, captions, training=training)
+        logits, *others = (output[:, 0] for output in outputs) if single else outputs
         logits = carry_mask(logits, ops.not_equal(tokens, PAD_ID))
         return dict(zip((LOGITS, WEIGHTS, LOCATIONS), (logits, *others)))
 
     def input_signature(self):
-        """See `BaseModel`."""
         image = keras.InputSpec(dtype="uint8", shape=(None, *self.image_size, 3))
         return {IMAGE: image, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None, None))}
-
-    def added_loss(self, x, y, y_pred):
-        """Terms added to the compiled loss, from the attention weights and sampled locations."""
-        added = None
-        if self.attention_penalty:
-            added = self.attention_penalty * self._penalty(x[TOKENS], y_pred[WEIGHTS])
-        if LOCATIONS in y_pred:
-            sampled = self._sampling_loss(y, y_pred)
-            added = sampled if added is None else added + sampled
-        return added
 
     def encode(self, images, training=None):
         """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""
@@ -98,9 +101,22 @@ class Captioner(EncoderDecoder):
         batch = context if isinstance(context, dict) else {IMAGE: context}
         return self.decoder.start(self._features(batch, training=False), length)
 
-    def cross_weights(self, batch):
-        """Attention to the picture by every layer and head of a Transformer: (B, C, N, H, T, S)."""
-        return self.decoder.cross_weights(self._features(batch, training=False), batch[TOKENS])
+    casts_uniformly = True
+    """Whether casting the decoder's weights once changes nothing, see `serving.precision`."""
+
+    @property
+    def attends(self):
+        """Kinds of attention that `attention` returns: those of a Transformer."""
+        return ("cross",) if isinstance(self.decoder, TransformerCaptionDecoder) else ()
+
+    def attention(self, batch):
+        """`CaptionerWeights` of a batch with TOKENS (B, T), without dropout."""
+        features = self._features(batch, training=False)
+        return CaptionerWeights(self.decoder.cross_weights(features, batch[TOKENS]))
+
+    def encoded(self, features):
+        """A dict with FEATURES, which stands for a batch's IMAGE."""
+        return {FEATURES: self._features(features, training=False)}
 
     def _features(self, batch, training):
         if FEATURES in batch:
@@ -109,22 +125,6 @@ class Captioner(EncoderDecoder):
             return self.encode(batch[IMAGE], training=training)
         raise ValueError(
             f"Expected {IMAGE!r} or {FEATURES!r} in the batch. Received: {list(batch)}"
-        )
-
-    def _penalty(self, tokens, weights):
-        looked_at = ops.sum(zero_masked(weights, tokens != PAD_ID), axis=2)
-        penalty = ops.mean(ops.square(1.0 - looked_at), axis=-1)
-        captions = ops.cast(ops.any(tokens != PAD_ID, axis=-1), "float32")
-        return global_mean(penalty, captions)
-
-    def _sampling_loss(self, targets, output):
-        """The loss of the sampled locations of all captions."""
-        length, locations = ops.shape(targets)[2], self.feature_shape[0]
-        return self.decoder.attention.sampler.loss(
-            ops.reshape(targets, (-1, length)),
-            ops.reshape(output[LOGITS], (-1, length, output[LOGITS].shape[-1])),
-            ops.reshape(output[WEIGHTS], (-1, length, locations)),
-            ops.reshape(output[LOCATIONS], (-1, length)),
         )
 
     def get_config(self):

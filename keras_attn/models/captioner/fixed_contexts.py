@@ -29,7 +29,7 @@ class MeanContext(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """Like `SoftAttention.read`."""
+        """Like `GridAttention.read`."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 
@@ -59,7 +59,7 @@ class BottleneckContext(keras.layers.Layer):
         return None
 
     def read(self, memory, hidden, draw=None):
-        """Like `SoftAttention.read`, with context (N, H)."""
+        """Like `GridAttention.read`, with context (N, H)."""
         return *_fixed(memory["fixed"], hidden, self.locations), None
 
 

@@ -5,12 +5,12 @@ from keras import ops
 
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.location_sampler import EXPECTED, held_sampler
-from keras_attn.models.captioner.soft_attention import SoftAttention
+from keras_attn.models.captioner.grid_attention import GridAttention
 from keras_attn.ops.take_by_row import take_by_row
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class HardAttention(SoftAttention):
+class HardAttention(GridAttention):
     """Stochastic "hard" attention: one location per step, z_t = β_t a_{s_t}, s_t ~ α_t.
 
     In training locations are sampled, and the weights are trained by REINFORCE; a share of the
@@ -42,7 +42,7 @@ class HardAttention(SoftAttention):
 
     def read(self, memory, hidden, draw=None):
         features = memory["features"]
-        expectation, weights, _ = super().read(memory, hidden)
+        expectation, weights = self.expected(memory, hidden)
         if draw is None:
             location = ops.argmax(weights, axis=-1)
             weights = ops.one_hot(location, features.shape[1], dtype="float32")
@@ -56,7 +56,7 @@ class HardAttention(SoftAttention):
         """Gated features (N, D) of one location (N,) for every hypothesis."""
         locations = ops.reshape(location, (ops.shape(features)[0], -1))
         chosen_features = take_by_row(features, ops.cast(locations, "int32"))
-        return self._gated(hidden, ops.reshape(chosen_features, (-1, features.shape[-1])))
+        return self.gated(hidden, ops.reshape(chosen_features, (-1, features.shape[-1])))
 
     def get_config(self):
         return {**super().get_config(), "sampler": held_config(self.sampler)}

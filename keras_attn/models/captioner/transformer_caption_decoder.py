@@ -5,18 +5,17 @@ from dataclasses import asdict, replace
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
-from keras_attn.models.encoder_decoder import StepsOfDecoder
 from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer):
+class TransformerCaptionDecoder(CheckedLayer):
     """A Transformer encoder over the cells of a picture's grid, and a decoder over the caption.
 
         keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector per cell
@@ -99,9 +98,9 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
         return traced_spec(self, features, tokens, training=training)
 
     def cross_weights(self, features, tokens):
-        """Attention to the picture, without dropout: float32 (B, C, N, H, T, S)."""
-        weights = ops.stack(self._read(features, tokens, training=False)[1], axis=1)
-        return ops.reshape(weights, (*ops.shape(tokens)[:2], *ops.shape(weights)[1:]))
+        """Attention to the picture, without dropout, of captions int32 (B, T): tuple by layer of
+        float32 (B, H, T, S)."""
+        return self._read(features, tokens[:, None], training=False)[1]
 
     def _read(self, features, tokens, training):
         """Logits (B·C, T, V), and attention to the cells by layer, (B·C, H, T, S) each."""
@@ -124,6 +123,22 @@ class TransformerCaptionDecoder(FormerNames, StepsOfDecoder, keras.layers.Layer)
         keys = self.keys(context, training=False)
         everywhere = ops.ones(ops.shape(keys)[:2], dtype="bool")
         return self.decoder.start((keys, everywhere), length)
+
+    def step(self, tokens, memory, state):
+        """Stepper: the decoder's step."""
+        return self.decoder.step(tokens, memory, state)
+
+    def prefill(self, prefix, memory, state):
+        """Stepper: the decoder's prefill."""
+        return self.decoder.prefill(prefix, memory, state)
+
+    def widen(self, state, width):
+        """Stepper: the decoder's state, widened."""
+        return self.decoder.widen(state, width)
+
+    def reorder(self, state, parents):
+        """Stepper: the decoder's state, reordered."""
+        return self.decoder.reorder(state, parents)
 
     def get_config(self):
         config = {

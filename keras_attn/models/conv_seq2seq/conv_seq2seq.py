@@ -95,6 +95,9 @@ class ConvSeq2Seq(SourceTarget):
             return f"mean over the decoder's {layers} layers"
         return f"layer {layer % layers + 1} of {layers}"
 
+    attends = ("cross",)
+    """Kinds of attention that `attention` returns."""
+
     def attention(self, batch):
         """`ConvSeq2SeqWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]

@@ -6,8 +6,8 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.gated_convolution import CAUSAL
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.multi_step_attention import MultiStepAttention
 from keras_attn.layers.weight_normalized_dense import (
     NormalizedKernels,
@@ -75,7 +75,7 @@ class ConvSeq2SeqState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ConvSeq2SeqDecoder(AttentionLayer):
+class ConvSeq2SeqDecoder(MaskedLayer):
     """Embedding, positions, dropout, causal gated convolutions that each attend, and logits.
 
         g = dropout(E y + p),  x⁰ = W g,  hˡ = GLU(convolution(xˡ⁻¹))

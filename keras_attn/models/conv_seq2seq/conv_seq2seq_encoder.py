@@ -2,9 +2,9 @@
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.gated_convolution import SAME, GatedConvolution
 from keras_attn.layers.learned_positions import LearnedPositions
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.weight_normalized_dense import WeightNormalizedDense, scaled_normal
 from keras_attn.models.base_model import config_of
@@ -19,7 +19,7 @@ DEVIATION = 0.1
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ConvSeq2SeqEncoder(AttentionLayer):
+class ConvSeq2SeqEncoder(MaskedLayer):
     """Positions, dropout, and gated convolutions between two projections, each with a residual.
 
         e = dropout(w + p),  x⁰ = W e,  xˡ = √½ (GLU(convolution(xˡ⁻¹)) + xˡ⁻¹)

@@ -77,13 +77,8 @@ class DataToText(EncoderDecoder):
         return {LOGITS: logits, WEIGHTS: weights}
 
     def input_signature(self):
-        """See `BaseModel`."""
         source = keras.InputSpec(dtype="int32", shape=(None, None, len(FactTokens._fields)))
         return {SOURCE: source, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None))}
-
-    def attention(self, batch):
-        """`TransformerWeights` of a batch, without dropout."""
-        return self._run(batch, training=False)[2]
 
     def followers(self, fields, mask):
         """See `HybridAttention.followers`."""

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.field_positions import FieldPositions
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.relation_bias import RelationBias
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
@@ -44,7 +44,7 @@ class FactTokens(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FactEncoder(AttentionLayer):
+class FactEncoder(MaskedLayer):
     """Encoder blocks over the pieces of facts, whose attention is biased by their relations.
 
     Pieces know their role, their position in their name and the piece before them in it, by which

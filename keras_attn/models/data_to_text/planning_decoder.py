@@ -7,10 +7,10 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.copy_mixture import CopyMixture
 from keras_attn.layers.held_config import held_config
 from keras_attn.layers.hybrid_attention import HybridAttention
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.models.base_model import config_of
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.models.transformer.transformer_config import TransformerConfig
@@ -47,7 +47,7 @@ class PlanningState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class PlanningDecoder(AttentionLayer):
+class PlanningDecoder(MaskedLayer):
     """A `TransformerDecoder`, then hybrid attention to the facts, then logits mixed with copies.
 
         h̃_t = h_t + W c_t,  c_t = Σ_s α_t,s v_s     with α of `HybridAttention`

@@ -158,7 +158,6 @@ class ProgressiveLanguageModel(BaseModel):
         return [self.cell.bank]
 
     def input_signature(self):
-        """See `BaseModel`."""
         return keras.InputSpec(dtype="int32", shape=(None, None))
 
     def get_config(self):

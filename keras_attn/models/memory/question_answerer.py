@@ -63,6 +63,8 @@ class QuestionAnswerer(BaseModel):
         """V."""
         return self.memory.input_dim
 
+    num_classes = vocabulary_size
+
     @property
     def memory_size(self):
         """Most sentences of a story that are read."""
@@ -126,7 +128,6 @@ class QuestionAnswerer(BaseModel):
         return [layer for layer in (self.memory, self.answer) if layer is not None]
 
     def input_signature(self):
-        """See `BaseModel`."""
         return {
             STORY: keras.InputSpec(dtype="int32", shape=(None, None, None)),
             QUESTION: keras.InputSpec(dtype="int32", shape=(None, None)),

@@ -81,6 +81,8 @@ class StoryReader(BaseModel):
         """V."""
         return self.encoder.input_dim
 
+    num_classes = vocabulary_size
+
     def build(self, input_shape=None):
         width = self.encoder.output_dim
         for layer, shape in (
@@ -152,7 +154,6 @@ class StoryReader(BaseModel):
         return [self.encoder, self.memory, self.answer]
 
     def input_signature(self):
-        """See `BaseModel`."""
         return {
             STORY: keras.InputSpec(dtype="int32", shape=(None, None, None)),
             QUESTION: keras.InputSpec(dtype="int32", shape=(None, None)),

@@ -5,8 +5,8 @@ from dataclasses import asdict
 import keras
 from keras import ops
 
-from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
-from keras_attn.layers.attention_layer import carry_mask
+from keras_attn.contracts import ENCODED, LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TOKENS, WEIGHTS
+from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
@@ -95,9 +95,11 @@ class Parser(EncoderDecoder):
         return {LOGITS: logits, TAG_LOGITS: tag_logits, WEIGHTS: weights}
 
     def input_signature(self):
-        """See `BaseModel`."""
         source = keras.InputSpec(dtype="int32", shape=(None, None, None))
         return {SOURCE: source, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None))}
+
+    attends = ("encoder", "decoder", "cross")
+    """Kinds of attention that `attention` returns."""
 
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
@@ -120,10 +122,14 @@ class Parser(EncoderDecoder):
         """The encoder's output (B, S, D) to float32 (B, S, tags)."""
         return ops.cast(self.tagger(keys), "float32")
 
+    def encoded(self, features):
+        """A batch with SOURCE, and under ENCODED what the encoder made of it: keys and mask."""
+        return {**features, ENCODED: self.encode(features[SOURCE], training=False)[:2]}
+
     def start(self, context, length):
-        """Stepper: memory and state from a dict with SOURCE int32 (B, S, P)."""
-        keys, mask, _ = self.encode(context[SOURCE], training=False)
-        return self.decoder.start((keys, mask), length)
+        """Stepper: memory and state from a dict with SOURCE int32 (B, S, P), or with ENCODED."""
+        context = context if ENCODED in context else self.encoded(context)
+        return self.decoder.start(context[ENCODED], length)
 
     def _run(self, batch, training):
         keys, mask, encoder = self.encode(batch[SOURCE], training)

@@ -9,10 +9,10 @@ from keras import ops
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.attention_cell import AttentionCell
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.stacked_context_cells import StackedContextCells
@@ -38,7 +38,7 @@ class RecurrentMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RecurrentDecoder(AttentionLayer):
+class RecurrentDecoder(MaskedLayer):
     """Recurrent decoder with attention: an `AttentionCell` between embeddings and logits.
 
         s₀ = tanh(W h_S + b), one for each part of the cell's state

@@ -6,9 +6,9 @@ from dataclasses import asdict
 import keras
 from keras import ops
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.models.base_model import config_of
 from keras_attn.models.recurrent.recurrent_config import LSTM, RecurrentConfig
 from keras_attn.ops.masks import zero_masked
@@ -16,7 +16,7 @@ from keras_attn.ops.recurrent import masked_recurrence
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RecurrentEncoder(AttentionLayer):
+class RecurrentEncoder(MaskedLayer):
     """Layers of recurrent cells, in one direction or both, with residual connections.
 
         h_t = m_t h̃_t + (1 − m_t) h_{t−1}: where the mask is False the state stays

@@ -76,13 +76,6 @@ class RecurrentSeq2Seq(SourceTarget):
         )
         return dict(zip((LOGITS, WEIGHTS, LOCATIONS), (logits, *others)))
 
-    def added_loss(self, x, y, y_pred):
-        """The objective of the locations that a `SampledAttention` draws in training."""
-        if LOCATIONS not in y_pred:
-            return None
-        outputs = (y_pred[key] for key in (LOGITS, WEIGHTS, LOCATIONS))
-        return self.decoder.attention.sampler.loss(y, *outputs)
-
     @property
     def shown_weights(self):
         """What WEIGHTS are, in words for a model card."""

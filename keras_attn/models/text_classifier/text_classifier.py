@@ -4,9 +4,9 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.layers.attention_layer import sequence_mask
 from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.held_config import held_config
+from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.scored_attention import check_width
@@ -140,7 +140,6 @@ class TextClassifier(BaseModel):
         return [self.logits]
 
     def input_signature(self):
-        """See `BaseModel`."""
         return keras.InputSpec(dtype="int32", shape=(None, None))
 
     def get_config(self):

@@ -90,6 +90,9 @@ class Transformer(SourceTarget):
         layer = self.decoder.weights_layer % self.config.num_layers + 1
         return f"layer {layer} of {self.config.num_layers}, mean over its heads"
 
+    attends = ("encoder", "decoder", "cross")
+    """Kinds of attention that `attention` returns."""
+
     def attention(self, batch):
         """`TransformerWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from keras_attn.former_names import FormerNames
+from keras_attn.former_names import CheckedConfig
 from keras_attn.layers.residual import check_normalize_first
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
@@ -13,7 +13,7 @@ NOTHING, DECODER, ALL = "none", "decoder", "all"
 
 
 @dataclass(frozen=True)
-class TransformerConfig(FormerNames):
+class TransformerConfig(CheckedConfig):
     """Sizes and choices of a `Transformer`; the defaults are the paper's base model.
 
     Attributes:

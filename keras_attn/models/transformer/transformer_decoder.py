@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
@@ -53,7 +53,7 @@ class TransformerState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerDecoder(AttentionLayer):
+class TransformerDecoder(MaskedLayer):
     """Embedding, positions, dropout, N decoder blocks, and logits.
 
     It is a `Stepper` over keys of any kind: `start((keys, key_mask), length)` and so on. Caches

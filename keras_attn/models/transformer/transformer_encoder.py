@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import keras
 
-from keras_attn.layers.attention_layer import AttentionLayer, carry_mask, sequence_mask
 from keras_attn.layers.learned_positions import LearnedPositions
+from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
@@ -13,7 +13,7 @@ from keras_attn.models.transformer.transformer_config import LEARNED, Transforme
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerEncoder(AttentionLayer):
+class TransformerEncoder(MaskedLayer):
     """Positions, dropout, N encoder blocks and, where they normalize first, a last normalization.
 
     Args:

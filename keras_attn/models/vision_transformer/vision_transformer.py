@@ -5,7 +5,7 @@ from dataclasses import asdict
 import keras
 from keras import ops
 
-from keras_attn.former_names import FormerNames
+from keras_attn.layers.checked_layer import CheckedLayer
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
@@ -17,7 +17,7 @@ from keras_attn.models.vision_transformer.vision_transformer_config import (
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class VisionTransformer(FormerNames, keras.layers.Layer):
+class VisionTransformer(CheckedLayer):
     """A Transformer encoder over the patches of a picture.
 
         z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)

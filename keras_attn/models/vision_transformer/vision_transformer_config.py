@@ -3,7 +3,7 @@
 import numbers
 from dataclasses import dataclass
 
-from keras_attn.former_names import FormerNames
+from keras_attn.former_names import CheckedConfig
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
 from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.check_choice import check_choice, check_probability
@@ -12,7 +12,7 @@ TOKEN, MEAN = "token", "mean"
 
 
 @dataclass(frozen=True)
-class VisionTransformerConfig(FormerNames):
+class VisionTransformerConfig(CheckedConfig):
     """Sizes and choices of a `VisionTransformer`; the defaults are ViT-B/16's.
 
     Attributes:
