@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tensorflow as tf
 
-from keras_attn.serving.fact_sets import readable_facts
+from keras_attn.serving.readers.facts import readable_facts
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate

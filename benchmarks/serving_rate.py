@@ -14,6 +14,7 @@ mean, which is how often a greedy search goes round.
 """
 
 import argparse
+import copy
 import functools
 import tempfile
 from pathlib import Path
@@ -26,8 +27,7 @@ from benchmarks.timing import in_turns, ratio, table
 from keras_attn.contracts import END_ID
 from keras_attn.cores import cores
 from keras_attn.decoding import Beam, Greedy, decode
-from keras_attn.serving.export import export_service
-from keras_attn.serving.service import CaptionService
+from keras_attn.serving import GenerationService, export_service
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.runs.run import Run
 
@@ -36,7 +36,7 @@ HEAD = ("strategy", "batch", "captions/s", "ms a batch", "steps", *PARTS)
 SAMPLES = 512
 
 
-def untrained(recipe) -> CaptionService:
+def untrained(recipe) -> GenerationService:
     """A recipe's service with random weights whose captions do not end before they have to."""
     task = recipe.task
     tokenizer = Tokenizer.learn(captions(SAMPLES), task.vocabulary_size)
@@ -48,7 +48,7 @@ def untrained(recipe) -> CaptionService:
     return task.service(model, {"tokenizer": tokenizer}, recipe.model)
 
 
-def compare(service: CaptionService, pictures, batches, width: int, repeats: int) -> str:
+def compare(service: GenerationService, pictures, batches, width: int, repeats: int) -> str:
     """The table for a service, asked about encoded pictures in batches of these sizes."""
     alpha = getattr(service.strategy, "alpha", 0.0)
     strategies = {"greedy": Greedy(), f"beam {width}": Beam(width, alpha)}
@@ -68,8 +68,8 @@ def compare(service: CaptionService, pictures, batches, width: int, repeats: int
 
 def exported(service, strategy, folder):
     """`serving_default` of an export with another strategy, loaded."""
-    given = service.model, service.tokenizer, strategy, service.max_length
-    other = CaptionService(*given, service.picture_format.fit)
+    other = copy.copy(service)
+    other.strategy = strategy
     loaded = tf.saved_model.load(str(export_service(other, folder, "A benchmark.")))
     return loaded, loaded.signatures["serving_default"]
 
@@ -106,12 +106,13 @@ def _rows(service, exports, strategies, batches, repeats):
 
 def _parts(service):
     """Functions of the graph: string (B,) to pictures, pictures to features."""
+    form = service.reader.picture_format
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string)], autograph=False)
     def decoded(data):
-        return service.picture_format.decode_batch(data)[0]
+        return form.decode_batch(data)[0]
 
-    size = service.picture_format.height, service.picture_format.width
+    size = form.height, form.width
 
     @tf.function(input_signature=[tf.TensorSpec((None, *size, 3), tf.uint8)], autograph=False)
     def encoded(images):
@@ -127,7 +128,7 @@ def _search(service, strategy):
     @tf.function(input_signature=[spec], autograph=False)
     def search(features):
         decoder = service.model.decoder
-        return decode(decoder, features, strategy, service.max_length, with_weights=False)
+        return decode(decoder, features, strategy, service.length.most, with_weights=False)
 
     return search
 

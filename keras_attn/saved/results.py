@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from keras_attn.contracts import LABEL_SCORES, LABELS, TEXT
 from keras_attn.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -38,7 +41,7 @@ class Drawing:
     Attributes:
         text: the answer.
         figure: matplotlib Figure.
-        data: the words and weights that are drawn, such as an `Alignment` or an `Explanation`.
+        data: the `View` that is drawn, with its names and weights, such as a `TokenView`.
     """
 
     text: str
@@ -64,6 +67,16 @@ class Drawing:
         image = io.BytesIO()
         self.figure.savefig(image, format=kind, dpi=DPI)
         return image.getvalue()
+
+
+def best_of(answer: Mapping[str, Any]) -> tuple[str, str]:
+    """The best text or label of an answer, and the heading of a picture of it."""
+    key = LABELS if LABELS in answer else TEXT
+    texts = np.ravel(answer.get(key, ()))
+    text = texts[0].decode() if len(texts) else ""
+    if key == TEXT or not len(texts):
+        return text, text
+    return text, f"{text}, {100 * float(np.ravel(answer[LABEL_SCORES])[0]):.1f} %"
 
 
 def check_picture_file(path) -> Path:

@@ -1,23 +1,39 @@
 """An exported model of any kind; needs TensorFlow, but none of the model's code."""
 
-import abc
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
+from tensorflow.core.framework import types_pb2
 from tqdm import tqdm
 
-from keras_attn.contracts import ERROR, IMAGE, SCORE, TERMS, TEXT
+from keras_attn.contracts import (
+    ERROR,
+    IMAGE,
+    LABEL_SCORES,
+    LABELS,
+    SCORE,
+    SOURCE,
+    TARGET,
+    TERMS,
+    TEXT,
+)
 from keras_attn.decoding import DEAD
-from keras_attn.saved.results import Drawing, Prediction
+from keras_attn.saved.attended_pair import AttendedPair
+from keras_attn.saved.earlier import views_of
+from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named
+from keras_attn.saved.results import Drawing, Prediction, best_of
 from keras_attn.saved.session import SavedSession
-from keras_attn.serving.export import read_metadata
+from keras_attn.serving.export import METADATA_FILE, VIEWS, check_views, read_metadata
 from keras_attn.serving.requests import Requests, joined
+from keras_attn.viz.declared import DeclaredView, Note, read_views
+from keras_attn.viz.declared.matrices import Heads
+from keras_attn.viz.declared.pictures import PictureMap
 from keras_attn.viz.explorer import ExplorerPage
 
 BATCH = 32
@@ -27,25 +43,60 @@ PROBABILITY = "probability"
 
 
 class Saved(Requests):
-    """Abstract: an exported model, called by its signatures; `keras_attn.load` makes one.
+    """An exported model, called by its signatures; `keras_attn.load` makes one.
 
-    `scored` names the inputs of `score`, the first of which is what the model reads; `answered`
-    names the outputs with answers and scores.
+    What it takes is known from the names of its inputs, what can be drawn from the views that it
+    declares.
 
     Args:
         folder: path of the model's folder (its highest version is taken) or of one version.
 
-    Raises:
-        ValueError: no SavedModel there.
-    """
+    Attributes:
+        takes: `Inputs`, the kind of its inputs.
+        views: declared views of its answers; the first is what `explain` draws.
+        notes: `Note`s about its answers.
+        answered: names of the outputs with answers and with their scores.
 
-    scored: ClassVar[tuple[str, str]]
-    answered: ClassVar[tuple[str, str]] = (TEXT, SCORE)
+    Raises:
+        ValueError: no SavedModel there, damaged metadata, or inputs that `predict` cannot feed.
+    """
 
     def __init__(self, folder):
         self.folder = version_folder(folder)
         with whole_saved_model(self.folder):
             self._session = SavedSession(self.folder)
+        signatures = self._session.signatures
+        inputs = {name: set(signature.inputs) for name, signature in signatures.items()}
+        outputs = {
+            name: {key: tf.as_dtype(tensor.dtype) for key, tensor in signature.outputs.items()}
+            for name, signature in signatures.items()
+        }
+        feeds = self._known("serving_default").inputs
+        is_ours = (self.folder / METADATA_FILE).is_file()
+        self.metadata = read_metadata(self.folder) if is_ours else {}
+        try:
+            for name, tensor in feeds.items():
+                if tensor.dtype != types_pb2.DT_STRING:
+                    kind = types_pb2.DataType.Name(tensor.dtype)
+                    raise ValueError(
+                        f"Expected a SavedModel of strings. Received: {name} of type {kind}"
+                    )
+            self.takes = inputs_named(inputs["serving_default"])
+            if self.takes_pictures:
+                check_fit(self.metadata)
+            declared = self.metadata.get(VIEWS)
+            if declared is None:
+                names = {name: set(kinds) for name, kinds in outputs.items()}
+                views = views_of(inputs["serving_default"], names, self.metadata)
+            else:
+                views = read_views(declared)
+            check_views(views, inputs, outputs)
+        except ValueError as error:
+            raise ValueError(f"{error}, in {self.folder}") from error
+        self.views = [view for view in views if isinstance(view, DeclaredView)]
+        self.notes = [view for view in views if isinstance(view, Note)]
+        is_classifier = LABELS in outputs["serving_default"]
+        self.answered = (LABELS, LABEL_SCORES) if is_classifier else (TEXT, SCORE)
 
     @property
     def signatures(self) -> frozenset[str]:
@@ -55,7 +106,14 @@ class Saved(Requests):
     @property
     def takes_pictures(self) -> bool:
         """Whether the model takes pictures, and not texts."""
-        return IMAGE in self.inputs_of("serving_default")
+        return self.takes.name == IMAGE
+
+    @property
+    def scored(self) -> tuple[str, str]:
+        """What an input is called, and what a text that is scored is called."""
+        given = self.inputs_of("score") if "score" in self.signatures else []
+        targets = sorted(set(given) - set(self.inputs_of("serving_default")))
+        return self.takes.name, *(targets[:1] or [TEXT])
 
     @property
     def version(self) -> str:
@@ -92,10 +150,7 @@ class Saved(Requests):
     @property
     def terms(self) -> str:
         """Terms of use in a line, as `keras-attn export --terms` wrote them; often ''."""
-        try:
-            return str(read_metadata(self.folder).get(TERMS, ""))
-        except ValueError:  # A SavedModel from elsewhere, or without readable metadata.
-            return ""
+        return str(self.metadata.get(TERMS, ""))
 
     def predict(self, inputs: Sequence[Any], progress: bool | None = None) -> list[Prediction]:
         """Answers each input, in batches.
@@ -114,10 +169,12 @@ class Saved(Requests):
         Example:
             `keras_attn.load("saved_models/flickr8k_captioner").predict(["photo.jpg"])[0].text`
         """
-        if isinstance(inputs, str | bytes | Path):
+        one = str | bytes | Path | Mapping | Set
+        is_picture = self.takes_pictures and getattr(inputs, "ndim", 4) < 4
+        if isinstance(inputs, one) or is_picture or not isinstance(inputs, Collection):
             raise ValueError(f"Expected a list of inputs. Received: {inputs!r:.80}")
         inputs = list(inputs)
-        reasons = [self.reason(item) for item in inputs]
+        reasons = [self.takes.reason(item) for item in inputs]
         answers = self.answers([item for item, reason in zip(inputs, reasons) if not reason])
         hidden = None if progress is None else not progress
         bar = tqdm(reasons, unit="answer", disable=hidden)
@@ -126,21 +183,29 @@ class Saved(Requests):
         ]
 
     def explain(self, asked: Any, heads=None, word=None, layer=None) -> Drawing:
-        """A picture of where each word of the answer looked.
+        """A picture of where the model looked for its answer.
 
         Args:
             asked: an input, see `predict`.
-            heads: "encoder", "decoder" or "cross": every layer and head of it; None: one picture of
-                all heads together.
+            heads: name of a view, such as "encoder", "decoder" or "cross" for every layer and head
+                of it; None: the first view.
             word: str. What this word of the text attends to, or None.
             layer: int. With `word`, the layer, from 1.
 
         Raises:
-            ValueError: an unreadable input, or no such figure.
+            ValueError: an unreadable input, or no such view.
         """
-        return self.drawn(asked, heads, word, layer)
+        view = self._view(heads, word, layer)
+        fed = self.takes.feed(asked)
+        answer = self._answer_to(view.signature, fed, asked)
+        text, title = best_of(answer)
+        shown = view.read(answer, in_words(fed, self.metadata))
+        notes = self.notes_on(answer)
+        said = f"{text} ({'; '.join(notes)})" if notes else text
+        if word is None:
+            return Drawing(said, shown.figure(title), shown)
+        return Drawing(said, shown.word_figure(word, layer, title), shown)
 
-    @abc.abstractmethod
     def explore(self, asked: Any) -> ExplorerPage:
         """A page of HTML to look at the answer, and at where the model looked, by hand.
 
@@ -151,8 +216,61 @@ class Saved(Requests):
             `ExplorerPage`; a notebook shows it, `save` writes it.
 
         Raises:
-            ValueError: an unreadable input.
+            ValueError: an unreadable input, or a model without views.
         """
+        self._check_views()
+        fed = self.takes.feed(asked)
+        first = "explain" if "explain" in self.signatures else "serving_default"
+        names = dict.fromkeys([first, *(view.signature for view in self.views)])
+        answers = {name: self._answer_to(name, fed, asked) for name in names}
+        words = in_words(fed, self.metadata)
+        views = [view.read(answers[view.signature], words) for view in self.views]
+        unit = PROBABILITY if self.answered[0] == LABELS else "nats"
+        best = self.prediction(answers[first]).alternatives
+        notes = self.notes_on(answers[first])
+        return ExplorerPage(self._title(asked, words), best, views, unit, notes)
+
+    def align(
+        self, sources: Sequence[str], targets: Sequence[str], progress: bool | None = None
+    ) -> Iterator[AttendedPair | str]:
+        """What a model from text to text attends to while it reads given targets, pair by pair.
+
+        Args:
+            sources: list of texts, words separated by white space.
+            targets: list of as many texts.
+            progress: whether to show a progress bar; None: on a terminal.
+
+        Returns:
+            iterator of `AttendedPair`, or str: why a pair could not be read.
+
+        Raises:
+            ValueError: no lists, or lists of different lengths; a model without the signature
+                `align`.
+        """
+        for side in (sources, targets):
+            if isinstance(side, str | bytes) or not isinstance(side, Sequence):
+                raise ValueError(f"Expected lists of texts. Received: {side!r:.80}")
+        if len(sources) != len(targets):
+            raise ValueError(
+                f"Expected as many targets as sources. Received: {len(targets)} and {len(sources)}"
+            )
+        if "align" not in self.signatures:
+            raise ValueError(
+                "Expected a SavedModel with a signature 'align', of a model from text to text. "
+                f"Received: {self.folder}"
+            )
+        return self._aligned(sources, targets, progress)
+
+    def _aligned(self, sources, targets, progress):
+        hidden = None if progress is None else not progress
+        with tqdm(total=len(sources), unit="pair", disable=hidden) as bar:
+            for first in range(0, len(sources), BATCH):
+                chunk = [list(texts[first : first + BATCH]) for texts in (sources, targets)]
+                encoded = ([encoded_text(text) for text in texts] for texts in chunk)
+                answers = self.ask("align", batch=BATCH, **dict(zip((SOURCE, TARGET), encoded)))
+                for answer, source, target in zip(answers, *chunk):
+                    yield _attended(answer, source, target)
+                    bar.update()
 
     def score(self, first: Any, second: str) -> float:
         """Log-probability in nats of a text, given a picture or another text.
@@ -160,41 +278,17 @@ class Saved(Requests):
         Raises:
             ValueError: an unreadable input, or a model that scores no texts.
         """
-        if "score" not in self.signatures:
-            raise ValueError(
-                "Expected a SavedModel with a signature 'score'; predict gives the probabilities "
-                f"of other models' answers. Received: {self.folder}"
-            )
-        fed = {**self.fed(first), self.scored[1]: encoded_text(second)}
+        self.check_scores()
+        fed = {**self.takes.feed(first), self.scored[1]: encoded_text(second)}
         (answer,) = self.ask("score", batch=1, **{key: [value] for key, value in fed.items()})
         if error := answer[ERROR].decode():
             raise ValueError(f"{shown(first)} and {shown(second)}: {error}")
         return float(answer[SCORE])
 
-    @abc.abstractmethod
-    def fed(self, item: Any) -> dict[str, bytes]:
-        """What the model's signatures are given for an input, by name.
-
-        Raises:
-            ValueError: something of another kind.
-        """
-
-    @abc.abstractmethod
-    def drawn(self, asked: Any, heads, word, layer) -> Drawing:
-        """See `explain`."""
-
-    def named(self, inputs: Sequence[str]) -> list[str]:
-        """The inputs that a user named, expanded one by one."""
-        return list(inputs)
-
-    def reason(self, item: Any) -> str:
-        """Why an input cannot be answered; '' if it can."""
-        return ""
-
     def answers(self, inputs: Sequence[Any]) -> Iterator[dict]:
         """Answers of `serving_default` to inputs, as they come."""
         for start in range(0, len(inputs), BATCH):
-            chunk = [self.fed(item) for item in inputs[start : start + BATCH]]
+            chunk = [self.takes.feed(item) for item in inputs[start : start + BATCH]]
             columns = {key: [fed[key] for fed in chunk] for key in chunk[0]}
             yield from self.ask("serving_default", batch=BATCH, **columns)
 
@@ -207,28 +301,57 @@ class Saved(Requests):
         text, score = best[0] if best else ("", float("nan"))
         return Prediction(text, score, best, outputs=answer)
 
-    def best_of(self, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
-        """The texts or labels of an answer with their scores, best first."""
-        return list(self.prediction(answer).alternatives)
+    def check_scores(self) -> None:
+        """Raises ValueError for a model that scores no given texts."""
+        if "score" not in self.signatures:
+            raise ValueError(
+                "Expected a SavedModel with a signature 'score'; predict gives the probabilities "
+                f"of other models' answers. Received: {self.folder}"
+            )
 
-    def answer_of(self, signature: str, asked: Any) -> dict:
-        """A signature's answer to one input.
+    def notes_on(self, answer: Mapping[str, Any]) -> list[str]:
+        """What the declared notes say about an answer of `serving_default` or `explain`."""
+        return [said for note in self.notes if (said := note.read(answer))]
 
-        Raises:
-            ValueError: an unreadable input.
-        """
-        fed = {key: [value] for key, value in self.fed(asked).items()}
-        (answer,) = self.ask(signature, batch=1, **fed)
+    def _answer_to(self, signature, fed, asked):
+        """A signature's answer to one input, as it is fed and as a message repeats it."""
+        (answer,) = self.ask(signature, batch=1, **{key: [value] for key, value in fed.items()})
         if error := answer[ERROR].decode():
             raise ValueError(f"{shown(asked)}: {error}")
         return answer
 
-    def ask(
-        self, signature: str, /, *, batch: int = 32, **inputs: Sequence[str | bytes]
-    ) -> list[dict]:
-        """See `Requests`; an output that a row does not have is a ValueError."""
-        rows = super().ask(signature, batch=batch, **inputs)
-        return [_Row(self.folder, signature, row) for row in rows]
+    def _check_views(self):
+        if not self.views:
+            raise ValueError(
+                "Expected a SavedModel with views of where it looked. "
+                f"Received: {self.folder}, which declares none"
+            )
+
+    def _view(self, heads, word, layer):
+        """The view that is drawn."""
+        self._check_views()
+        if heads is None and word is None and layer is None:
+            return self.views[0]
+        names = [view.heads for view in self.views if view.heads]
+        following = [view for view in self.views if _follows_words(view)]
+        named = [view for view in self.views if view.heads and view.heads == heads]
+        if heads is not None and named and word is None and layer is None:
+            return named[0]
+        if heads is None and word is not None and following:
+            return following[0]
+        choices = [f"heads={', '.join(names)}"] * bool(names)
+        choices += ["a word with an optional layer"] * bool(following)
+        raise ValueError(
+            f"Expected {', or '.join(choices) or 'neither heads nor a word'} for {self.folder}. "
+            f"Received: heads={heads!r}, word={word!r}, layer={layer}"
+        )
+
+    def _title(self, asked, words):
+        """What a page calls an input."""
+        if self.takes_pictures:
+            return str(asked) if isinstance(asked, str | Path) else "a picture"
+        told = words[self.takes.name]
+        return "; ".join(told) if isinstance(told, list) else _title_of(asked)
 
     def _answer(self, signature, chunk):
         if (expected := self.inputs_of(signature)) != sorted(chunk):
@@ -269,29 +392,23 @@ def _strings(values):
     return strings.reshape(array.shape)
 
 
-class _Row(dict):
-    """The outputs of a signature for one row, by name."""
-
-    def __init__(self, folder, signature, outputs):
-        super().__init__(outputs)
-        self.place = f"{signature} of the SavedModel in {folder}"
-
-    def __missing__(self, name):
-        outputs = ", ".join(self)
-        raise ValueError(f"Expected an output {name!r} of {self.place}. Received: {outputs}")
+def _follows_words(view):
+    """Whether a view can be drawn for one word."""
+    return isinstance(view, Heads | PictureMap) and view.follows_words
 
 
-def encoded_text(text: str | bytes) -> bytes:
-    """A text as bytes, surrogates as the bytes they stand for.
+def _title_of(asked):
+    return asked.decode(errors="replace") if isinstance(asked, bytes) else asked
 
-    Raises:
-        ValueError: no text.
-    """
-    if isinstance(text, bytes):
-        return text
-    if not isinstance(text, str):
-        raise ValueError(f"Expected a text. Received: {text!r:.80}")
-    return text.encode(errors="surrogateescape")
+
+def _attended(answer, source, target):
+    """`AttendedPair`, or why there is none."""
+    if error := answer[ERROR].decode():
+        return error
+    try:
+        return AttendedPair.of(answer, source, target)
+    except ValueError as error:
+        return str(error)
 
 
 def shown(asked: Any) -> str:
@@ -299,13 +416,6 @@ def shown(asked: Any) -> str:
     if isinstance(asked, Path):
         return str(asked)
     return f"{asked!r:.80}" if isinstance(asked, str) else f"a {type(asked).__name__}"
-
-
-def refuse_choices(kind: str, **choices) -> None:
-    """Raises ValueError if any choice is not None, for a kind of model that has none of them."""
-    if any(value is not None for value in choices.values()):
-        received = ", ".join(f"{key}={value!r}" for key, value in choices.items())
-        raise ValueError(f"Expected neither heads nor a word for {kind}. Received: {received}")
 
 
 @contextlib.contextmanager

@@ -65,7 +65,7 @@ class _Call(Requests):
                 time.sleep(wait)
 
 
-class _Client(Requests):
+class _Client(abc.ABC):
     """Abstract: deadlines, retries and clear errors; subclasses make one attempt.
 
     Besides the errors of `Requests`, `ask` raises TimeoutError (no complete answer within the
@@ -108,9 +108,6 @@ class _Client(Requests):
         """
         call = _Call(self, time.monotonic() + self.deadline)
         return call.ask(signature, batch=batch, **inputs)
-
-    def _answer(self, signature, chunk):
-        return self.ask(signature, batch=len(next(iter(chunk.values()))), **chunk)
 
     @abc.abstractmethod
     def _attempt(self, signature, inputs, seconds):

@@ -1,7 +1,6 @@
 """Empty batches of a service."""
 
 import functools
-import inspect
 
 import tensorflow as tf
 
@@ -14,11 +13,11 @@ def accepts_empty_batch(method):
     row is removed from its answer. Other batches pass through unchanged.
 
     Args:
-        method: from strings (B, ...), its arguments without a default, to a dict of tensors
-            (B, ...).
+        method: from strings (B, ...), its positional arguments, to a dict of tensors (B, ...).
 
     Returns:
-        The method. Whether a batch is empty is decided by its first argument: inputs of different
+        The method, which raises TensorFlow's InvalidArgumentError for an answer of another number
+        of rows. Whether a batch is empty is decided by its first argument: inputs of different
         lengths stay different.
 
     Example:
@@ -29,24 +28,26 @@ def accepts_empty_batch(method):
         >>> Lengths().answer([])["length"].shape, Lengths().answer(["seven"])["length"].shape
         (TensorShape([0, 1]), TensorShape([1, 1]))
     """
-    signature = inspect.signature(method)
-    parameters = list(signature.parameters.values())[1:]
-    names = [
-        parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty
-    ]
 
     @functools.wraps(method)
-    def answer(*arguments, **options):
-        given = signature.bind(*arguments, **options).arguments
-        given = {**given, **{name: tf.convert_to_tensor(given[name], tf.string) for name in names}}
-        count = tf.shape(given[names[0]])[0]
+    def answer(self, *inputs, **options):
+        inputs = [tf.convert_to_tensor(strings, tf.string) for strings in inputs]
+        count = tf.shape(inputs[0])[0]
         rows = [tf.cast(count == 0, tf.int32)]
 
         def padded_with_row(strings):
             row = tf.fill(tf.concat([rows, tf.shape(strings)[1:]], axis=0), "")
             return tf.concat([strings, row], axis=0)
 
-        padded = {name: padded_with_row(given[name]) for name in names}
-        return {key: value[:count] for key, value in method(**{**given, **padded}).items()}
+        answered = method(self, *map(padded_with_row, inputs), **options)
+        rows = count + rows[0]
+        return {key: _cut(key, value, rows, count) for key, value in answered.items()}
 
     return answer
+
+
+def _cut(key, value, rows, count):
+    """The first rows of an answer, which must have as many rows as the requests."""
+    message = f"Expected as many rows of {key} as requests"
+    with tf.control_dependencies([tf.debugging.assert_equal(tf.shape(value)[0], rows, message)]):
+        return value[:count]

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from keras_attn.serving.precision import precision_of, reading_stored, stored_va
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.untrusted import read_json
 from keras_attn.version import __version__
+from keras_attn.viz.declared.notes import Note
+from keras_attn.viz.declared.plain import INPUT, OUTPUT
 from keras_attn.whole_file import (
     check_folder,
     digest_of,
@@ -32,6 +34,10 @@ METADATA_FILE = Path("assets.extra", "keras_attn.json")
 TOKENIZERS_FOLDER = Path("assets.extra")
 CARD_FILE = "README.md"
 MODEL_KEY = "model"
+VIEWS = "views"
+"""Key of the metadata: the declared views and notes, as plain values."""
+STORAGE = "storage"
+"""Key of the metadata: how weights are stored."""
 DIGESTS = "digests"
 """Key of the metadata: SHA-256 of each tokenizer's folder, by name."""
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
@@ -50,19 +56,13 @@ def export_service(
 ) -> Path:
     """Exports a service as the next version of a model.
 
-    Signatures: `serving_default` (image or source: string (B,) -> text (B, n), score (B, n),
-    error (B,)), `explain` (also tokens, pieces, token_scores and weights (B, n, T, grid height,
-    grid width), or (B, n, T, S) with source_pieces (B, S)), `score` (image and caption, or
-    source and target: string (B,) -> score (B,), token_scores (B, T), error (B,)) and, of
-    Transformers, `attention` (the best text and the weights of every layer and head). Those of a
-    classifier: `serving_default` (image: string (B,) -> labels (B, n), scores (B, n), error (B,)),
-    `explain` (also weights (B, grid height, grid width)) and `attention`. The graph has no XLA-only
-    op and no Python function, since TF Serving supports neither. In assets.extra are warm-up
-    requests for TF Serving, the tokenizers, and metadata: a description of the service and the
-    Keras config of its model. The version appears under its final name only when it is complete.
+    The signatures are the service's. The graph has no XLA-only op and no Python function, since TF
+    Serving supports neither. In assets.extra are warm-up requests for TF Serving, the vocabularies,
+    and metadata: a description of the service, its views and the Keras config of its model. The
+    version appears under its final name only when it is complete.
 
     Args:
-        service: `CaptionService`, `TextService` or `ClassifierService`.
+        service: `Service`.
         folder: path of the model's folder; versions are numbered inside it.
         card: Markdown text of the model card, written as README.md into the version, and, for the
             newest version, beside the versions, unless the one there was edited. A section with the
@@ -76,10 +76,13 @@ def export_service(
 
     Raises:
         ValueError: `folder` is a file or contains anything but versions of a model; ops that TF
-            Serving cannot run; or weights outside the range of the storage.
+            Serving cannot run; a view of outputs that its signature does not have; notes that JSON
+            cannot hold or whose keys have another meaning; or weights outside the range of the
+            storage.
         OSError: the version cannot be written; a partial version is removed.
     """
     check_model_folder(folder)
+    _check_notes(notes or {})
     is_new = not Path(folder).exists()
     folder = made_folder(folder)
     try:
@@ -93,6 +96,16 @@ def export_service(
                 folder.rmdir()  # Removes the folder only if it is empty.
     _write_card_beside(version)
     return version
+
+
+def _check_notes(notes):
+    """Raises ValueError for further metadata that cannot be stored."""
+    if taken := sorted({VIEWS, MODEL_KEY, DIGESTS, STORAGE} & set(notes)):
+        raise ValueError(f"Expected notes with keys of their own. Received: {', '.join(taken)}")
+    try:
+        json.dumps(notes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Expected notes of JSON types. Received: {error}") from error
 
 
 def _write_card_beside(version):
@@ -140,11 +153,11 @@ def _write_version(service, folder, card, notes, storage):
     with whole_folder(folder) as partial:
         _write_graph(service, partial, storage)
         write_warm_up(partial, folder.name, service)
-        for name, tokenizer in service.tokenizers().items():
+        for name, tokenizer in service.vocabularies.items():
             tokenizer.save(partial / TOKENIZERS_FOLDER / name)
-        folders = {name: partial / TOKENIZERS_FOLDER / name for name in service.tokenizers()}
+        folders = {name: partial / TOKENIZERS_FOLDER / name for name in service.vocabularies}
         stored = {DIGESTS: {name: digest_of_folder(path) for name, path in folders.items()}}
-        stored |= {"storage": storage}
+        stored |= {STORAGE: storage}
         content = json.dumps({**_metadata(service), **stored, **notes}, indent=2) + "\n"
         (partial / METADATA_FILE).write_text(content, encoding="utf-8")
         (partial / CARD_FILE).write_text(
@@ -161,6 +174,34 @@ def _digests(folder) -> str:
     lines = [f"{digest_of(path)}  {path.relative_to(folder).as_posix()}" for path in files]
     words = "In this version's folder, `sha256sum --check README.md` checks them:"
     return "\n".join(["## Files", "", words, "", "```", *lines, "```", ""])
+
+
+def check_views(
+    views, inputs: Mapping[str, Iterable[str]], outputs: Mapping[str, Mapping[str, tf.DType]]
+) -> None:
+    """Raises ValueError for a declared view of inputs or outputs that are not there, or for a note
+    on an output that is no whole number.
+
+    Args:
+        views: declared views, and `Note`s.
+        inputs: names of each signature's inputs.
+        outputs: types of each signature's outputs by name.
+    """
+    for view in views:
+        for mark, there in ((INPUT, inputs), (OUTPUT, outputs)):
+            names = set(there.get(view.signature, ()))
+            if missing := sorted(view.names(mark) - names):
+                raise ValueError(
+                    f"Expected {mark}s {', '.join(missing)} of {view.signature}, which a declared "
+                    f"view needs. Received: {', '.join(sorted(names)) or 'none'}"
+                )
+        if isinstance(view, Note):
+            dtype = outputs[view.signature][view.output]
+            if not (dtype.is_integer or dtype.is_bool):
+                raise ValueError(
+                    f"Expected whole numbers as {view.output}, on which there is a note. "
+                    f"Received: {dtype.name}"
+                )
 
 
 def graph_ops(version) -> set[str]:
@@ -213,12 +254,19 @@ def _write_graph(service, folder, storage):
     holder.model_variables = stored
     holder.resources = [
         descendant
-        for tokenizer in service.tokenizers().values()
+        for tokenizer in service.vocabularies.values()
         for descendant in tf.train.TrackableView(tokenizer).descendants()
         if isinstance(descendant, tf.saved_model.experimental.TrackableResource)
     ]
     with _functions_as_they_are():
-        signatures = {name: traced(*own) for name, own in service.signatures().items()}
+        declared = service.signatures()
+        signatures = {name: traced(*own) for name, own in declared.items()}
+        inputs = {name: {spec.name for spec in specs} for name, (_, specs) in declared.items()}
+        outputs = {
+            name: {key: spec.dtype for key, spec in graph.structured_outputs.items()}
+            for name, graph in signatures.items()
+        }
+        check_views(service.views, inputs, outputs)
         tf.saved_model.save(holder, str(folder), signatures)
     if bad := unservable_ops(folder):
         raise ValueError(f"Expected only ops that TF Serving runs. Received: {sorted(bad)}")
@@ -245,6 +293,7 @@ def _metadata(service):
         "keras_attn": __version__,
         "precision": precision_of(service.model),
         **service.metadata(),
+        VIEWS: [view.plain() for view in service.views],
         "warm_up_batches": list(WARM_UP_BATCHES),
         MODEL_KEY: keras.saving.serialize_keras_object(service.model),
     }

@@ -1,16 +1,27 @@
 """A service from a function, for user-defined models."""
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from keras_attn.contracts import ERROR
+from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SCORE, TEXT
+from keras_attn.serving.empty_batch import accepts_empty_batch
+from keras_attn.serving.service import Service
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+KINDS = {
+    ERROR: (tf.string, 1),
+    TEXT: (tf.string, 2),
+    SCORE: (tf.float32, 2),
+    LABELS: (tf.string, 2),
+    LABEL_SCORES: (tf.float32, 2),
+}
+"""Types and numbers of axes of answers that `keras_attn.load` reads."""
 
 
-class FunctionService(tf.Module):
+class FunctionService(Service):
     """A Keras model behind a function from strings to named answers.
 
     The signature `explain` is the function; `serving_default` returns some of its answers.
@@ -22,9 +33,14 @@ class FunctionService(tf.Module):
         function: its parameters name the inputs, string tensors (B,); it answers with a dict of
             tensors (B, …), ERROR string (B,) among them.
         served: names of the answers of `serving_default`, beside ERROR.
-        drawn: answers that `explain` of the command line draws: a dict from the name of each, float
-            (B, S), to that of what its columns stand for, string (B, S); of a matrix (B, T, S), to
-            a tuple of the names of its rows and columns.
+        views: declared views and notes of the answers, see `keras_attn.viz.declared`; the first is
+            what `explain` draws.
+        examples: bytes that can be answered, by the name of an input; b"a" for others.
+        notes: further metadata of JSON types.
+
+    Raises:
+        ValueError: a function without positional parameters, or with others; no names as `served`;
+            an example of no input; and, when it is asked, answers of another type or shape.
 
     Example:
         >>> import keras
@@ -41,39 +57,72 @@ class FunctionService(tf.Module):
         vocabularies: Mapping[str, Any],
         function: Callable[..., Mapping[str, Any]],
         served: Sequence[str],
-        drawn: Mapping[str, str | tuple[str, str]] | None = None,
+        views=(),
+        examples: Mapping[str, bytes] | None = None,
+        notes: Mapping[str, Any] | None = None,
     ):
-        super().__init__()
-        self.model, self._vocabularies = model, dict(vocabularies)
+        super().__init__(model, vocabularies, views)
+        parameters = inspect.signature(function).parameters
+        if not parameters or any(given.kind not in POSITIONAL for given in parameters.values()):
+            raise ValueError(
+                "Expected a function of one or more positional parameters, its inputs. "
+                f"Received: {function.__name__}({', '.join(map(str, parameters.values()))})"
+            )
+        if isinstance(served, str) or not served:
+            raise ValueError(f"Expected a list of names as served. Received: {served!r}")
+        if unknown := sorted(set(examples or {}) - set(parameters)):
+            raise ValueError(
+                f"Expected examples of {', '.join(parameters)}. Received: {', '.join(unknown)}"
+            )
         self._function, self._served = function, (*served, ERROR)
-        axes = {
-            key: (axes,) if isinstance(axes, str) else axes for key, axes in (drawn or {}).items()
+        self._examples, self._notes = dict(examples or {}), dict(notes or {})
+
+    @property
+    def inputs(self):
+        return {
+            name: (tf.TensorSpec((None,), tf.string, name=name), self._examples.get(name, b"a"))
+            for name in inspect.signature(self._function).parameters
         }
-        self._drawn = {name: list(names) for name, names in axes.items()}
 
-    def signatures(self):
-        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
-        inputs = [tf.TensorSpec((None,), tf.string, name=name) for name in self._inputs()]
-
-        @functools.wraps(self._function)
-        def served(*arguments):
-            answer = self._function(*arguments)
-            return {name: answer[name] for name in self._served}
-
-        return {"serving_default": (served, inputs), "explain": (self._function, inputs)}
-
-    def requests(self, count):
-        """Warm-up requests: dict from signature to inputs, `count` of each."""
-        inputs = {name: [b"a"] * count for name in self._inputs()}
-        return {"serving_default": inputs, "explain": inputs}
-
-    def tokenizers(self):
-        """dict from folder name to vocabulary."""
-        return self._vocabularies
+    def functions(self):
+        names = list(self.inputs)
+        return {"serving_default": (self.answer, names), "explain": (self.explain, names)}
 
     def metadata(self):
-        """Description of the service without its model, of JSON types."""
-        return {"drawn": self._drawn} if self._drawn else {}
+        return self._notes
 
-    def _inputs(self):
-        return list(inspect.signature(self._function).parameters)
+    def answer(self, *inputs):
+        """The answers of `serving_default` to strings (B,), one tensor for each input."""
+        answer = self.explain(*inputs)
+        if missing := [name for name in self._served if name not in answer]:
+            raise ValueError(
+                f"Expected answers {', '.join(self._served)}. Received: none named {missing[0]!r}"
+            )
+        return {name: answer[name] for name in self._served}
+
+    @accepts_empty_batch
+    def explain(self, *inputs):
+        """All answers to strings (B,), one tensor for each input."""
+        answer = self._function(*inputs)
+        if not isinstance(answer, Mapping) or ERROR not in answer:
+            raise ValueError(
+                f"Expected a dict of tensors from the function, {ERROR!r} among them. "
+                f"Received: {answer!r:.80}"
+            )
+        return {name: _checked(name, value) for name, value in answer.items()}
+
+
+def _checked(name, value):
+    """An answer as a tensor (B, ...), of the type and the axes that its name stands for."""
+    try:
+        tensor = tf.convert_to_tensor(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Expected a tensor as answer {name!r}. Received: {error!s:.80}") from None
+    dtype, rank = KINDS.get(name, (tensor.dtype, tensor.shape.rank))
+    if tensor.dtype != dtype or tensor.shape.rank not in (rank, None) or tensor.shape.rank == 0:
+        axes = "one or more" if rank == 0 else rank
+        raise ValueError(
+            f"Expected the answer {name!r} to be {dtype.name} of {axes} axes, the batch first. "
+            f"Received: {tensor.dtype.name} of shape {tensor.shape}"
+        )
+    return tensor

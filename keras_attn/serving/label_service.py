@@ -1,85 +1,117 @@
-"""Base of the services of image classifiers."""
+"""Services that answer with labels: of pictures, texts and questions."""
 
-import abc
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import tensorflow as tf
 
-from keras_attn.contracts import ERROR, IMAGE, LABEL_SCORES, LABELS
-from keras_attn.images.picture_format import PictureFormat
-from keras_attn.serving.warm_up import warm_up_picture
+from keras_attn.contracts import ERROR
+from keras_attn.serving.empty_batch import accepts_empty_batch
+from keras_attn.serving.service import Service, inputs_of
+from keras_attn.serving.writers.labels import LabelWriter
+
+Look = Callable[[Mapping[str, Any]], tuple[Any, Mapping[str, Any]]]
+"""From a reader's features to logits (B, C), and to what else a model says: tensors (B, ...) by
+answer key."""
+
+SIGNATURES = ("serving_default", "explain", "attention")
 
 
-class LabelService(tf.Module, abc.ABC):
-    """Abstract: a classifier with picture decoding and labels.
+class LabelService(Service):
+    """The service of a classifier: of pictures, texts, or questions about stories.
 
     Args:
-        model: classifier with `num_classes`, from pictures uint8 (B, height, width, 3) to logits.
-        labels: `LabelTable` of its classes.
-        picture_format: `PictureFormat`, as in training.
-        n_best: int > 0. Number of labels returned, most probable first; all of them if there are
-            fewer.
+        model: classifier with `num_classes`.
+        reader: `Reader`.
+        writer: `LabelWriter`, whose labels are the classes of the model.
+        looks: by the name of each signature, "serving_default", "explain" or "attention", how the
+            model is looked at, see `Look`; what it says is 0 where nothing could be read.
+        vocabularies: dict of the vocabularies of reader and writer, by the names of their folders.
+        views: declared views.
+        notes: further metadata of JSON types.
 
     Raises:
-        ValueError: n_best < 1, or not as many labels as classes.
+        ValueError: not as many labels as classes; no look for "serving_default", or one of another
+            name; and, when it is asked, logits of another shape.
     """
 
-    def __init__(self, model, labels, picture_format: PictureFormat, n_best=1):
-        super().__init__()
-        check_labels(model, labels, n_best)
-        self.model, self.labels, self.picture_format = model, labels, picture_format
-        self.n_best = min(n_best, labels.vocabulary_size)
+    def __init__(
+        self,
+        model,
+        reader,
+        writer: LabelWriter,
+        looks: Mapping[str, Look],
+        vocabularies: Mapping[str, Any],
+        views=(),
+        notes: Mapping[str, Any] | None = None,
+    ):
+        super().__init__(model, vocabularies, views)
+        if writer.labels.vocabulary_size != model.num_classes:
+            raise ValueError(
+                f"Expected {model.num_classes} labels, one per class of the model. "
+                f"Received: {writer.labels.vocabulary_size}"
+            )
+        if "serving_default" not in looks or (unknown := sorted(set(looks) - set(SIGNATURES))):
+            received = ", ".join(looks if "serving_default" not in looks else unknown)
+            raise ValueError(
+                f"Expected looks for {', '.join(SIGNATURES)}, the first at least. "
+                f"Received: {received or 'none'}"
+            )
+        self.reader, self.writer, self.looks = reader, writer, dict(looks)
+        self.notes = dict(notes or {})
 
-    @abc.abstractmethod
-    def signatures(self):
-        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
+    @property
+    def inputs(self):
+        return inputs_of(self.reader)
 
-    def requests(self, count):
-        """Warm-up requests: dict from signature to inputs, `count` of each."""
-        return {name: {IMAGE: [warm_up_picture()] * count} for name in self.signatures()}
-
-    def tokenizers(self):
-        """dict from the name of its folder to the labels."""
-        return {"labels": self.labels}
+    def functions(self):
+        methods = {"serving_default": self.answer, "explain": self.explain}
+        methods["attention"] = self.attention
+        return {name: (methods[name], list(self.reader.examples)) for name in self.looks}
 
     def metadata(self):
-        """Description of the service without its model, of JSON types."""
-        return {
-            "n_best": self.n_best,
-            "image_size": [self.picture_format.height, self.picture_format.width],
-            "fit": self.picture_format.fit,
-            "max_pixels": self.picture_format.max_pixels,
-        }
+        return {"n_best": self.writer.n_best, **self.reader.metadata(), **self.notes}
 
-    def _best(self, logits, readable, reasons):
-        return {**best_labels(logits, self.labels, self.n_best, readable), ERROR: reasons}
+    @accepts_empty_batch
+    def answer(self, *inputs):
+        """Answers with labels.
 
+        Args:
+            *inputs: strings (B, ...), those of the reader.
 
-def check_labels(model, labels, n_best):
-    """Raises ValueError unless n_best is positive and there is a label for each class."""
-    if n_best < 1:
-        raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
-    if labels.vocabulary_size != model.num_classes:
-        raise ValueError(
-            f"Expected {model.num_classes} labels, one per class of the model. "
-            f"Received: {labels.vocabulary_size}"
+        Returns:
+            dict: LABELS string (B, n), LABEL_SCORES float32 (B, n), ERROR string (B,). A request
+            that cannot be read has empty labels, scores of 0 and its own reason under ERROR; the
+            others are unaffected. An empty batch is answered with empty arrays.
+        """
+        return self._labeled("serving_default", self.reader.read(*inputs))
+
+    @accepts_empty_batch
+    def explain(self, *inputs):
+        """Answers with labels, and with what the model looked at, see `answer`."""
+        read = self.reader.read(*inputs)
+        return {**self._labeled("explain", read), **read.shown}
+
+    @accepts_empty_batch
+    def attention(self, *inputs):
+        """Answers with labels, and with every attention weight, see `answer`."""
+        read = self.reader.read(*inputs)
+        return {**self._labeled("attention", read), **read.shown}
+
+    def _labeled(self, signature, read):
+        logits, said = self.looks[signature](read.features)
+        if logits.shape.rank != 2 or logits.shape[1] not in (self.model.num_classes, None):
+            raise ValueError(
+                f"Expected logits (B, {self.model.num_classes}) for {signature}. "
+                f"Received: shape {logits.shape}"
+            )
+        same = tf.debugging.assert_equal(
+            tf.shape(logits)[0], tf.shape(read.reasons)[0], "Expected as many logits as requests"
         )
-
-
-def best_labels(logits, labels, n_best, readable):
-    """The most probable labels of each row; ties go to the lower id.
-
-    Args:
-        logits: float (B, C).
-        labels: `LabelTable`.
-        n_best: int. n.
-        readable: bool (B,), False where the input could not be read.
-
-    Returns:
-        dict: LABELS string (B, n), LABEL_SCORES float32 (B, n).
-    """
-    scores, ids = tf.math.top_k(tf.nn.softmax(tf.cast(logits, tf.float32)), n_best)
-    valid = readable[:, None]
-    return {
-        LABELS: tf.where(valid, labels.pieces(ids), ""),
-        LABEL_SCORES: tf.where(valid, scores, 0.0),
-    }
+        with tf.control_dependencies([same]):
+            logits = tf.identity(logits)
+        return {
+            **self.writer.write(logits, read.readable),
+            **{key: read.only_readable(value) for key, value in said.items()},
+            ERROR: read.reasons,
+        }

@@ -43,10 +43,10 @@ class Requests(abc.ABC):
             >>> Lengths().ask("length", source=["seven", "two"])
             [{'length': 5}, {'length': 3}]
         """
-        if batch < 1:
-            raise ValueError(f"Expected batch >= 1. Received: batch={batch}")
+        if not isinstance(batch, int) or batch < 1:
+            raise ValueError(f"Expected batch >= 1. Received: batch={batch!r}")
         for key, values in inputs.items():
-            if isinstance(values, str | bytes):
+            if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str | bytes):
                 raise ValueError(f"Expected a list for {key}. Received: {values!r:.80}")
         counts = {key: len(values) for key, values in inputs.items()}
         if len(set(counts.values())) != 1:
@@ -67,7 +67,7 @@ class Requests(abc.ABC):
                 if np.shape(value)[:1] != (rows,):
                     raise ValueError(f"Expected {rows} rows of {key}. Received: {value!r:.80}")
             for row, place in enumerate(places):
-                answers[place] = {key: value[row] for key, value in arrays.items()}
+                answers[place] = _Row({key: value[row] for key, value in arrays.items()}, signature)
             sent.update(places[:1])  # First in a request, a row is deferred by others' requests.
             again = [place for place in places if _is_deferred(answers[place])]
             waiting = [place for place in again if sent[place] < MOST_SENT] + waiting
@@ -76,6 +76,18 @@ class Requests(abc.ABC):
     @abc.abstractmethod
     def _answer(self, signature, chunk):
         """Answers one batch: lists of bytes or str to arrays (B, ...)."""
+
+
+class _Row(dict):
+    """The outputs of a signature for one row, by name."""
+
+    def __init__(self, outputs, signature):
+        super().__init__(outputs)
+        self.signature = signature
+
+    def __missing__(self, name):
+        outputs = ", ".join(self)
+        raise ValueError(f"Expected an output {name!r} of {self.signature}. Received: {outputs}")
 
 
 def joined(values: Sequence[Any]) -> Any:

@@ -15,14 +15,20 @@ from keras_attn.contracts import (
     WRITE_WEIGHTS,
 )
 from keras_attn.layers.memory_rnn import MemoryRNN
-from keras_attn.serving.answers import first_reason
-from keras_attn.serving.empty_batch import accepts_empty_batch
-from keras_attn.serving.sources import EMPTY, text_reasons
+from keras_attn.serving.function_service import FunctionService
+from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons
+from keras_attn.serving.views import LONGER_NOTE, TRACKS
 from keras_attn.text.sequence_forms import FORMS
 
 
-class SequenceService(tf.Module):
-    """A recurrent network that answers algorithmic problems, with its reader and writer.
+def sequence_service(model, source_words, answer_words) -> FunctionService:
+    """A recurrent network that answers algorithmic problems, as a service.
+
+    `serving_default` takes problems, string (B,), and answers with TEXT string (B, 1), SCORE
+    float32 (B, 1), the log-probability of the answer in nats, LONGER int32 (B,) and ERROR string
+    (B,); `explain` also with STEPS string (B, T) and, of a model with a memory, WRITE_WEIGHTS and
+    READ_WEIGHTS float32 (B, T, H, N), see `contracts`. A row that cannot be read has an empty text,
+    a score of 0 and its own reason under ERROR; the others are unaffected.
 
     Args:
         model: Keras model, float (B, T, E) to logits (B, T, O); one layer is a `MemoryRNN`, which
@@ -33,46 +39,40 @@ class SequenceService(tf.Module):
     Raises:
         ValueError: widths that are not the model's.
     """
+    widths = source_words.vocabulary_size, answer_words.vocabulary_size
+    expected = model.input_shape[-1], model.output_shape[-1]
+    if widths != expected:
+        raise ValueError(
+            "Expected words of {} channels and answers of {}, those of the model. Received: "
+            "{} and {}".format(*expected, *widths)
+        )
+    machine = _Machine(model, source_words, answer_words)
+    return FunctionService(
+        model,
+        {"source_words": source_words, "answer_words": answer_words},
+        machine.explain,
+        (TEXT, SCORE, LONGER),
+        [*([TRACKS] if machine.memory else []), LONGER_NOTE],
+        {SEQUENCE: FORMS[source_words.problem].example_of(source_words.bits).encode()},
+        {
+            "problem": source_words.problem,
+            "longest": source_words.longest,
+            "longest_answer": source_words.longest_answer,
+            "planning_steps": source_words.planning_steps,
+        },
+    )
+
+
+class _Machine:
+    """A network with its reader and writer of words."""
 
     def __init__(self, model, source_words, answer_words):
-        super().__init__()
-        widths = source_words.vocabulary_size, answer_words.vocabulary_size
-        expected = model.input_shape[-1], model.output_shape[-1]
-        if widths != expected:
-            raise ValueError(
-                "Expected words of {} channels and answers of {}, those of the model. Received: "
-                "{} and {}".format(*expected, *widths)
-            )
         self.model, self.source_words, self.answer_words = model, source_words, answer_words
         memories = [layer for layer in model.layers if isinstance(layer, MemoryRNN)]
         self.memory = memories[0] if memories else None
 
-    def answer(self, sequence):
-        """Answers problems.
-
-        Args:
-            sequence: string (B,), the words of each.
-
-        Returns:
-            dict: TEXT string (B, 1), SCORE float32 (B, 1), the log-probability of the answer in
-            nats, LONGER int32 (B,), ERROR string (B,). A row that cannot be read has an empty text,
-            a score of 0 and its own reason under ERROR; the others are unaffected. An empty batch
-            is answered with empty arrays.
-        """
-        answer = self.explain(sequence)
-        return {key: answer[key] for key in (TEXT, SCORE, LONGER, ERROR)}
-
-    @accepts_empty_batch
     def explain(self, sequence):
-        """Answers problems, and says where each head wrote and read in each step.
-
-        Args:
-            sequence: as in `answer`.
-
-        Returns:
-            dict as of `answer`, with STEPS string (B, T), and, of a model with a memory,
-            WRITE_WEIGHTS and READ_WEIGHTS float32 (B, T, H, N), see `contracts`.
-        """
+        """Answers problems, and says where each head wrote and read in each step."""
         bad = text_reasons(sequence)
         texts = tf.where(bad == "", sequence, "")
         read = self.source_words.encode(texts)
@@ -111,28 +111,3 @@ class SequenceService(tf.Module):
         after = [[END_PIECE, *[PLANNING_PIECE] * self.source_words.planning_steps]]
         ends = tf.tile(tf.constant(after), [tf.shape(texts)[0], 1])
         return tf.concat([sources, ends, words], axis=1).to_tensor("")
-
-    def signatures(self):
-        """The exported signatures: dict from name to a function and its `TensorSpec`s."""
-        inputs = [tf.TensorSpec((None,), tf.string, name=SEQUENCE)]
-        return {"serving_default": (self.answer, inputs), "explain": (self.explain, inputs)}
-
-    def requests(self, count):
-        """Warm-up requests: dict from signature to inputs, `count` of each."""
-        words = FORMS[self.source_words.problem].example_of(self.source_words.bits)
-        inputs = {SEQUENCE: [words.encode()] * count}
-        return dict.fromkeys(self.signatures(), inputs)
-
-    def tokenizers(self):
-        """dict from the name of its folder to the vocabulary."""
-        return {"source_words": self.source_words, "answer_words": self.answer_words}
-
-    def metadata(self):
-        """Description of the service without its model, of JSON types."""
-        words = self.source_words
-        return {
-            "problem": words.problem,
-            "longest": words.longest,
-            "longest_answer": words.longest_answer,
-            "planning_steps": words.planning_steps,
-        }

@@ -20,7 +20,7 @@ def write_warm_up(version, model: str, service) -> None:
     Args:
         version: path of a version's folder.
         model: name under which the model is served.
-        service: `CaptionService`, `TextService` or `ClassifierService`.
+        service: `Service`.
     """
     path = Path(version) / WARM_UP_FILE
     path.parent.mkdir(exist_ok=True)

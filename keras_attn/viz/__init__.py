@@ -5,14 +5,13 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "alignment": ["Alignment", "alignment_figure"],
-        "attention": ["Explanation", "explanation_figure"],
-        "caption_heads": ["CaptionHeads"],
-        "every_head": ["EveryHead"],
+        "head_tracks": ["head_tracks_figure"],
         "heads": ["heads_figure", "words_figure"],
-        "parsed_tree": ["ParsedTree", "parsed_tree_figure"],
-        "picture_heads": ["PictureHeads", "rollout_figure"],
-        "shaded_text": ["ShadedText", "shaded_text_figure"],
+        "matrix": ["matrix_figure"],
+        "picture_heads": ["PictureHeads"],
+        "picture_panels": ["panels_figure", "rollout_figure", "steps_figure"],
         "sampling": ["film", "sampling_figure"],
+        "shaded_text": ["shaded_text_figure"],
+        "trees": ["tree_figure"],
     },
 )

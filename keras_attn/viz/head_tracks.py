@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_attn.viz.labels import drawable
-from keras_attn.viz.readable_figure import ReadableFigure
+from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
 MOST_LABELS = 48
 """Steps that get a label each."""

@@ -6,20 +6,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from keras_attn.contracts import END_PIECE, START_PIECE, WORD_MARK
-from keras_attn.viz.readable_figure import can_be_shown
 
+BYTE = re.compile("<0x([0-9A-Fa-f]{2})>")
 SPECIAL = (START_PIECE, END_PIECE)
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
 )
 """A character of a script without spaces: Thai, Lao, Burmese, Khmer, kana, Chinese characters."""
-
-
-def drawable(text: str) -> str:
-    """The text with □ for what no font that is asked can show; $ is no mathematics."""
-    shown = "".join(character if can_be_shown(character) else "□" for character in text)
-    return shown.replace("$", r"\$")
 
 
 def shortened(text: str, most: int) -> str:
@@ -78,14 +72,22 @@ def folded(weights, rows: Sequence[Sequence[int]], columns: Sequence[Sequence[in
         >>> folded(np.array([[0.2, 0.3, 0.5], [0.4, 0.5, 0.1]]), [[0, 1]], [[0, 1], [2]])
         array([[0.7, 0.3]])
     """
-    summed = np.stack([weights[..., group].sum(axis=-1) for group in columns], axis=-1)
-    return np.stack([summed[..., group, :].mean(axis=-2) for group in rows], axis=-2)
+    shape = (*np.shape(weights)[:-1], 0)
+    summed = [weights[..., group].sum(axis=-1, keepdims=True) for group in columns]
+    return averaged(np.concatenate([np.zeros(shape, weights.dtype), *summed], axis=-1), rows, -2)
+
+
+def averaged(weights, groups: Sequence[Sequence[int]], axis: int) -> np.ndarray:
+    """The mean over each group of places of an axis, which becomes an axis of groups."""
+    empty = np.take(weights, [], axis)
+    means = [np.take(weights, group, axis).mean(axis, keepdims=True) for group in groups]
+    return np.concatenate([empty, *means], axis)
 
 
 def spelled(pieces: Sequence[str]) -> str:
     """The word that pieces make; those spelled in bytes (<0xE2>) are joined into characters."""
     data = b""
     for piece in pieces:
-        is_byte = len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
-        data += bytes([int(piece[3:5], 16)]) if is_byte else piece.encode()
+        byte = BYTE.fullmatch(piece)
+        data += bytes.fromhex(byte[1]) if byte else piece.encode()
     return data.decode(errors="replace").replace(WORD_MARK, "")

@@ -1,8 +1,11 @@
 """Figures of many small pictures."""
 
+import numpy as np
+
 from keras_attn.viz.readable_figure import ReadableFigure
 
 try:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 except ImportError as error:  # pragma: no cover - it comes with the extra
     raise ImportError(
@@ -50,3 +53,14 @@ def panels(rows: int, columns: int, width: float, image, title: str = ""):
     for axis in axes.ravel():
         axis.set(xticks=[], yticks=[], frame_on=False)
     return figure, axes
+
+
+def figure_pixels(figure, size: tuple[int, int]):
+    """The figure as uint8 (height, width, 3), on white, scaled to fit into `size`."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
+    picture.thumbnail((size[1], size[0]))
+    sheet = Image.new("RGB", (size[1], size[0]), "white")
+    sheet.paste(picture, ((size[1] - picture.width) // 2, (size[0] - picture.height) // 2))
+    return np.asarray(sheet)

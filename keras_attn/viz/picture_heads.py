@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.ops.rollout import attention_rollout
-from keras_attn.viz.overlay import add_scale, overlay
-from keras_attn.viz.panels import panels, small
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,8 @@ class PictureHeads:
 
     def rollout_figure(self, picture):
         """The picture, and the picture lit up by `rollout`; see the function `rollout_figure`."""
+        from keras_attn.viz.picture_panels import rollout_figure
+
         return rollout_figure(picture, self.rollout())
 
     def heads_figure(self, picture):
@@ -88,34 +88,10 @@ class PictureHeads:
         Returns:
             matplotlib Figure.
         """
-        image, maps = small(picture, 224), self.maps()
-        blocks, heads, *_ = maps.shape
-        figure, axes = panels(blocks, heads, 1.6, image)
-        for block, head in np.ndindex(blocks, heads):
-            axis = axes[block, head]
-            axis.imshow(overlay(image, maps[block, head]))
-            if block == 0:
-                axis.set_title(f"head {head + 1}", fontsize=9)
-            if head == 0:
-                axis.set_ylabel(f"block {block + 1}", fontsize=9)
-        add_scale(figure, axes)
-        return figure
+        from keras_attn.viz.picture_panels import panels_figure
 
-
-def rollout_figure(picture, shares):
-    """The picture, and the picture under a rollout's heat map, from its smallest share to its
-    largest: half of every block's step is the patch's own, which makes all shares alike.
-
-    Args:
-        picture: uint8 (height, width, 3).
-        shares: float array (grid height, grid width), see `PictureHeads.rollout`.
-
-    Returns:
-        matplotlib Figure.
-    """
-    image, shares = small(picture, 448), np.asarray(shares)
-    figure, axes = panels(1, 2, 3.2, image)
-    for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
-        axis.imshow(shown)
-    add_scale(figure, axes, "share, from the smallest to the largest")
-    return figure
+        blocks, heads = (
+            [f"{name} {place + 1}" for place in range(count)]
+            for name, count in zip(("block", "head"), np.shape(self.weights))
+        )
+        return panels_figure(picture, self.maps(), blocks, heads)

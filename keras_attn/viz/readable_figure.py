@@ -82,6 +82,12 @@ def can_be_shown(character: str) -> bool:
     return ord(character) in _characters((*own, *fallbacks()))
 
 
+def drawable(text: str) -> str:
+    """The text with □ for what no font that is asked can show; $ is no mathematics."""
+    shown = "".join(character if can_be_shown(character) else "□" for character in text)
+    return shown.replace("$", r"\$")
+
+
 @functools.cache
 def _characters(families):
     """Code points for which one of some fonts has a glyph."""

@@ -5,8 +5,8 @@ import io
 import numpy as np
 
 from keras_attn.layers.scored_attention import check_width
-from keras_attn.viz.labels import drawable
 from keras_attn.viz.panels import panels
+from keras_attn.viz.readable_figure import drawable
 
 try:
     from PIL import Image

@@ -1,13 +1,11 @@
 """Pictures of a text, each word shaded by its weight."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.contracts import LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
-from keras_attn.viz.labels import drawable, in_words
-from keras_attn.viz.readable_figure import ReadableFigure
+from keras_attn.viz.labels import shortened
+from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
 try:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -25,58 +23,27 @@ LINE, GAP, PADDING = 0.36, 0.05, 0.05
 HEAD, SCALE = 0.5, 0.75
 """Inches: of the figure and its margin; of a line, between words and around them; of the title and
 of the color scale."""
-MOST_CHARACTERS = 40
+MOST_CHARACTERS, MOST_TITLE = 40, 50
+"""Of a word and of the title, before they are cut."""
 DARK = 0.45
 """Luminance below which a shade has white letters."""
 
 
-@dataclass(frozen=True)
-class ShadedText:
-    """A classified text, and how much of each word is in its pooled vector.
-
-    Attributes:
-        label: the most probable label.
-        score: its probability.
-        words: tuple of N strings, the text's end last.
-        weights: float array (N,), sums to 1.
-    """
-
-    label: str
-    score: float
-    words: tuple[str, ...]
-    weights: np.ndarray
-
-    @classmethod
-    def of(cls, answer) -> "ShadedText":
-        """From one answer of a text classifier's `explain`, as NumPy arrays.
-
-        A word has the sum of its pieces' weights.
-
-        Args:
-            answer: dict with LABELS, LABEL_SCORES, SOURCE_PIECES, WEIGHTS.
-        """
-        pieces = [piece.decode() for piece in answer[SOURCE_PIECES] if piece]
-        words, groups = in_words(pieces)
-        weights = np.asarray(answer[WEIGHTS], "float64")
-        return cls(
-            answer[LABELS][0].decode(),
-            float(answer[LABEL_SCORES][0]),
-            words,
-            np.array([weights[group].sum() for group in groups]),
-        )
-
-
-def shaded_text_figure(shaded: ShadedText) -> ReadableFigure:
+def shaded_text_figure(words: Sequence[str], weights, title: str = "") -> ReadableFigure:
     """The text in lines, each word shaded by its weight, over a color scale.
 
     Args:
-        shaded: `ShadedText`.
+        words: N strings.
+        weights: float array (N,), 0 to 1.
+        title: above the text, such as the label.
 
     Returns:
         matplotlib Figure; dark is the largest weight.
     """
     figure = ReadableFigure(figsize=(WIDTH, WIDTH))
-    texts = [figure.text(0, 0, drawable(_short(word)), fontsize=12) for word in shaded.words]
+    texts = [
+        figure.text(0, 0, drawable(shortened(word, MOST_CHARACTERS)), fontsize=12) for word in words
+    ]
     figure.add_fallbacks()
     renderer = FigureCanvasAgg(figure).get_renderer()
     widths = [text.get_window_extent(renderer).width / figure.dpi for text in texts]
@@ -84,10 +51,10 @@ def shaded_text_figure(shaded: ShadedText) -> ReadableFigure:
     lines = 1 + max((line for line, _ in places), default=0)
     height = HEAD + lines * LINE + SCALE
     figure.set_size_inches(WIDTH, height)
-    title = f"{drawable(_short(shaded.label))}, {100 * shaded.score:.1f} %"
-    figure.text(MARGIN / WIDTH, 1 - HEAD / 2 / height, title, fontsize=13, va="center")
-    colors = ScalarMappable(Normalize(0, max(shaded.weights.max(initial=0), 1e-6)), COLORS)
-    for text, width, weight, (line, left) in zip(texts, widths, shaded.weights, places):
+    heading = drawable(shortened(title, MOST_TITLE))
+    figure.text(MARGIN / WIDTH, 1 - HEAD / 2 / height, heading, fontsize=13, va="center")
+    colors = ScalarMappable(Normalize(0, max(weights.max(initial=0), 1e-6)), COLORS)
+    for text, width, weight, (line, left) in zip(texts, widths, weights, places):
         middle = height - HEAD - (line + 0.5) * LINE
         color = colors.to_rgba(weight)
         corner = (left / WIDTH, (middle - LINE / 2 + GAP / 2) / height)
@@ -111,11 +78,6 @@ def _places(widths: Sequence[float]) -> list[tuple[int, float]]:
         places.append((line, left))
         left += width + 2 * PADDING + GAP
     return places
-
-
-def _short(word):
-    """A word cut to a length that fits into a line."""
-    return word if len(word) <= MOST_CHARACTERS else f"{word[: MOST_CHARACTERS - 1]}…"
 
 
 def _luminance(color):

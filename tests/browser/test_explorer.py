@@ -3,13 +3,8 @@
 import numpy as np
 import pytest
 
-from keras_attn.viz.explorer import (
-    ExplorerPage,
-    PictureView,
-    SamplingView,
-    ShadedView,
-    TokenView,
-)
+from keras_attn.viz.explorer import ExplorerPage
+from keras_attn.viz.views import PictureView, SamplingView, ShadedView, TokenView
 from tests.viz.test_explorer import EVIL, sentence_page
 
 pytestmark = pytest.mark.browser

@@ -8,16 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.images.formats import reasons
-from keras_attn.saved.declared import SavedDeclared
-from keras_attn.saved.facts import SavedFacts
-from keras_attn.saved.pictures import SavedCaptioner, SavedClassifier, SavedSpatialTransformer
-from keras_attn.saved.questions import SavedQuestions
-from keras_attn.saved.sequences import SavedSequences
-from keras_attn.saved.texts import SavedTextClassifier, SavedTextModel
 from keras_attn.serving import FunctionService
-from keras_attn.serving.fact_sets import NO_FACTS
-from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY
-from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
+from keras_attn.serving.readers.facts import NO_FACTS
+from keras_attn.serving.readers.questions import EMPTY_QUESTION, EMPTY_STORY
+from keras_attn.serving.readers.reasons import EMPTY, MOST_BYTES, NOT_UTF8
+from keras_attn.viz.declared import Matrix, Strings
 from tests.serving.tiny_fact_service import fact_service
 from tests.serving.tiny_labels import (
     classifier_service,
@@ -37,7 +32,6 @@ class Row(NamedTuple):
     Attributes:
         name: name of the row.
         make: function that returns a tiny service.
-        saved: class of its SavedModel, loaded.
         columns: values of every input of its signatures, by name.
         errors: what each row's reason begins with; '' for one that is answered.
         asked: an input as `predict` and `explain` take it.
@@ -45,7 +39,6 @@ class Row(NamedTuple):
 
     name: str
     make: Callable[[], Any]
-    saved: type
     columns: Mapping[str, Sequence[Any]]
     errors: Sequence[str]
     asked: Any
@@ -75,7 +68,9 @@ def function_service():
             "error": tf.where(empty, EMPTY, ""),
         }
 
-    return FunctionService(model, {}, measured, ["text", "score"], {"shares": "words"})
+    return FunctionService(
+        model, {}, measured, ["text", "score"], [Matrix("shares", Strings("words"))]
+    )
 
 
 TEXTS = ["one two three", "", "five ☂", " \t\0", b"\xff one", "two " * 40, "seven"]
@@ -89,7 +84,6 @@ ROWS = (
     Row(
         "captions",
         caption_service,
-        SavedCaptioner,
         {"image": PICTURES, "caption": ["a red dog", "a dog", "a dog", "", "a dog"]},
         PICTURE_ERRORS,
         PICTURES[3],
@@ -97,7 +91,6 @@ ROWS = (
     Row(
         "texts",
         text_service,
-        SavedTextModel,
         {"source": [*TEXTS, LARGE], "target": ["eins", "zwei", "", *["fünf"] * 5]},
         ["", EMPTY, "", EMPTY, NOT_UTF8, "a source of 41 pieces, its end included", "", "65537 b"],
         "one two three",
@@ -105,7 +98,6 @@ ROWS = (
     Row(
         "facts",
         fact_service,
-        SavedFacts,
         {
             "facts": [
                 fact_set(*ADA),
@@ -132,7 +124,6 @@ ROWS = (
     Row(
         "trees",
         parser_service,
-        SavedTextModel,
         {
             "source": [
                 *("the cell grows", "", "f(x) [y] ☂\xa0z , ( a\0b )", " \t\n", b"\xff one"),
@@ -145,7 +136,6 @@ ROWS = (
     Row(
         "picture_labels",
         classifier_service,
-        SavedClassifier,
         {"image": PICTURES},
         PICTURE_ERRORS,
         PICTURES[0],
@@ -153,7 +143,6 @@ ROWS = (
     Row(
         "crops",
         spatial_transformer_service,
-        SavedSpatialTransformer,
         {"image": PICTURES},
         PICTURE_ERRORS,
         PICTURES[0],
@@ -161,7 +150,6 @@ ROWS = (
     Row(
         "text_labels",
         text_label_service,
-        SavedTextClassifier,
         {"source": TEXTS},
         ["", EMPTY, "", EMPTY, NOT_UTF8, "a source of 41 pieces, its end included", ""],
         "one two three",
@@ -169,7 +157,6 @@ ROWS = (
     Row(
         "questions",
         question_service,
-        SavedQuestions,
         {
             "story": [STORY, "", " \n ...", *[MARY] * 2, b"\xff", STORY * 3, MARY],
             "question": [
@@ -187,7 +174,6 @@ ROWS = (
         Row(
             name,
             lambda name=name: sequence_service(name),
-            SavedSequences,
             {"sequence": ["011 110", "01", "", b"\xff", " 011   110 101 ", "011 nan", "101 " * 13]},
             ["", "expected words, of 3 bits each", EMPTY, NOT_UTF8, "", "expected words, of 3", ""],
             "011 110",
@@ -197,7 +183,6 @@ ROWS = (
     Row(
         "function",
         function_service,
-        SavedDeclared,
         {"source": ["one two three", "", "seven"]},
         ["", EMPTY, ""],
         "one two three",

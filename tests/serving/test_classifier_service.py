@@ -16,15 +16,16 @@ from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.models import SmallConvEncoder
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.models.vision_transformer.vision_transformer_config import VisionTransformerConfig
-from keras_attn.saved.pictures import SavedClassifier
-from keras_attn.serving.classifier_service import ClassifierService
+from keras_attn.saved.loading import load
+from keras_attn.serving import LabelService
 from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
 from keras_attn.serving.warm_up import WARM_UP_FILE
+from keras_attn.serving.writers import LabelWriter
 from keras_attn.text.label_table import LabelTable
 from tests.serving.servers import Backend, rest_server
-from tests.serving.tiny_labels import FORMAT, NAMES, classifier
+from tests.serving.tiny_labels import FORMAT, NAMES, classifier, classifier_service
 from tests.serving.tiny_service import PICTURES
 
 GOOD = [0, 1, 3]
@@ -71,7 +72,7 @@ def test_answers_equal_a_slow_computation(service):
 
 def test_the_mean_of_patches_has_a_rollout_too():
     sizes = VisionTransformerConfig((15, 21), 3, 2, 10, 13, 2, pooling="mean")
-    service = ClassifierService(classifier(VisionTransformer(sizes)), LabelTable(NAMES), FORMAT)
+    service = classifier_service(classifier(VisionTransformer(sizes)))
     shares = service.explain(tf.constant(PICTURES[:2]))[WEIGHTS]
     assert shares.shape == (2, 5, 7)
     np.testing.assert_allclose(np.sum(shares, (1, 2)), 1.0, atol=1e-5)
@@ -82,7 +83,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
     half = export_service(service, tmp_path / "half", "card", storage="float16")
     assert not unservable_ops(half)
     expected = service.attention(tf.constant(PICTURES))
-    for row, answer in enumerate(SavedClassifier(half).ask("attention", image=PICTURES)):
+    for row, answer in enumerate(load(half).ask("attention", image=PICTURES)):
         for key in (LABEL_SCORES, WEIGHTS, ENCODER_WEIGHTS):
             np.testing.assert_allclose(answer[key], expected[key][row], atol=5e-3, err_msg=key)
 
@@ -90,7 +91,7 @@ def test_weights_stored_in_float16_answer_alike(service, tmp_path):
 @pytest.mark.systems
 def test_a_client_has_the_answers_of_the_saved_model(version, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1,localhost")
-    saved = SavedClassifier(version)
+    saved = load(version)
     with rest_server(Backend("classes", saved.outputs)) as address:
         asked = RestClient(address, "classes", deadline=120.0)
         for signature in ("serving_default", "explain", "attention"):
@@ -116,8 +117,9 @@ def test_bfloat16_is_near_float32(service):
     low = classifier()
     set_precision(low, "bfloat16")
     assert precision_of(low) == "bfloat16" and low.head.compute_dtype == "float32"
-    answer = ClassifierService(low, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
-    expected = ClassifierService(service.model, LabelTable(NAMES), FORMAT, 5).classify(PICTURES[:1])
+    answer, expected = (
+        classifier_service(model, 5).answer(PICTURES[:1]) for model in (low, service.model)
+    )
     for label in NAMES:
         scores = [
             float(value[LABEL_SCORES][0][value[LABELS][0].numpy().tolist().index(label.encode())])
@@ -127,11 +129,9 @@ def test_bfloat16_is_near_float32(service):
 
 
 def test_another_encoder_answers_with_labels_alone():
-    service = ClassifierService(
-        classifier(SmallConvEncoder((3, 5), (2, 2))), LabelTable(NAMES), FORMAT, 9
-    )
+    service = classifier_service(classifier(SmallConvEncoder((3, 5), (2, 2))), 9)
     assert list(service.signatures()) == list(service.requests(1)) == ["serving_default"]
-    answer = service.classify(tf.constant(PICTURES[:1]))
+    answer = service.answer(tf.constant(PICTURES[:1]))
     assert sorted(answer[LABELS][0].numpy()) == sorted(value.encode() for value in NAMES)
     np.testing.assert_allclose(np.sum(answer[LABEL_SCORES]), 1.0, atol=1e-6)
 
@@ -145,4 +145,5 @@ def test_another_encoder_answers_with_labels_alone():
 )
 def test_bad_arguments(service, labels, n_best, message):
     with pytest.raises(ValueError, match=message):
-        ClassifierService(service.model, LabelTable(labels), FORMAT, n_best)
+        writer = LabelWriter(LabelTable(labels), n_best)
+        LabelService(service.model, service.reader, writer, service.looks, {})

@@ -15,7 +15,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, TEXT
-from keras_attn.saved.pictures import SavedCaptioner
+from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient, RestClient
 from tests.serving.servers import Backend, grpc_server, raw_server, rest_server
 from tests.serving.tiny_service import PICTURES
@@ -77,7 +77,7 @@ def canned(signature, inputs):
 
 @pytest.fixture(scope="module")
 def saved(tiny_export):
-    return SavedCaptioner(tiny_export)
+    return load(tiny_export)
 
 
 def test_answers_as_the_saved_model_does(kind, saved):

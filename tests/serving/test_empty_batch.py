@@ -15,7 +15,7 @@ class Pairs:
         self.seen = []
 
     @accepts_empty_batch
-    def score(self, source, target, factor=3):
+    def score(self, source, target, *, factor=3):
         """Lengths of pairs."""
         tf.debugging.assert_equal(tf.shape(source), tf.shape(target), "as many targets")
         self.seen.append(source.shape[0])
@@ -25,7 +25,7 @@ class Pairs:
 
 def test_a_row_stands_in_for_an_empty_batch_and_is_cut_off():
     pairs, none = Pairs(), tf.constant([], tf.string)
-    answer = pairs.score(none, target=none)
+    answer = pairs.score(none, none)
     assert answer["length"].shape == (0,) and answer["rows"].shape == (0, 5, 7)
     answer = pairs.score(["a", "bb"], ["ccc", ""], factor=2)
     assert answer["length"].numpy().tolist() == [8, 4] and pairs.seen == [1, 2]

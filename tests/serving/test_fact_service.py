@@ -21,7 +21,7 @@ from keras_attn.contracts import (
 )
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.serving.client import GrpcClient, RestClient
-from keras_attn.serving.fact_sets import NO_FACTS, read_fact_sets
+from keras_attn.serving.readers.facts import NO_FACTS, read_fact_sets
 from keras_attn.serving.requests import joined
 from tests.serving.registry import BY_NAME, fact_set
 from tests.serving.servers import Backend, grpc_server, rest_server
@@ -45,7 +45,9 @@ def saved(saved_named):
 
 def read(service, *sets):
     facts = tf.constant(joined([fact_set(*facts) for facts in sets]), tf.string)
-    return read_fact_sets(facts, service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE)
+    return read_fact_sets(
+        facts, service.writer.vocabulary, service.reader.fields, MOST_FACTS, LONGEST_SOURCE
+    )
 
 
 def in_graph(service):
@@ -81,18 +83,18 @@ def test_columns_of_tokens(service):
         (first & (roles[0] == 2), "birth place"),
         ((facts[0] == 2) & (roles[0] == 3), "1815"),
     ):
-        spelled = service.tokenizer.slots_of(pieces[0][inside]).numpy().tolist()
+        spelled = service.writer.vocabulary.slots_of(pieces[0][inside]).numpy().tolist()
         slot = slots.pop(name.encode(), -1)
         begins = [each for each in spelled if each >= 0]
         assert begins == [slot] * (slot >= 0) and spelled[1] == slot  # After the mark of a word.
-        marks = service.tokenizer.with_mark([name], [slot]).numpy()[0]
-        assert service.tokenizer.decode(pieces[0][inside]) == marks
+        marks = service.writer.vocabulary.with_mark([name], [slot]).numpy()[0]
+        assert service.writer.vocabulary.decode(pieces[0][inside]) == marks
     assert list(slots) == [b"Arden"]
     assert set(nodes[0][roles[0] == 1]) == {1}  # Both facts have the same subject.
     crossing = {(f, r): n for f, r, n in zip(facts[1], roles[1], nodes[1])}
     assert crossing[1, 1] == crossing[2, 3] and crossing[1, 3] == crossing[2, 1]
     assert crossing[1, 2] == crossing[2, 2]
-    places = [service.fields.id_of(name) for name in ("birth_place", "birth_year", "field")]
+    places = [service.reader.fields.id_of(name) for name in ("birth_place", "birth_year", "field")]
     assert fields.numpy().tolist() == [places[:2], [places[2]] * 2, [places[0], 0]]
     assert set(ids[2][facts[2] == 1]) == {places[0]} and set(roles[2]) == {0, 2, 3}
     for part in {*zip(facts[0], roles[0])} - {(0, 0)}:
@@ -123,12 +125,12 @@ def test_score_is_the_log_probability_of_a_text():
     scored = service.score(facts, tf.constant([*texts, b"\xff"]))
     assert scored[ERROR].numpy().tolist() == [b"", b"", b"the target: not UTF-8"]
     assert not scored[TOKEN_SCORES].numpy()[2].any()
-    sizes = service.tokenizer, service.fields, MOST_FACTS, LONGEST_SOURCE
+    sizes = service.writer.vocabulary, service.reader.fields, MOST_FACTS, LONGEST_SOURCE
     source, _, _, names, _ = read_fact_sets(facts, *sizes)
-    marked = service.tokenizer.mark(texts, names[:2])
+    marked = service.writer.vocabulary.mark(texts, names[:2])
     assert (marked.numpy() != np.array(texts, "S")).tolist() == [False, True]  # Ben has a slot.
     for row, text in enumerate(marked):
-        pieces = [*service.tokenizer.encode([text])[0].numpy().tolist(), END_ID]
+        pieces = [*service.writer.vocabulary.encode([text])[0].numpy().tolist(), END_ID]
         batch = {SOURCE: source[row : row + 1], TOKENS: np.array([[START_ID, *pieces[:-1]]])}
         log_probabilities = tf.nn.log_softmax(service.model(batch)[LOGITS])[0].numpy()
         expected = log_probabilities[np.arange(len(pieces)), pieces].sum()
@@ -155,14 +157,15 @@ def test_predict_takes_triples_and_json(saved):
 
 @pytest.mark.systems
 def test_explain_draws_facts_and_links(saved, tmp_path):
-    drawing = saved.explain(ADA)
-    assert drawing.data.facts == ("Ada_Low | birthPlace | Arden", 'Ada_Low | birthYear | "1815"')
-    np.testing.assert_allclose(drawing.data.weights.sum(axis=1), 1, atol=1e-5)
-    assert len(drawing.data.words) == len(drawing.data.weights)
-    np.testing.assert_allclose(drawing.data.links.sum(axis=1), 1, atol=1e-5)
-    drawing.save(tmp_path / "facts.png")
-    saved.explain(ADA, heads="links").save(tmp_path / "links.png")
-    with pytest.raises(ValueError, match="Expected heads='links' or none"):
+    facts = ("Ada_Low | birthPlace | Arden", 'Ada_Low | birthYear | "1815"')
+    drawing, linked = saved.explain(ADA), saved.explain(ADA, heads="links")
+    assert drawing.data.columns == linked.data.columns == facts
+    assert linked.data.rows == ("(first)", *facts)
+    assert drawing.data.weights.shape == (1, 1, len(drawing.data.rows), 2)
+    for each in (drawing, linked):
+        np.testing.assert_allclose(each.data.weights.sum(axis=-1), 1, atol=1e-5)
+        each.save(tmp_path / "drawing.png")
+    with pytest.raises(ValueError, match="Expected heads=links for"):
         saved.explain(ADA, heads="cross")
     page = saved.explore(ADA)
     assert [view.name for view in page.views] == ["Facts", "Words", "Links"]
@@ -195,20 +198,29 @@ def test_a_name_that_was_never_seen_is_one_token():
     service = fact_service(Greedy())
     name = "Zoë_Őry_(comicsCharacter)"
     read = read_fact_sets(
-        tf.constant([[[name, "field", "optics"]]]), service.tokenizer, service.fields, 5, 60
+        tf.constant([[[name, "field", "optics"]]]),
+        service.writer.vocabulary,
+        service.reader.fields,
+        5,
+        60,
     )
     text = tf.constant(["Zoe Ory, optics."])
-    marked = service.tokenizer.mark(text, read.names)
-    tokens = service.tokenizer.encode(marked)
-    slots = [slot for slot in service.tokenizer.slots_of(tokens)[0].numpy().tolist() if slot >= 0]
+    marked = service.writer.vocabulary.mark(text, read.names)
+    tokens = service.writer.vocabulary.encode(marked)
+    slots = [
+        slot for slot in service.writer.vocabulary.slots_of(tokens)[0].numpy().tolist() if slot >= 0
+    ]
     assert sorted(slots) == [0, 1] and marked.numpy()[0].decode().count(",") == 1
-    filled = service.tokenizer.fill(service.tokenizer.decode(tokens), read.names)
+    filled = service.writer.vocabulary.fill(service.writer.vocabulary.decode(tokens), read.names)
     assert filled.numpy()[0].decode() == "Zoë Őry (comicsCharacter), optics."
 
 
 def loud_slots(service):
     """Makes an untrained model say slots."""
-    first, vocabulary = service.tokenizer.plain.vocabulary_size, service.tokenizer.vocabulary_size
+    first, vocabulary = (
+        service.writer.vocabulary.plain.vocabulary_size,
+        service.writer.vocabulary.vocabulary_size,
+    )
     (embedding,) = (weight for weight in service.model.weights if weight.shape[0] == vocabulary)
     random = np.random.default_rng(0).normal(0, 99, embedding.shape)
     embedding.assign(np.where(np.arange(vocabulary)[:, None] < first + 3, embedding, random))
@@ -216,7 +228,7 @@ def loud_slots(service):
 
 def said_slots(service, answer):
     """The slots that each answer has: sets, by set of facts and rank."""
-    slots = service.tokenizer.slots_of(answer["tokens"]).numpy()
+    slots = service.writer.vocabulary.slots_of(answer["tokens"]).numpy()
     return [[{*row.tolist()} - {-1} for row in rows] for rows in slots]
 
 
@@ -227,7 +239,7 @@ def test_no_slot_without_a_name_is_said(monkeypatch):
     facts = tf.constant(joined([fact_set(*ADA), fact_set(*CYCLE)]), tf.string)
     said = said_slots(service, in_graph(service)(facts))
     assert all(rows[0] <= names for rows, names in zip(said, own))
-    monkeypatch.setattr(service, "_own_slots", lambda names: [])
+    monkeypatch.setattr(service.writer, "limits", lambda read, most: [])
     said = said_slots(service, in_graph(service)(facts))
     assert not all(rows[0] <= names for rows, names in zip(said, own))
 
@@ -252,7 +264,7 @@ def test_answers_that_use_most_slots_come_first():
 def test_names_beyond_the_slots_have_none():
     service = fact_service(Greedy(), slots=2)
     tokens, _, _, names, reasons = read(service, ADA, ADA[::-1])
-    slots = service.tokenizer.slots_of(tokens[..., 0]).numpy()
+    slots = service.writer.vocabulary.slots_of(tokens[..., 0]).numpy()
     assert reasons.numpy().tolist() == [b"", b""] and {*slots.ravel()} == {-1, 0, 1}
     assert names.shape == (2, 2) and len({*names[0].numpy()} & {b"Ada Low", b"Arden", b"1815"}) == 2
     np.testing.assert_array_equal(names[0], names[1])
@@ -265,5 +277,5 @@ def test_marks_in_the_input_are_no_slots(service):
     facts = [["Ada" + mark, "field", mark], ["Ben", "fie" + mark, "optics"]]
     tokens, _, _, names, reasons = read(service, facts)
     assert reasons.numpy().tolist() == [b""]
-    assert (service.tokenizer.slots_of(tokens[0, :, 0]) >= 0).numpy().sum() == 4
+    assert (service.writer.vocabulary.slots_of(tokens[0, :, 0]) >= 0).numpy().sum() == 4
     assert "Ada\N{REPLACEMENT CHARACTER}".encode() in names.numpy()[0].tolist()

@@ -1,6 +1,7 @@
 """`keras_attn.load`: answers, scores and pictures from Python."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from PIL import Image
 
 import keras_attn
 from keras_attn.saved import bundled
+from keras_attn.saved.inputs import check_fit
 from tests.serving.tiny_service import picture
 
 
@@ -61,26 +63,68 @@ def test_a_drawing_shows_itself_and_is_saved(translator, captioner, tmp_path):
             assert path.read_bytes().startswith(start)
         with pytest.raises(ValueError, match=r"Expected a \.png, \.svg or \.pdf file"):
             drawing.save(tmp_path / "out.jpg")
-    assert translator.explain("one two").data.source[-1] == "</s>"
+    assert translator.explain("one two").data.columns[-1] == "</s>"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["a.png", b"a", None, 5, {"a.png": 1}, {"a.png"}, np.zeros((40, 60, 3), "uint8")],
+    ids=lambda asked: type(asked).__name__,
+)
+def test_a_single_input_is_no_list(captioner, asked):
+    with pytest.raises(ValueError, match=r"^Expected a list of inputs. Received: "):
+        captioner.predict(asked)
 
 
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("a.png", "Expected a list of inputs. Received: 'a.png'"),
-        ([3], r"Expected a path, the bytes of a picture, or uint8 .*Received: a int"),
-        ([np.zeros((2, 3, 4), "uint8")], r"Received: a ndarray, uint8 of shape \(2, 3, 4\)"),
-        ([np.zeros((2, 3, 3))], "Received: a ndarray, float64"),
+        (3, "Expected a path, the bytes of a picture, or uint8 .*Received: a int"),
+        (None, "Expected a path, the bytes of a picture, or uint8 .*Received: a NoneType"),
+        ([[1], [2, 3]], "Expected a path, the bytes of a picture, or uint8 "),
+        (np.zeros((2, 3, 4), "uint8"), r"Received: a ndarray, uint8 of shape \(2, 3, 4\)"),
+        (np.zeros((0, 5, 3), "uint8"), r"Received: a ndarray, uint8 of shape \(0, 5, 3\)"),
+        (np.zeros((2, 3, 3)), "Received: a ndarray, float64"),
+        ("", "no such file"),
+        ("a\0b", "no such file"),
+        ("x" * 300, "no such file"),
+        (".", "a folder without pictures"),
     ],
+    ids=lambda value: f"{value!r:.20}",
 )
-def test_inputs_of_another_kind_are_refused(captioner, asked, message):
-    with pytest.raises(ValueError, match=message):
-        captioner.predict(asked)
+def test_an_input_of_another_kind_harms_no_other(captioner, asked, message):
+    wrong, right = captioner.predict([asked, picture(1)], progress=False)
+    assert re.search(message, wrong.error) and not right.error and right.alternatives
+    for ask in (captioner.explain, captioner.explore, lambda one: captioner.score(one, "a")):
+        with pytest.raises(ValueError, match=message):
+            ask(asked)
 
 
-def test_texts_of_another_kind_are_refused(translator):
-    with pytest.raises(ValueError, match="Expected a text"):
-        translator.predict(["one", 5])
+@pytest.mark.parametrize("asked", ["a \ud800", None, 3, [b"a"]], ids=repr)
+def test_a_text_of_another_kind_harms_no_other(translator, asked):
+    wrong, right = translator.predict([asked, "one two"], progress=False)
+    assert wrong.error.startswith("Expected a text") and not right.error and right.alternatives
+    for ask in (translator.explain, translator.explore, lambda one: translator.score(one, "zwei")):
+        with pytest.raises(ValueError, match=r"^Expected a text"):
+            ask(asked)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"fit": "CROP"}, "Expected fit to be one of squash, crop"),
+        ({"fit": 7}, "Expected fit to be one of squash, crop"),
+        ({"fit": "crop"}, "Expected two sides in pixels as image_size. Received: None"),
+        *(
+            ({"fit": "crop", "image_size": size}, "Expected two sides in pixels as image_size")
+            for size in ([0, 0], [32, 0], [True, 7], [1], [1, 2, 3], "32x32", [1.5, 2.5], [-1, 5])
+        ),
+    ],
+    ids=str,
+)
+def test_metadata_of_pictures(metadata, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        check_fit(metadata)
 
 
 def test_a_name_is_looked_up_in_the_checkout(tiny_text_export, tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ ANSWERS, SCORES = (TEXT, SCORE, ERROR), (SCORE, TOKEN_SCORES, ERROR)
 REQUESTS = {
     request.model + " " + request.signature: request
     for request in (
-        Request("caption", "serving_default", "caption", PICTURE, ANSWERS, BAD_PICTURES),
+        Request("caption", "serving_default", "answer", PICTURE, ANSWERS, BAD_PICTURES),
         Request("caption", "explain", "explain", PICTURE, (*ANSWERS, TOKEN_SCORES), BAD_PICTURES),
         Request(
             "caption",
@@ -188,7 +188,7 @@ def test_loaders(models, tmp_path, loader, name):
 def check(models, request, answer):
     """The service's own answers."""
     inputs = {key: tf.constant(value) for key, value in request.inputs.items()}
-    expected = getattr(models[request.model][0], request.method)(**inputs)
+    expected = getattr(models[request.model][0], request.method)(*inputs.values())
     assert sorted(answer) == sorted(request.fetches)
     assert [bool(error) for error in answer[ERROR]] == request.faulty
     for key, values in answer.items():

@@ -6,10 +6,9 @@ import tensorflow as tf
 
 from keras_attn.contracts import ERROR, SCORE, SOURCE, TAGS, TEXT
 from keras_attn.decoding import Greedy
-from keras_attn.saved.texts import SavedTextModel
 from keras_attn.serving.export import graph_ops, read_metadata, unservable_ops
-from keras_attn.serving.parser_service import ParserService
-from keras_attn.serving.sources import EMPTY
+from keras_attn.serving.readers.reasons import EMPTY
+from keras_attn.serving.writers import BracketWriter
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.linearization import chain_counts, linearize
 from keras_attn.text.symbol_table import SymbolTable
@@ -18,7 +17,6 @@ from tests.serving.registry import BY_NAME
 from tests.serving.tiny_parser_service import (
     CHAIN,
     DEEPEST,
-    LENGTH,
     LONGEST_SENTENCE,
     SYMBOLS,
     parser_service,
@@ -81,7 +79,6 @@ def test_attention_of_every_head(saved):
 
 
 def test_what_is_exported(version, saved):
-    assert isinstance(saved, SavedTextModel)
     assert not unservable_ops(version) and "PyFunc" not in graph_ops(version)
     metadata = read_metadata(version)
     assert metadata["max_unary_chain"] == CHAIN and metadata["max_depth"] == DEEPEST
@@ -101,6 +98,5 @@ def test_greedy_and_too_little_room():
 
 def test_a_label_without_its_closing_bracket(service):
     symbols = SymbolTable(["XX", "(NP", ")NP", "(VP"])
-    rest = (LENGTH, LONGEST_SENTENCE, 3, CHAIN, DEEPEST)
     with pytest.raises(ValueError, match=r"Expected symbols with \)VP\. Received"):
-        ParserService(service.model, symbols, service.tokenizer, service.tags, Greedy(), *rest)
+        BracketWriter(symbols, service.writer.tags, CHAIN, DEEPEST)

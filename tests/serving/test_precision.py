@@ -8,7 +8,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from keras_attn.contracts import LOGITS, SCORE, SOURCE, TOKEN_SCORES, TOKENS, WEIGHTS
 from keras_attn.decoding import Greedy, decode
 from keras_attn.models import Transformer, TransformerConfig
-from keras_attn.saved.pictures import SavedCaptioner
+from keras_attn.saved.loading import load
 from keras_attn.serving.export import export_service, read_metadata, unservable_ops
 from keras_attn.serving.precision import (
     cast_once,
@@ -67,7 +67,7 @@ def test_weights_are_cast_before_the_loop(low):
 
 @pytest.mark.systems
 def test_answers_are_close_and_float32(tiny_export, low):
-    full, half = SavedCaptioner(tiny_export), SavedCaptioner(low)
+    full, half = load(tiny_export), load(low)
     pairs = zip(
         *(captioner.ask("score", image=PICTURES, caption=CAPTIONS) for captioner in (full, half))
     )
@@ -139,7 +139,7 @@ def test_stored_halves_answer_as_the_rounded_weights(stored):
     service = caption_service()
     for variable in service.model.trainable_variables:
         variable.assign(tf.cast(tf.cast(variable.value, tf.float16), tf.float32))
-    answers = SavedCaptioner(stored).ask("explain", image=PICTURES)
+    answers = load(stored).ask("explain", image=PICTURES)
     expected = service.explain(PICTURES)
     for row, answer in enumerate(answers):
         for key, value in answer.items():

@@ -14,8 +14,10 @@ from keras_attn.contracts import (
     STORY,
     WEIGHTS,
 )
-from keras_attn.serving.question_service import EMPTY_QUESTION, EMPTY_STORY, QuestionService
-from keras_attn.serving.sources import NOT_UTF8
+from keras_attn.serving import LabelService
+from keras_attn.serving.readers.questions import EMPTY_QUESTION, EMPTY_STORY
+from keras_attn.serving.readers.reasons import NOT_UTF8
+from keras_attn.serving.writers import LabelWriter
 from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SymbolTable
 from tests.serving.tiny_labels import WORDS
@@ -78,8 +80,9 @@ def test_answer_is_the_first_part_of_explain(service):
 
 def test_bad_arguments(service):
     with pytest.raises(ValueError, match=r"Expected n_best >= 1\. Received: n_best=0"):
-        QuestionService(service.model, WORDS, 0)
-    with pytest.raises(ValueError, match=r"Expected a vocabulary of 13, that of the model.*: 5"):
-        QuestionService(service.model, SymbolTable(["one"]))
+        LabelWriter(WORDS, 0)
+    words = LabelWriter(SymbolTable(["one"]))
+    with pytest.raises(ValueError, match=r"Expected 13 labels, one per class of the model.*: 5"):
+        LabelService(service.model, service.reader, words, service.looks, {})
     with pytest.raises(tf.errors.InvalidArgumentError, match="as many questions as stories"):
         service.answer(tf.constant(["a", "b"]), tf.constant(["a"]))

@@ -17,16 +17,15 @@ from keras_attn.contracts import (
 )
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
-from keras_attn.saved.pictures import SavedCaptioner
-from keras_attn.serving.service import CaptionService
-from tests.serving.tiny_service import LENGTH, PICTURES, picture
+from keras_attn.saved.loading import load
+from tests.serving.tiny_service import LENGTH, PICTURES, captions_of, picture
 
 CAPTIONS = ["a red dog", "two  BLUE dogs ☂", "a dog", "a " * LENGTH, ""]
 
 
 @pytest.mark.parametrize("strategy", [Greedy(), Beam(3, alpha=0.0)])
 def test_equals_the_token_scores_of_decoding(tiny_service, strategy):
-    service = CaptionService(tiny_service.model, tiny_service.tokenizer, strategy, LENGTH)
+    service = captions_of(tiny_service.model, tiny_service.writer.vocabulary, strategy)
     pictures = tf.constant([picture(seed) for seed in range(7)])
     answer = service.explain(pictures)
     ended = np.any(answer[TOKENS][:, 0] == END_ID, axis=-1)
@@ -42,9 +41,9 @@ def test_equals_the_token_scores_of_decoding(tiny_service, strategy):
 
 def test_equals_a_slow_softmax(tiny_service):
     data, caption = picture(5), "a red dog"
-    pieces = tiny_service.tokenizer.encode([caption]).to_list()[0]
+    pieces = tiny_service.writer.vocabulary.encode([caption]).to_list()[0]
     inputs, targets = [START_ID, *pieces], [*pieces, END_ID]
-    image = tiny_service.picture_format.decode(tf.constant(data))[None]
+    image = tiny_service.reader.picture_format.decode(tf.constant(data))[None]
     batch = {IMAGE: image, TOKENS: tf.constant([[inputs]])}
     logits = np.asarray(tiny_service.model(batch)[LOGITS], "float64")[0, 0]
     expected = [
@@ -82,7 +81,7 @@ def test_the_longest_caption_fits_and_an_empty_one_is_its_end(tiny_service):
 
 @pytest.mark.systems
 def test_the_saved_model_scores_alike(tiny_service, tiny_export):
-    saved = SavedCaptioner(tiny_export)
+    saved = load(tiny_export)
     answers = saved.ask("score", image=PICTURES, caption=CAPTIONS, batch=2)
     expected = tiny_service.score(tf.constant(PICTURES), tf.constant(CAPTIONS))
     for row, answer in enumerate(answers):
@@ -93,10 +92,10 @@ def test_the_saved_model_scores_alike(tiny_service, tiny_export):
 
 
 def test_as_many_captions_as_pictures(tiny_service, tiny_export):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="as many captions as pictures"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many captions as requests"):
         tiny_service.score(tf.constant(PICTURES[:1]), tf.constant(CAPTIONS))
-    saved = SavedCaptioner(tiny_export)
-    with pytest.raises(ValueError, match="as many captions as pictures"):
+    saved = load(tiny_export)
+    with pytest.raises(ValueError, match="as many captions as requests"):
         saved.outputs("score", {"image": PICTURES[:1], "caption": CAPTIONS[:2]})
     with pytest.raises(ValueError, match=r"equal length.*'image': 2, 'caption': 3"):
         saved.ask("score", image=PICTURES[:2], caption=CAPTIONS[:3])

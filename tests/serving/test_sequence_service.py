@@ -18,8 +18,9 @@ from keras_attn.contracts import (
 )
 from keras_attn.layers import MemoryRNN
 from keras_attn.saved.loading import load
-from keras_attn.serving import SequenceService, export_service
-from keras_attn.serving.sources import EMPTY, NOT_UTF8
+from keras_attn.serving import export_service
+from keras_attn.serving import sequence_service as service_of
+from keras_attn.serving.readers.reasons import EMPTY, NOT_UTF8
 from keras_attn.text.sequence_words import AnswerWords, SourceWords
 from tests.quick import rows
 from tests.serving.tiny_sequence_service import ANSWER, SOURCE, cell, sequence_service
@@ -77,7 +78,7 @@ def test_planning_steps_come_before_the_answer():
     keras.utils.set_random_seed(3)
     source = SourceWords("copy", 3, longest=2, longest_answer=2, planning_steps=3)
     inputs = keras.Input((None, source.vocabulary_size))
-    planner = SequenceService(keras.Model(inputs, MemoryRNN(cell("ntm"))(inputs)), source, ANSWER)
+    planner = service_of(keras.Model(inputs, MemoryRNN(cell("ntm"))(inputs)), source, ANSWER)
     answer = planner.explain(tf.constant(["011 110"]))
     words = answer[TEXT].numpy()[0, 0].decode().split()
     steps = [step.decode() for step in answer[STEPS].numpy()[0] if step]
@@ -101,11 +102,11 @@ def test_without_a_memory_there_are_no_weights(tmp_path):
     assert len(answer[STEPS].numpy()[0]) == 5
     saved = load(export_service(plain, tmp_path / "model", "a card"))
     assert saved.predict(["011 110"])[0].text == answer[TEXT].numpy()[0, 0].decode()
-    with pytest.raises(ValueError, match="Expected a model with a memory, whose heads can be"):
+    with pytest.raises(ValueError, match="Expected a SavedModel with views of where it looked"):
         saved.explain("011 110")
 
 
 def test_words_of_another_width():
     model = sequence_service("lstm").model
     with pytest.raises(ValueError, match="Expected words of 7 channels and answers of 4"):
-        SequenceService(model, SOURCE, AnswerWords(5))
+        service_of(model, SOURCE, AnswerWords(5))

@@ -22,9 +22,8 @@ from keras_attn.serving.export import (
     next_version,
     unservable_ops,
 )
-from keras_attn.serving.service import CaptionService
 from tests.serving.model_cards import digests_on_card
-from tests.serving.tiny_service import PICTURES, picture
+from tests.serving.tiny_service import PICTURES, captions_of, picture
 
 ASK = Path(__file__).resolve().parents[2] / "pipelines" / "keras_attn_pipelines" / "demo" / "ask.py"
 
@@ -56,8 +55,8 @@ def test_no_piece_is_said_twice(service):
     """With a guard of one piece; without it, this untrained service does repeat itself."""
     repeats = []
     for size in (0, 1):
-        given = service.model, service.tokenizer, Greedy(), service.max_length
-        guarded = CaptionService(*given, no_repeat_ngram=size)
+        given = service.model, service.writer.vocabulary, Greedy()
+        guarded = captions_of(*given, no_repeat_ngram=size)
         assert guarded.metadata()["no_repeat_ngram"] == size
         tokens = guarded.explain(tf.constant(PICTURES))["tokens"].numpy()[:, 0]
         repeats.append(any(len(set(row[row > 0])) < np.sum(row > 0) for row in tokens))
@@ -112,17 +111,17 @@ def test_process_without_our_package(service, exported, tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     texts = [line.split("\t")[2] for line in done.stdout.splitlines()]
-    expected = service.caption(tf.constant(PICTURES[:3]))
+    expected = service.answer(tf.constant(PICTURES[:3]))
     assert texts[:2] == [text.decode() for text in expected[TEXT][:2, 0].numpy()]
     assert texts[2] == UNKNOWN
     assert "keras_attn" not in ASK.read_text()
 
 
 def test_greedy_service(service):
-    greedy = CaptionService(service.model, service.tokenizer, Greedy(), 7)
-    beam = CaptionService(service.model, service.tokenizer, Beam(1), 7)
+    given = service.model, service.writer.vocabulary
+    greedy, beam = captions_of(*given, Greedy()), captions_of(*given, Beam(1))
     for value, expected in zip(
-        greedy.caption([PICTURES[0]]).values(), beam.caption([PICTURES[0]]).values()
+        greedy.answer([PICTURES[0]]).values(), beam.answer([PICTURES[0]]).values()
     ):
         if value.dtype == tf.string:
             assert value.numpy().tolist() == expected.numpy().tolist()

@@ -8,12 +8,9 @@ from keras_attn.contracts import CROP, ERROR, GRID, LABEL_SCORES, LABELS, PICTUR
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.ops.sample import sample
 from keras_attn.saved.loading import load
-from keras_attn.saved.pictures import SavedClassifier
 from keras_attn.serving.client import RestClient
 from keras_attn.serving.export import export_service
 from keras_attn.serving.precision import precision_of, set_precision
-from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
-from keras_attn.text.label_table import LabelTable
 from tests.serving.servers import Backend, rest_server
 from tests.serving.tiny_labels import CROPPED_FORMAT, NAMES, spatial_transformer_service
 from tests.serving.tiny_service import PICTURES
@@ -45,7 +42,7 @@ def test_answers_are_the_models(service):
         expected = np.clip(np.round(255 * np.asarray(read[1].images[0])), 0, 255)
         assert np.abs(answer[CROP][row] - expected).max() <= 1
         assert answer[CROP].dtype == tf.uint8 and answer[CROP].shape == (5, 5, 7, 3)
-    less = service.classify(tf.constant(PICTURES))
+    less = service.answer(tf.constant(PICTURES))
     assert set(answer) - set(less) == {GRID, PICTURE}
     for key, value in less.items():
         np.testing.assert_array_equal(value, answer[key])
@@ -61,7 +58,7 @@ def test_a_crop_is_what_its_grid_reads_in_the_picture(parallel):
 
 
 def test_a_gray_crop_is_shown_in_three_channels():
-    answer = spatial_transformer_service(grayscale=True).classify(tf.constant(PICTURES[:2]))
+    answer = spatial_transformer_service(grayscale=True).answer(tf.constant(PICTURES[:2]))
     crop = answer[CROP].numpy()
     assert crop.shape == (2, 5, 7, 3) and crop.any()
     np.testing.assert_array_equal(crop[..., 0], crop[..., 2])
@@ -83,12 +80,11 @@ def test_over_rest(version):
 
 @pytest.mark.systems
 def test_in_bfloat16_places_are_float32(service):
-    model = spatial_transformer_service().model
+    low = spatial_transformer_service()
+    model = low.model
     set_precision(model, "bfloat16")
     assert precision_of(model) == "bfloat16"
-    answer = SpatialTransformerService(model, LabelTable(NAMES[:3]), CROPPED_FORMAT).explain(
-        tf.constant(PICTURES)
-    )
+    answer = low.explain(tf.constant(PICTURES))
     expected = service.explain(tf.constant(PICTURES))
     assert answer[GRID].dtype == tf.float32
     np.testing.assert_allclose(answer[GRID], expected[GRID], atol=0.05)
@@ -102,8 +98,7 @@ def test_without_transformers_labels_are_all(tmp_path):
     assert list(service.signatures()) == ["serving_default"]
     version = export_service(service, tmp_path / "alone", "card")
     saved = load(version)
-    assert isinstance(saved, SavedClassifier)
     assert set(saved.ask("serving_default", image=PICTURES[:1])[0]) == {LABELS, LABEL_SCORES, ERROR}
     (tmp_path / "a.png").write_bytes(PICTURES[0])
-    with pytest.raises(ValueError, match="Expected a SavedModel with a signature 'explain'"):
+    with pytest.raises(ValueError, match="Expected a SavedModel with views of where it looked"):
         saved.explain(tmp_path / "a.png")

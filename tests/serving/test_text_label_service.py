@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
-from keras_attn.serving.sources import EMPTY, NOT_UTF8
-from keras_attn.serving.text_label_service import TextLabelService
+from keras_attn.serving import LabelService
+from keras_attn.serving.readers.reasons import EMPTY, NOT_UTF8
+from keras_attn.serving.writers import LabelWriter
 from keras_attn.text.label_table import LabelTable
 from tests.serving.tiny_labels import NAMES
 
@@ -31,7 +32,7 @@ def test_answers_and_reasons(service):
             assert not pieces and not weights.any() and not answer[LABEL_SCORES][row].any()
             assert answer[LABELS][row].tolist() == [b"", b""]
             continue
-        tokens = [*service.tokenizer.encode([text]).to_list()[0], 3]
+        tokens = [*service.reader.tokenizer.encode([text]).to_list()[0], 3]
         logits, shares = service.model.pooled_weights(np.array([tokens]))
         probabilities = np.exp(logits[0]) / np.exp(logits[0]).sum()
         best = np.argsort(-probabilities)[:2]
@@ -42,18 +43,18 @@ def test_answers_and_reasons(service):
         assert not weights[len(tokens) :].any()
 
 
-def test_classify_is_the_first_part_of_explain(service):
+def test_answer_is_the_first_part_of_explain(service):
     texts = tf.constant(TEXTS)
-    labels, explained = service.classify(texts), service.explain(texts)
+    labels, explained = service.answer(texts), service.explain(texts)
     assert set(labels) == {LABELS, LABEL_SCORES, ERROR}
     for key, value in labels.items():
         np.testing.assert_array_equal(value, explained[key])
 
 
 def test_as_many_labels_as_classes(service):
-    parts = (service.model, service.tokenizer)
+    labels = LabelWriter(LabelTable(NAMES[:2]))
     with pytest.raises(ValueError, match=r"Expected 3 labels, .*Received: 2"):
-        TextLabelService(*parts, LabelTable(NAMES[:2]), 11)
+        LabelService(service.model, service.reader, labels, service.looks, {})
     with pytest.raises(ValueError, match="Expected n_best >= 1"):
-        TextLabelService(*parts, LabelTable(NAMES[:3]), 11, 0)
-    assert TextLabelService(*parts, LabelTable(NAMES[:3]), 11, 9).metadata()["n_best"] == 3
+        LabelWriter(LabelTable(NAMES[:3]), 0)
+    assert LabelWriter(LabelTable(NAMES[:3]), 9).n_best == 3

@@ -8,17 +8,14 @@ from keras_attn.contracts import END_ID, ERROR, SCORE, START_ID, TEXT, TOKEN_SCO
 from keras_attn.decoding import Beam, Greedy
 from keras_attn.models import RecurrentSeq2Seq
 from keras_attn.saved.loading import load
-from keras_attn.saved.texts import SavedTextModel
 from keras_attn.serving.client import GrpcClient, RestClient
 from keras_attn.serving.export import export_service, graph_ops, read_metadata, unservable_ops
 from keras_attn.serving.precision import precision_of, set_precision
-from keras_attn.serving.sources import EMPTY, MOST_BYTES, NOT_UTF8
-from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR, TextService
+from keras_attn.serving.readers.reasons import EMPTY, MOST_BYTES, NOT_UTF8
 from keras_attn.serving.warm_up import WARM_UP_FILE
 from keras_attn.text.tokenizer import Tokenizer
-from keras_attn.viz.every_head import EveryHead
 from tests.serving.servers import Backend, grpc_server, rest_server
-from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service
+from tests.serving.tiny_text_service import LENGTH, LONGEST_SOURCE, text_service, texts_of
 
 TEXTS = [
     b"one two three",
@@ -67,8 +64,8 @@ def test_score_equals_the_model_step_by_step(service, saved):
     sources, targets = [b"one two", b"seven"], ["zwei fünf", ""]
     answers = saved.ask("score", source=sources, target=targets)
     for source, target, answer in zip(sources, targets, answers):
-        tokens = [*service.tokenizer.encode([target]).to_list()[0], END_ID]
-        pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
+        tokens = [*service.writer.vocabulary.encode([target]).to_list()[0], END_ID]
+        pieces = [[*service.reader.tokenizer.encode([source]).to_list()[0], END_ID]]
         memory, state = service.model.start(tf.constant(pieces), len(tokens))
         expected, before = [], 2
         for token in tokens:
@@ -104,17 +101,20 @@ def test_attention_equals_the_model(service, saved):
         if not source:
             assert not any(weight[key].any() for key in keys)
             continue
-        single, best = EveryHead.of(weight), service.explain(tf.constant([source]))["tokens"][0, 0]
+        best = service.explain(tf.constant([source]))["tokens"][0, 0]
         tokens = [int(token) for token in best if token != 0]
-        pieces = [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]]
+        pieces = [[*service.reader.tokenizer.encode([source]).to_list()[0], END_ID]]
         batch = {"source": tf.constant(pieces), "tokens": tf.constant([[START_ID, *tokens[:-1]]])}
-        assert (len(single.source), len(single.target)) == (len(pieces[0]), len(tokens))
-        assert single.source[-1] == "</s>" and (single.target[-1] == "</s>") == (
-            tokens[-1] == END_ID
+        read, said = (
+            [piece.decode() for piece in weight[key] if piece]
+            for key in ("source_pieces", "pieces")
         )
-        for name, weights in service.model.attention(batch)._asdict().items():
-            weights = np.stack(weights)[:, 0]
-            np.testing.assert_allclose(getattr(single, name), weights, atol=1e-5, err_msg=name)
+        assert (len(read), len(said)) == (len(pieces[0]), len(tokens))
+        assert read[-1] == "</s>" and (said[-1] == "</s>") == (tokens[-1] == END_ID)
+        for name, expected in service.model.attention(batch)._asdict().items():
+            expected = np.stack(expected)[:, 0]
+            actual = weight[f"{name}_weights"][..., : expected.shape[2], : expected.shape[3]]
+            np.testing.assert_allclose(actual, expected, atol=1e-5, err_msg=name)
 
 
 def test_attention_to_given_targets(service, saved):
@@ -129,10 +129,10 @@ def test_attention_to_given_targets(service, saved):
         if error:
             assert not weights.any() and not (pieces != b"").any()
             continue
-        tokens = service.tokenizer.encode([target]).to_list()[0]
+        tokens = service.writer.vocabulary.encode([target]).to_list()[0]
         assert np.count_nonzero(pieces != b"") == len(tokens) + 1
         batch = {
-            "source": [[*service.source_tokenizer.encode([source]).to_list()[0], END_ID]],
+            "source": [[*service.reader.tokenizer.encode([source]).to_list()[0], END_ID]],
             "tokens": [[START_ID, *tokens]],
         }
         batch = {key: tf.constant(value) for key, value in batch.items()}
@@ -145,12 +145,12 @@ def test_attention_to_given_targets(service, saved):
 def test_a_recurrent_model_aligns_pairs_of_which_none_can_be_read(service):
     sizes = {"embedding_dim": 5, "hidden_dim": 7, "tied": "decoder"}
     model = RecurrentSeq2Seq(
-        vocabulary_size=service.source_tokenizer.vocabulary_size,
-        target_vocabulary_size=service.tokenizer.vocabulary_size,
+        vocabulary_size=service.reader.tokenizer.vocabulary_size,
+        target_vocabulary_size=service.writer.vocabulary.vocabulary_size,
         **sizes,
     )
     limits = (Greedy(), LENGTH, LONGEST_SOURCE)
-    recurrent = TextService(model, service.tokenizer, *limits, service.source_tokenizer)
+    recurrent = texts_of(model, service.writer.vocabulary, *limits, service.reader.tokenizer)
     for sources, targets in ((["one two"], ["eins"]), ([""], ["eins"]), ([], [])):
         columns = (tf.constant(column, tf.string) for column in (sources, targets))
         pair = recurrent.align(*columns)
@@ -159,11 +159,11 @@ def test_a_recurrent_model_aligns_pairs_of_which_none_can_be_read(service):
 
 
 def test_answers_end_within_their_room(service):
-    greedy = TextService(service.model, service.tokenizer, Greedy(), 99, 99)
+    greedy = texts_of(service.model, service.writer.vocabulary, Greedy(), 99, 99)
     answer = greedy.explain(tf.constant(["zwei", "eins zwei drei fünf"]))
-    pieces = greedy.source_tokenizer.encode(["zwei", "eins zwei drei fünf"]).row_lengths().numpy()
+    pieces = greedy.reader.tokenizer.encode(["zwei", "eins zwei drei fünf"]).row_lengths().numpy()
     lengths = np.count_nonzero(answer["tokens"].numpy()[:, 0], axis=1)
-    assert (lengths <= LENGTH_FACTOR * (pieces + 1) + LENGTH_EXTRA).all()
+    assert (lengths <= 2 * (pieces + 1) + 16).all()
     for row, length in enumerate(lengths):
         assert answer["tokens"][row, 0, length - 1] == END_ID
 
@@ -178,7 +178,7 @@ def test_what_an_export_holds(service, tiny_text_export):
     assert folders == ["source_tokenizer", "tokenizer"]
     kept = Tokenizer.load(exported / "assets.extra" / "source_tokenizer")
     text = ["one two"]
-    assert kept.encode(text).to_list() == service.source_tokenizer.encode(text).to_list()
+    assert kept.encode(text).to_list() == service.reader.tokenizer.encode(text).to_list()
     metadata = read_metadata(exported)
     assert (metadata["max_source"], metadata["max_length"]) == (LONGEST_SOURCE, LENGTH)
     assert metadata["model"]["class_name"] == "Transformer"
@@ -237,11 +237,30 @@ def test_the_clients_ask_a_text_model(kind, saved, monkeypatch):
     np.testing.assert_allclose(scores[0][SCORE], expected[0][SCORE])
 
 
-def test_a_saved_model_of_neither_kind(tmp_path):
+def test_a_saved_model_from_elsewhere(tmp_path):
     module = tf.Module()
     spec = [tf.TensorSpec((None,), tf.string, name="sound")]
     module.run = tf.function(lambda sound: {"text": sound}, input_signature=spec)
     tf.saved_model.save(module, str(tmp_path), {"serving_default": module.run})
-    with pytest.raises(ValueError, match="takes image, source, sequence or facts"):
+    (answer,) = load(tmp_path).outputs("serving_default", {"sound": [b"ping"]})["text"]
+    assert answer == b"ping"
+    with pytest.raises(ValueError, match="Expected an output 'error' of serving_default"):
+        load(tmp_path).predict(["ping"])
+    with pytest.raises(ValueError, match="Expected a SavedModel with views of where it looked"):
+        load(tmp_path).explain("ping")
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        ({"a": tf.string, "b": tf.string}, "Expected a SavedModel with one input, or .*: a, b"),
+        ({"a": tf.float32}, "Expected a SavedModel of strings. Received: a of type DT_FLOAT"),
+    ],
+)
+def test_a_saved_model_that_predict_cannot_feed(tmp_path, specs, message):
+    module = tf.Module()
+    signature = [tf.TensorSpec((None,), kind, name=name) for name, kind in specs.items()]
+    module.run = tf.function(lambda *given: {"text": given[0]}, input_signature=signature)
+    tf.saved_model.save(module, str(tmp_path), {"serving_default": module.run})
+    with pytest.raises(ValueError, match=message):
         load(tmp_path)
-    assert isinstance(SavedTextModel(tmp_path), SavedTextModel)

@@ -1,7 +1,10 @@
 """A tiny untrained service of facts, for tests of serving."""
 
 from keras_attn.decoding import Beam
-from keras_attn.serving.fact_service import FactService
+from keras_attn.serving import AnswerLength, GenerationService
+from keras_attn.serving.readers import FactReader
+from keras_attn.serving.views import FACT_VIEWS
+from keras_attn.serving.writers import SlotWriter
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
@@ -17,4 +20,12 @@ def fact_service(strategy=None, slots=7):
     fields = SymbolTable(["birth_place", "birth_year", "field"])
     model = data_to_text(3, tokenizer.vocabulary_size, fields.vocabulary_size)
     strategy = strategy or Beam(3, 0.6, n_best=2)
-    return FactService(model, tokenizer, fields, strategy, LENGTH, LONGEST_SOURCE, MOST_FACTS)
+    return GenerationService(
+        model,
+        FactReader(tokenizer, fields, LONGEST_SOURCE, MOST_FACTS),
+        SlotWriter(tokenizer),
+        strategy,
+        AnswerLength.of_texts(LENGTH),
+        {"tokenizer": tokenizer, "fields": fields},
+        FACT_VIEWS,
+    )

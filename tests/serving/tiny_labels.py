@@ -20,10 +20,9 @@ from keras_attn.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from keras_attn.serving.classifier_service import ClassifierService
-from keras_attn.serving.question_service import QuestionService
-from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
-from keras_attn.serving.text_label_service import TextLabelService
+from keras_attn.serving import LabelService, looks, views
+from keras_attn.serving.readers import PictureReader, QuestionReader, TextReader
+from keras_attn.serving.writers import LabelWriter
 from keras_attn.text.label_table import LabelTable
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
@@ -43,9 +42,13 @@ def classifier(encoder=None):
     return model
 
 
-def classifier_service():
-    """A service that answers with three of five labels for a picture."""
-    return ClassifierService(classifier(), LabelTable(NAMES), FORMAT, 3)
+def classifier_service(model=None, n_best=3):
+    """A service that answers with labels, three of five, for a picture."""
+    model, labels = model or classifier(), LabelTable(NAMES)
+    ways = looks.picture_looks(model)
+    shown = views.PATCH_VIEWS if "explain" in ways else ()
+    writer = LabelWriter(labels, n_best)
+    return LabelService(model, PictureReader(FORMAT), writer, ways, {"labels": labels}, shown)
 
 
 def _transformer(transform, size):
@@ -62,7 +65,10 @@ def spatial_transformer_service(transformers=2, grayscale=False, parallel=1):
     encoder = keras.layers.Conv2D(2, 3)
     model = SpatialTransformerClassifier(layers, encoder, 3, 0.0, grayscale, parallel)
     model.build((None, 17, 19, 3))
-    return SpatialTransformerService(model, LabelTable(NAMES[:3]), CROPPED_FORMAT, 2)
+    ways, labels = looks.crop_looks(model), LabelTable(NAMES[:3])
+    reader, writer = PictureReader(CROPPED_FORMAT), LabelWriter(labels, 2)
+    shown = views.SAMPLE_VIEWS if transformers else ()
+    return LabelService(model, reader, writer, ways, {"labels": labels}, shown)
 
 
 def text_label_service():
@@ -73,7 +79,11 @@ def text_label_service():
     pooling = AttentionPooling(AdditiveAttention(5))
     model = TextClassifier(tokenizer.vocabulary_size, 3, encoder, pooling, 7)
     model.build()
-    return TextLabelService(model, tokenizer, LabelTable(NAMES[:3]), 11, 2)
+    labels = LabelTable(NAMES[:3])
+    reader, writer = TextReader(tokenizer, 11), LabelWriter(labels, 2)
+    vocabularies = {"tokenizer": tokenizer, "labels": labels}
+    ways = looks.text_looks(model)
+    return LabelService(model, reader, writer, ways, vocabularies, views.SHADED_VIEWS)
 
 
 def question_service():
@@ -81,4 +91,12 @@ def question_service():
     keras.utils.set_random_seed(3)
     model = QuestionAnswerer(MemoryNetwork(WORDS.vocabulary_size, 5, 2, memory_size=3))
     model.build()
-    return QuestionService(model, WORDS, 2)
+    return story_service(model)
+
+
+def story_service(model, n_best=2):
+    """A service that answers with words for a question about a story."""
+    reader, writer = QuestionReader(WORDS), LabelWriter(WORDS, n_best)
+    notes = {"memory_size": model.memory_size, "reader": model.reader}
+    ways, shown = looks.question_looks(model), views.story_views(model.reader)
+    return LabelService(model, reader, writer, ways, {"words": WORDS}, shown, notes)

@@ -5,7 +5,10 @@ import keras
 from keras_attn.decoding import Beam
 from keras_attn.models.parser.parser import Parser
 from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
-from keras_attn.serving.parser_service import ParserService
+from keras_attn.serving import AnswerLength, GenerationService
+from keras_attn.serving.readers import SentenceReader
+from keras_attn.serving.views import TREE_VIEWS
+from keras_attn.serving.writers import BracketWriter
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -35,6 +38,12 @@ def parser_service(strategy=None, max_length=LENGTH):
     model = Parser(config, tags.vocabulary_size, counted_token=symbols.id_of("XX"))
     model.build()
     strategy = strategy or Beam(3, 0.0, n_best=2)
-    return ParserService(
-        model, symbols, tokenizer, tags, strategy, max_length, LONGEST_SENTENCE, 3, CHAIN, DEEPEST
+    return GenerationService(
+        model,
+        SentenceReader(tokenizer, LONGEST_SENTENCE, 3),
+        BracketWriter(symbols, tags, CHAIN, DEEPEST),
+        strategy,
+        AnswerLength.of_trees(max_length, LONGEST_SENTENCE),
+        {"tokenizer": symbols, "source_tokenizer": tokenizer, "tags": tags},
+        TREE_VIEWS,
     )

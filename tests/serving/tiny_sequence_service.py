@@ -3,7 +3,7 @@
 import keras
 
 from keras_attn.layers import DNCCell, MemoryRNN, NTMCell
-from keras_attn.serving import SequenceService
+from keras_attn.serving.sequence_service import sequence_service as service_of
 from keras_attn.text.sequence_words import AnswerWords, SourceWords
 
 SOURCE, ANSWER = SourceWords("copy", 3, longest=2, longest_answer=2), AnswerWords(3)
@@ -23,5 +23,5 @@ def sequence_service(kind):
     inputs = keras.Input((None, SOURCE.vocabulary_size))
     if kind == "lstm":
         hidden = keras.layers.LSTM(5, return_sequences=True)(inputs)
-        return SequenceService(keras.Model(inputs, keras.layers.Dense(4)(hidden)), SOURCE, ANSWER)
-    return SequenceService(keras.Model(inputs, MemoryRNN(cell(kind))(inputs)), SOURCE, ANSWER)
+        return service_of(keras.Model(inputs, keras.layers.Dense(4)(hidden)), SOURCE, ANSWER)
+    return service_of(keras.Model(inputs, MemoryRNN(cell(kind))(inputs)), SOURCE, ANSWER)

@@ -8,7 +8,11 @@ from PIL import Image
 
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam
-from keras_attn.serving.service import CaptionService
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.serving import AnswerLength, GenerationService
+from keras_attn.serving.readers import PictureReader
+from keras_attn.serving.views import CAPTION_VIEWS
+from keras_attn.serving.writers import TextWriter
 from keras_attn.text.tokenizer import Tokenizer
 from tests.training import tiny
 
@@ -40,4 +44,18 @@ def caption_service(strategy=None):
     kernel, bias = model.decoder.logits.get_weights()
     bias[[index for index in range(len(bias)) if index not in words | {END_ID}]] = -50.0
     model.decoder.logits.set_weights([kernel, bias])
-    return CaptionService(model, tokenizer, strategy or Beam(3, 0.6, n_best=2), LENGTH)
+    return captions_of(model, tokenizer, strategy or Beam(3, 0.6, n_best=2))
+
+
+def captions_of(model, tokenizer, strategy, max_length=LENGTH, no_repeat_ngram=0, **options):
+    """The service of a captioner; options are of its `PictureFormat`."""
+    return GenerationService(
+        model,
+        PictureReader(PictureFormat(*model.image_size, **options)),
+        TextWriter(tokenizer, no_repeat_ngram),
+        strategy,
+        AnswerLength(max_length),
+        {"tokenizer": tokenizer},
+        CAPTION_VIEWS,
+        target="caption",
+    )

@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
-from keras_attn.viz.explorer import ExplorerPage, PictureView, TokenView
-from keras_attn.viz.explorer.views import KEPT, packed
+from keras_attn.viz.explorer import ExplorerPage
+from keras_attn.viz.page_parts import KEPT, packed
+from keras_attn.viz.views import PictureView, TokenView
 
 EVIL = "</script><b onmouseover=alert(1)>&\u2028<!--"
 
@@ -82,11 +83,12 @@ def test_an_answer_without_words_has_a_page():
 def test_of_long_rows_the_largest_weights_are_kept_and_the_page_says_so():
     weights = np.random.default_rng(3).dirichlet(np.full(500, 0.1), (1, 2, 7))
     view = TokenView("long", ["x"] * 7, ["y"] * 500, weights)
-    shown = view.json()
+    (shown,) = view.parts()
     assert shown["note"] == "Of each row, the 20 largest weights are kept."
     places = np.frombuffer(base64.b64decode(shown["weights"]["places"]), "<u2")
     places = places.reshape(2, 7, KEPT)
     for head, row in np.ndindex(2, 7):
         largest = set(np.argsort(-weights[0, head, row])[:KEPT].tolist())
         assert set(places[head, row].tolist()) == largest
-    assert TokenView("short", ["x"], ["y"] * 150, weights[:, :, :1, :150]).json()["note"] == ""
+    (short,) = TokenView("short", ["x"], ["y"] * 150, weights[:, :, :1, :150]).parts()
+    assert short["note"] == ""

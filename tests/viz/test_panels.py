@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_attn.viz.panels import MOST_ASPECT, panels, small
+from keras_attn.viz.panels import MOST_ASPECT, figure_pixels, panels, small
 
 
 @pytest.mark.parametrize("size", [(3, 4000), (4000, 3), (1, 1), (90, 1000), (600, 300)])
@@ -14,3 +14,12 @@ def test_very_narrow_pictures_are_squashed(size):
         assert image.size == (80, 160)
     width, height = panels(2, 3, 1.1, image)[0].get_size_inches()
     assert width < 4 and height < 10
+
+
+@pytest.mark.parametrize("side", [70, 2000])
+def test_pixels_of_a_figure_stand_in_the_middle_of_a_white_sheet(side):
+    figure, axes = panels(1, 1, 1.0, small(np.zeros((30, 10, 3), "uint8"), 30))
+    axes[0, 0].imshow(np.zeros((30, 10, 3), "uint8"))
+    pixels = figure_pixels(figure, (side, 50))
+    assert pixels.shape == (side, 50, 3) and pixels.dtype == np.uint8
+    assert pixels[side // 2, 25].max() == 0 and (pixels[0] == 255).all()

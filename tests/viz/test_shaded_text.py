@@ -4,25 +4,11 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from keras_attn.viz.shaded_text import MARGIN, WIDTH, ShadedText, shaded_text_figure
+from keras_attn.viz.shaded_text import MARGIN, WIDTH, shaded_text_figure
 
 
-def shaded(words, weights):
-    return ShadedText("good", 0.97, tuple(words), np.asarray(weights))
-
-
-def test_words_have_the_weights_of_their_pieces():
-    pieces = ["▁a", "▁play", "ing", "<0xE2>", "<0x98>", "<0x82>", "</s>", "", ""]
-    answer = {
-        "labels": np.array([b"good", b"bad"], object),
-        "scores": np.array([0.75, 0.25]),
-        "source_pieces": np.array([piece.encode() for piece in pieces], object),
-        "weights": np.array([0.1, 0.2, 0.3, 0.05, 0.05, 0.1, 0.2, 0, 0], "float32"),
-    }
-    text = ShadedText.of(answer)
-    assert (text.label, text.score) == ("good", 0.75)
-    assert text.words == ("a", "playing☂", "</s>")
-    np.testing.assert_allclose(text.weights, [0.1, 0.7, 0.2], atol=1e-6)
+def drawn(words, weights):
+    return shaded_text_figure(tuple(words), np.asarray(weights), "good, 97.0 %")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +16,7 @@ def test_words_have_the_weights_of_their_pieces():
     [(["one"], 1), (["fifteen letters"] * 30, 6), (["x" * 5000, "$1 ☂", "\\frac", "漢"], 1)],
 )
 def test_lines_stay_inside_the_figure(words, lines):
-    figure = shaded_text_figure(shaded(words, np.full(len(words), 1 / len(words))))
+    figure = drawn(words, np.full(len(words), 1 / len(words)))
     figure.canvas.draw()
     boxes = [artist for artist in figure.artists if isinstance(artist, Rectangle)]
     texts = figure.texts[: len(words)]
@@ -44,8 +30,8 @@ def test_lines_stay_inside_the_figure(words, lines):
 
 
 def test_dark_shades_have_white_letters():
-    figure = shaded_text_figure(shaded(["a", "b"], [0.9, 0.1]))
+    figure = drawn(["a", "b"], [0.9, 0.1])
     assert [text.get_color() for text in figure.texts[:2]] == ["white", "black"]
     colors = [artist.get_facecolor()[:3] for artist in figure.artists]
     assert sum(colors[0]) < sum(colors[1])
-    assert shaded_text_figure(shaded(["a"], [0.0])).texts[0].get_color() == "black"
+    assert drawn(["a"], [0.0]).texts[0].get_color() == "black"

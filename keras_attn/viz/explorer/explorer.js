@@ -313,6 +313,7 @@ if (facts.answers.length) {
     ...facts.answers.map(([text, score]) => element("tr", {}, [element("td", { dir: "auto", text }), element("td", { text: score.toFixed(facts.unit === "probability" ? 3 : 2) })])),
   ]));
 }
+facts.notes.forEach((note) => main.append(element("p", { class: "said", text: note })));
 const kinds = { tokens, picture, shaded, sampling };
 facts.views.forEach((view) => main.append(kinds[view.type](view)));
 document.body.append(main);

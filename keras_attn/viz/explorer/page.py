@@ -11,7 +11,7 @@ from pathlib import Path
 from string import Template
 
 from keras_attn.escaping import escape_script
-from keras_attn.viz.explorer.views import View
+from keras_attn.viz.views.view import View
 from keras_attn.whole_file import whole_file
 
 TITLE = "Attention explorer"
@@ -30,24 +30,27 @@ class ExplorerPage:
         answers: tuple of (text, score), best first.
         views: tuple of `View`s.
         unit: of the scores: "nats" or "probability".
+        notes: sentences about the answer.
     """
 
     asked: str
     answers: Sequence[tuple[str, float]]
     views: Sequence[View]
     unit: str = "nats"
+    notes: Sequence[str] = ()
 
     def html(self) -> str:
-        """The page."""
+        """The page; "?" for what UTF-8 cannot hold."""
         facts = {
             "asked": self.asked,
             "unit": self.unit,
             "answers": [[text, round(float(score), 4)] for text, score in self.answers],
-            "views": [view.json() for view in self.views],
+            "notes": list(self.notes),
+            "views": [part for view in self.views for part in view.parts()],
         }
         style, script = _resource("explorer.css"), _resource("explorer.js")
         best = self.answers[0][0] if self.answers else self.asked
-        return Template(_resource("explorer.html")).substitute(
+        page = Template(_resource("explorer.html")).substitute(
             title=html.escape(f"{best or self.asked} – {TITLE}"),
             style=style,
             script=script,
@@ -55,6 +58,7 @@ class ExplorerPage:
             style_hash=policy_hash(style),
             script_hash=policy_hash(script),
         )
+        return page.encode(errors="replace").decode()
 
     def save(self, path) -> Path:
         """Writes the page.

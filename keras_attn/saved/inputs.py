@@ -1,0 +1,313 @@
+"""Inputs of an exported model: pictures, texts, facts, and stories with a question."""
+
+import abc
+import glob
+import io
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from keras_attn.contracts import FACTS, IMAGE, PICTURE_SUFFIXES, QUESTION, STORY
+from keras_attn.images.picture_format import FITS, read_picture
+from keras_attn.text.fact_json import facts_of, parsed_facts
+
+_, CROP = FITS
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+class Inputs(abc.ABC):
+    """Abstract: from what a user gives to what the signatures are fed.
+
+    Attributes:
+        name: what an input is called, the name of an input of `serving_default`.
+    """
+
+    name: str
+
+    @abc.abstractmethod
+    def expand(self, given: Sequence[str]) -> list[str]:
+        """The inputs that a user named, one by one."""
+
+    @abc.abstractmethod
+    def reason(self, item: Any) -> str:
+        """Why an input cannot be answered; '' if it can."""
+
+    @abc.abstractmethod
+    def feed(self, item: Any) -> dict[str, Any]:
+        """What the signatures are fed, by name: bytes, or arrays of them.
+
+        Raises:
+            ValueError: something of another kind.
+        """
+
+
+class TextInputs(Inputs):
+    """Texts.
+
+    Args:
+        name: of the input.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def expand(self, given):
+        return list(given)
+
+    def reason(self, item):
+        return _error_of(encoded_text, item)
+
+    def feed(self, item):
+        return {self.name: encoded_text(item)}
+
+
+class PictureInputs(Inputs):
+    """Pictures: paths, encoded bytes, or uint8 arrays."""
+
+    name = IMAGE
+
+    def expand(self, given):
+        """See `Inputs`: folders and patterns such as `holiday/*.jpg` are expanded; those without
+        pictures are kept."""
+        return [path for name in given for path in (_pictures(name) if name else ()) or [name]]
+
+    def reason(self, item):
+        """See `Inputs`: files that are not there, and arrays that are no pictures."""
+        if isinstance(item, str | Path):
+            return _path_error(item)
+        return "" if isinstance(item, bytes) else _error_of(_pixels, item)
+
+    def feed(self, item):
+        """See `Inputs`: the path of a picture, its bytes, or an array as PNG."""
+        return {IMAGE: picture_bytes(item)}
+
+
+class FactInputs(Inputs):
+    """Sets of facts: lists of triples, or JSON: a list of triples, or an object with "triples" or
+    with a "table" of fields and values."""
+
+    name = FACTS
+
+    def expand(self, given):
+        return list(given)
+
+    def reason(self, item):
+        """See `Inputs`: malformed JSON, no facts in it, or no text in them."""
+        return _error_of(self.feed, item)
+
+    def feed(self, item):
+        facts = _facts(item)
+        strings = np.full((len(facts), 3), b"", object)
+        for row, fact in enumerate(facts):
+            strings[row] = [encoded_text(part) for part in fact]
+        return {FACTS: strings}
+
+
+class StoryInputs(Inputs):
+    """Texts whose last sentence is the question, and whose other sentences are the story."""
+
+    name = STORY
+
+    def expand(self, given):
+        return list(given)
+
+    def reason(self, item):
+        return _error_of(encoded_text, item)
+
+    def feed(self, item):
+        return dict(zip((STORY, QUESTION), story_and_question(item)))
+
+
+def inputs_named(names: set[str]) -> Inputs:
+    """The kind of inputs of a `serving_default`.
+
+    Args:
+        names: of its inputs.
+
+    Raises:
+        ValueError: several inputs that are no story with a question.
+    """
+    if names == {STORY, QUESTION}:
+        return StoryInputs()
+    if len(names) != 1:
+        raise ValueError(
+            f"Expected a SavedModel with one input, or with {STORY} and {QUESTION}. "
+            f"Received: {', '.join(sorted(names)) or 'none'}"
+        )
+    (name,) = names
+    return {IMAGE: PictureInputs, FACTS: FactInputs}.get(name, lambda: TextInputs(name))()
+
+
+def in_words(fed: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What signatures are fed, as declared views read it: pixels of a picture, texts, and of an
+    array, such as facts, a line for each row.
+
+    Args:
+        fed: bytes, strings or arrays of them, by the name of each input.
+        metadata: of the service. Where its pictures are cropped, so are these.
+    """
+    shown: dict[str, Any] = {}
+    for name, value in fed.items():
+        if name == IMAGE:
+            shown[name] = _seen(read_picture(value), metadata)
+        elif isinstance(value, bytes | str):
+            shown[name] = _text(value)
+        else:
+            rows = (
+                row if isinstance(row, bytes | str) else fact_line(map(_text, row)) for row in value
+            )
+            shown[name] = [_text(row) for row in rows]
+    return shown
+
+
+def check_fit(metadata: Mapping[str, Any]) -> None:
+    """Raises ValueError for metadata that do not say how pictures are fitted."""
+    fit, size = metadata.get("fit", FITS[0]), metadata.get("image_size")
+    if fit not in FITS:
+        raise ValueError(f"Expected fit to be one of {', '.join(FITS)}. Received: {fit!r:.80}")
+    sides = size if isinstance(size, list) else []
+    if fit == CROP and not (len(sides) == 2 and all(type(s) is int and s >= 1 for s in sides)):
+        raise ValueError(f"Expected two sides in pixels as image_size. Received: {size!r:.80}")
+
+
+def _seen(pixels, metadata):
+    """The part of a picture, uint8 (height, width, 3), that a model sees, see `PictureFormat`."""
+    if metadata.get("fit") != CROP:
+        return pixels
+    (rows, columns), (high, wide) = pixels.shape[:2], metadata["image_size"]
+    height = min(rows, max(columns * high // wide, 1))
+    width = min(columns, max(rows * wide // high, 1))
+    top, left = (rows - height) // 2, (columns - width) // 2
+    return pixels[top : top + height, left : left + width]
+
+
+def _text(value):
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
+
+
+def fact_line(fact: Iterable[str]) -> str:
+    """A fact in a line.
+
+    Example:
+        >>> fact_line(("Ada", "field", "computing")), fact_line(("", "name", "Ada"))
+        ('Ada | field | computing', 'name | Ada')
+    """
+    return " | ".join(part for part in fact if part)
+
+
+def encoded_text(text: str | bytes) -> bytes:
+    """A text as bytes, surrogates as the bytes they stand for.
+
+    Raises:
+        ValueError: no text, or one with a surrogate that stands for no byte.
+    """
+    if isinstance(text, bytes):
+        return text
+    if not isinstance(text, str):
+        raise ValueError(f"Expected a text. Received: {text!r:.80}")
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"Expected a text that is UTF-8. Received: {text!r:.80}, with half a character"
+        ) from None
+
+
+def picture_bytes(item: Any) -> bytes:
+    """A picture as an encoded file.
+
+    Args:
+        item: path, bytes of a file, or uint8 array (height, width, 3) or (height, width).
+
+    Raises:
+        ValueError: something else, or no such file.
+        OSError: a file that cannot be read.
+    """
+    if isinstance(item, bytes):
+        return item
+    if isinstance(item, str | Path):
+        if error := _path_error(item):
+            raise ValueError(f"Expected a picture. Received: {str(item)!r:.80}, {error}")
+        return Path(item).read_bytes()
+    data = io.BytesIO()
+    Image.fromarray(_pixels(item)).save(data, "PNG")
+    return data.getvalue()
+
+
+def _pixels(item):
+    """A picture that is an array.
+
+    Raises:
+        ValueError: something else.
+    """
+    expected = "Expected a path, the bytes of a picture, or uint8 of shape (height, width, 3). "
+    try:
+        array = np.asarray(item)
+    except ValueError:
+        raise ValueError(f"{expected}Received: {item!r:.80}") from None
+    is_shape = array.ndim in (2, 3) and array.shape[2:] in ((), (3,)) and array.size
+    if array.dtype != np.uint8 or not is_shape:
+        raise ValueError(
+            f"{expected}Received: a {type(item).__name__}, {array.dtype} of shape {array.shape}"
+        )
+    return array
+
+
+def story_and_question(text: str) -> tuple[bytes, bytes]:
+    """A story, a sentence on each line, and the question, which is the last sentence of a text.
+
+    Raises:
+        ValueError: no text.
+
+    Example:
+        >>> story_and_question("Mary went home. John left. Where is Mary?")
+        (b'Mary went home.\\nJohn left.', b'Where is Mary?')
+    """
+    text = encoded_text(text).decode(errors="surrogateescape")
+    sentences = [part.strip() for part in SENTENCE_END.split(text) if part.strip()]
+    return encoded_text("\n".join(sentences[:-1])), encoded_text("".join(sentences[-1:]))
+
+
+def _facts(item):
+    """The facts of an input: triples, or JSON.
+
+    Raises:
+        ValueError: no facts.
+    """
+    if isinstance(item, bytes):
+        item = item.decode(errors="surrogateescape")
+    return parsed_facts(item) if isinstance(item, str) else facts_of(item)
+
+
+def _pictures(named):
+    """Sorted paths of the pictures in a folder, at any depth, or of those that match a pattern."""
+    is_folder = os.path.isdir(named)
+    if os.path.isfile(named) or not (is_folder or glob.has_magic(named)):
+        return []
+    inside = Path(named).rglob("*") if is_folder else map(Path, glob.glob(named, recursive=True))
+    return sorted(
+        str(entry)
+        for entry in inside
+        if entry.suffix.lower() in PICTURE_SUFFIXES and entry.is_file()
+    )
+
+
+def _path_error(path):
+    """Why a path is not a usable input; '' if it is. The system may refuse a text as a path."""
+    if path and os.path.isdir(path):
+        return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"
+    return "" if os.path.isfile(path) else "no such file"
+
+
+def _error_of(read, item):
+    """Why an input cannot be read; '' if it can."""
+    try:
+        read(item)
+    except ValueError as error:
+        return str(error)
+    return ""

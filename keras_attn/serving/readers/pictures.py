@@ -1,0 +1,54 @@
+"""Encoded pictures as inputs of a service."""
+
+from dataclasses import dataclass, replace
+
+import tensorflow as tf
+
+from keras_attn.contracts import IMAGE
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.serving.readers.reader import Read, Reader
+from keras_attn.serving.warm_up import warm_up_picture
+
+
+@dataclass(frozen=True)
+class PictureReader(Reader):
+    """Encoded pictures to pixels.
+
+    A picture that cannot be read is black.
+
+    Attributes:
+        picture_format: `PictureFormat`, as in training.
+    """
+
+    picture_format: PictureFormat
+
+    @property
+    def examples(self):
+        return {IMAGE: warm_up_picture()}
+
+    def read(self, image):
+        """See `Reader`: of encoded pictures, string (B,)."""
+        pictures, readable, reasons = self.picture_format.decode_batch(image)
+        return Read({IMAGE: pictures}, reasons, tf.cast(readable, tf.int32), {})
+
+    def metadata(self):
+        return {
+            "image_size": [self.picture_format.height, self.picture_format.width],
+            "fit": self.picture_format.fit,
+            "max_pixels": self.picture_format.max_pixels,
+        }
+
+
+def with_max_pixels(service, max_pixels: int) -> None:
+    """Sets the largest picture that a service decodes.
+
+    Raises:
+        ValueError: a size out of range, or a service that takes no pictures.
+    """
+    reader = getattr(service, "reader", None)
+    if not isinstance(reader, PictureReader):
+        raise ValueError(
+            "Expected max_pixels only for a model that takes pictures. "
+            f"Received: max_pixels={max_pixels}"
+        )
+    service.reader = PictureReader(replace(reader.picture_format, max_pixels=max_pixels))
