@@ -275,8 +275,8 @@ def _parser():
     subparser.add_argument("--out", required=True, help="PNG, SVG or PDF to write, or an HTML page")
     subparser.add_argument(
         "--heads",
-        help="show every layer and head of encoder, decoder or cross (captioners: cross; models "
-        "of facts: links, which fact follows which)",
+        help="the view to show: every layer and head of encoder, decoder or cross (captioners: "
+        "cross; models of facts: links, which fact follows which; your own: as declared)",
     )
     subparser.add_argument("--word", help="show what this word of the text attends to")
     subparser.add_argument(

@@ -212,6 +212,7 @@ def score(arguments) -> None:
     from keras_attn.saved.loading import load
 
     saved = load(arguments.folder)
+    saved.check_scores()
     names = ("image", "caption", "source", "facts", "target")
     given = {key: getattr(arguments, key) for key in names}
     if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
@@ -262,7 +263,7 @@ def explain(arguments) -> None:
 
 def _explore(arguments):
     """Prints an answer, and writes a page to look at where each of its words looked."""
-    if arguments.heads or arguments.word or arguments.layer:
+    if (arguments.heads, arguments.word, arguments.layer) != (None, None, None):
         raise ValueError(
             "Expected no --heads, --word or --layer for a page, which has all of them. "
             f"Received: {arguments.out}"

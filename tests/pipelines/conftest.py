@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from keras_attn.saved import loading
+from keras_attn.saved.saved_model import version_folder
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")
@@ -17,7 +18,7 @@ def _loaded_once():
     load, loaded = loading.load, {}
 
     def load_once(folder):
-        version = loading.version_folder(folder)
+        version = version_folder(folder)
         if version not in loaded:
             loaded[version] = load(folder)
         return loaded[version]

@@ -171,7 +171,7 @@ def test_explain(model, data, tmp_path, capsys):
     assert [view["type"] for view in page["views"]] == ["picture", "picture"]
     for more in (["--heads", "decoder"], ["--word", "red"]):
         assert main([*ask, str(tmp_path / "no.png"), *more]) == 2
-        assert "Expected heads=encoder and no word for a classifier" in capsys.readouterr().err
+        assert "Expected heads=encoder for" in capsys.readouterr().err
     assert main([*ask, str(tmp_path / "no.jpg")]) == 2
     assert not list(tmp_path.glob("no.*"))
 
@@ -183,7 +183,7 @@ def test_a_stopped_training_ends_with_the_same_weights(run, data, tmp_path, monk
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         patch.setattr(
-            "keras_attn_pipelines.tasks.classification.rollout_pictures.AttentionImages.on_epoch_end",
+            "keras_attn_pipelines.experiment.answer_pictures.AttentionImages.on_epoch_end",
             press,
         )
         assert train(data, out) == 130

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.saved.facts import SavedFacts
 from keras_attn.saved.loading import load
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
@@ -74,7 +73,6 @@ def test_the_card_and_the_metadata(model):
 
 
 def test_predict_reads_json_lines(model, tmp_path, capsys):
-    assert isinstance(load(model), SavedFacts)
     lines = [ASKED, "[]", LONG, '{"triples": [["Ada_Low", "field"]]}', "{", ASKED]
     (tmp_path / "asked.jsonl").write_text("\n".join(lines) + "\n")
     command = ["predict", str(model), "--file", str(tmp_path / "asked.jsonl")]

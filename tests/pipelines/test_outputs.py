@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keras_attn.saved.pictures import SavedCaptioner
+from keras_attn.saved.loading import load
 from keras_attn.serving.export import export_service
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
@@ -198,7 +198,7 @@ def test_explain(exported, data, place, capsys):
     before, picture = tree(place), data / "images" / "test_00000.png"
     line = refused(capsys, ["explain", exported, picture, "--out", place / "folder.png"])
     assert f"Expected a file to write. Received: the folder {place / 'folder.png'}" in line
-    drawing = SavedCaptioner(exported).explain(picture)
+    drawing = load(exported).explain(picture)
     for out in ("file/x.png", "none/x.png"):
         with pytest.raises(OSError, match=f"Expected to write {place / out}. Received: N"):
             drawing.save(place / out)

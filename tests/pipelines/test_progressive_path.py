@@ -10,7 +10,6 @@ from PIL import Image
 
 from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, TOKEN_SCORES
 from keras_attn.models import ProgressiveLanguageModel
-from keras_attn.saved.declared import SavedDeclared
 from keras_attn.saved.loading import load
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
@@ -116,7 +115,7 @@ def test_evaluate(grown, model, second, tmp_path, capsys):
 
 def test_answers(model):
     saved = load(model)
-    assert isinstance(saved, SavedDeclared) and read_metadata(model / "1")["drawn"]
+    assert read_metadata(model / "1")["views"] == [view.plain() for view in saved.views]
     texts = ["The film is a", "", "zebra quagga", "film " * 13]
     rows = list(saved.answers(texts))
     reasons = [row[ERROR].decode() for row in rows]

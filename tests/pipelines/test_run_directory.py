@@ -156,7 +156,7 @@ def test_an_output_that_is_missing_is_named(tmp_path):
     module = Answering()
     tf.saved_model.save(module, str(tmp_path / "m"), {"serving_default": module.answer})
     answer = next(iter(load(tmp_path / "m").answers(["two words"])))
-    with pytest.raises(ValueError, match=r"'text' of serving_default of .*Received: .*words"):
+    with pytest.raises(ValueError, match=r"'text' of serving_default\. Received: .*words"):
         answer["text"]
 
 

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.saved.loading import load
-from keras_attn.saved.texts import SavedTextClassifier
 from keras_attn.serving.export import read_metadata
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes.text_classifier import RECIPE
@@ -76,7 +74,6 @@ def test_the_card_and_the_metadata(model):
 
 
 def test_predict(model, capsys):
-    assert isinstance(load(model), SavedTextClassifier)
     assert main(["predict", str(model), "the film is  lovely", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["source"] == "the film is  lovely" and sorted(answer["labels"]) == ["bad", "good"]

@@ -284,7 +284,8 @@ def test_explain(model, tmp_path, name, flags):
     else:
         assert "<svg" in out.read_text()
     if name == "where.svg":
-        cross, encoder, decoder = explored(model, "one $ two ☂", tmp_path)["views"]
+        alignment, cross, encoder, decoder = explored(model, "one $ two ☂", tmp_path)["views"]
+        assert (alignment["rows"], alignment["columns"]) == (cross["rows"], cross["columns"])
         assert cross["columns"] == encoder["rows"] == ["one", "$", "two", "☂", "</s>"]
         assert decoder["columns"] == ["<s>", *cross["rows"][:-1]]
         for view in (cross, encoder):
@@ -300,14 +301,19 @@ def test_explain(model, tmp_path, name, flags):
             "one two",
             "x.png",
             {"heads": "all"},
-            "Expected a view of ('encoder', 'decoder', 'cross'). Received: 'all'",
+            "Expected heads=cross, encoder, decoder, or a word with an optional layer",
         ),
         ("one two", "x.png", {"word": "ten"}, "Expected a word of 'one two'. Received: 'ten'"),
         ("one two", "x.png", {"word": "two", "layer": 9}, "Received: layer=9"),
         ("one two", "x.png", {"word": "two", "layer": 0}, "Received: layer=0"),
-        ("one two", "x.png", {"layer": 1}, "Expected a word with a layer"),
+        ("one two", "x.png", {"layer": 1}, "Received: heads=None, word=None, layer=1"),
         ("one two", "x.png", {"word": ""}, "Expected a word of 'one two'. Received: ''"),
-        ("one two", "x.png", {"word": "two", "heads": "cross"}, "Expected heads or a word."),
+        (
+            "one two",
+            "x.png",
+            {"word": "two", "heads": "cross"},
+            "Received: heads='cross', word='two', layer=None",
+        ),
     ],
 )
 def test_pictures_that_there_are_not(loaded, asked, name, wanted, message, tmp_path):
@@ -319,7 +325,7 @@ def test_pictures_that_there_are_not(loaded, asked, name, wanted, message, tmp_p
 def test_a_picture_that_there_is_not_ends_in_a_line(model, tmp_path, capsys):
     out = tmp_path / "heads.png"
     assert main(["explain", str(model), "one", "--out", str(out), "--heads", "all"]) == 2
-    assert "keras-attn: Expected a view of" in capsys.readouterr().err and not out.exists()
+    assert "keras-attn: Expected heads=cross" in capsys.readouterr().err and not out.exists()
 
 
 def test_no_memory_ends_in_a_line(monkeypatch, capsys):

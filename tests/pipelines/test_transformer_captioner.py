@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from keras_attn.saved.pictures import SavedCaptioner
-from keras_attn.viz.caption_heads import CaptionHeads
+from keras_attn.saved.loading import load
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes import flickr8k_transformer, flickr8k_vit
@@ -40,7 +39,7 @@ SIZES = {
     "monitor": "val_loss",
 }
 FLAGS = flags(SIZES)
-HEADS = "Expected heads=cross, or a word with an optional layer, for a captioner"
+HEADS = "Expected heads=cross, or a word with an optional layer for"
 
 
 @pytest.fixture(scope="module")
@@ -75,13 +74,14 @@ def test_predict_explain(model, data, tmp_path, capsys):
     assert main(["explain", str(model), picture, "--out", str(out)]) == 0
     with Image.open(out) as image:
         assert image.width > 300
-    (view,) = explored(model, picture, tmp_path)["views"]
-    assert view["layers"] * view["heads"] > 1 and len(view["steps"]) == view["sums"].shape[2]
+    mean, heads = explored(model, picture, tmp_path)["views"]
+    assert mean["layers"] * mean["heads"] == 1 < heads["layers"] * heads["heads"]
+    assert mean["steps"] == heads["steps"] and len(heads["steps"]) == heads["sums"].shape[2]
 
 
 def test_every_head(model, data, tmp_path, capsys):
     """The mean over the heads of the last layer is what `explain` answers."""
-    captioner = SavedCaptioner(model)
+    captioner = load(model)
     asked = [(data / "images" / f"test_0000{n}.png").read_bytes() for n in (0, 1)] + [b"<html>"]
     for answer, explained in zip(
         *(captioner.ask(name, image=asked) for name in ("attention", "explain"))
@@ -110,40 +110,11 @@ def test_every_head(model, data, tmp_path, capsys):
     assert main([*ask, "--heads", "cross"]) == (0 if said else 2) and out.exists() == bool(said)
 
 
-def test_pictures_of_words_and_heads():
-    weights = np.random.default_rng(1).random((2, 3, 5, 2, 4)).astype("float32")
-    answer = {
-        "text": b"a dog",
-        "pieces": np.array([b"\xe2\x96\x81a", b"\xe2\x96\x81d", b"og", b"</s>", b""]),
-        "cross_weights": np.concatenate([weights, np.zeros((2, 3, 0, 2, 4), "float32")], axis=2),
-    }
-    actual = CaptionHeads.of(answer)
-    assert actual.words == ("a", "dog")
-    np.testing.assert_allclose(actual.weights[1], weights[:, :, 1:3].mean(axis=2))
-    picture = np.zeros((11, 13, 3), "uint8")
-    shapes = {
-        (2, 6): actual.figure(picture),
-        (2, 3): actual.word_figure(picture, "dog"),
-        (1, 3): actual.word_figure(picture, "dog", 2),
-    }
-    for (rows, columns), figure in shapes.items():
-        grid = figure.axes[0].get_subplotspec().get_gridspec()
-        assert (grid.nrows, grid.ncols) == (rows, columns)
-        assert len(figure.axes) == rows * columns + 1  # The scale.
-        assert all(axis.images for axis in figure.axes[:-1])
-    with pytest.raises(ValueError, match=r"Expected a layer of 1\.\.2\. Received: layer=3"):
-        actual.word_figure(picture, "dog", 3)
-    with pytest.raises(ValueError, match="Expected a word of 'a dog'"):
-        actual.word_figure(picture, "cat")
-    with pytest.raises(ValueError, match="a caption with words"):
-        CaptionHeads("", (), weights[:0]).figure(picture)
-
-
 def test_pictures_of_every_kind_and_damaged_ones(model):
     damaged = [b"", b"<html>", JPEG[: len(JPEG) // 2], KINDS["png"][:60], KINDS["webp"][:40]]
     damaged += [claiming(kind, 16000, 15000) for kind in CLAIMING] + list(REFUSED.values())
     asked = [*damaged, *KINDS.values()]
-    captioner = SavedCaptioner(model)
+    captioner = load(model)
     for signature in ("serving_default", "explain"):
         answers = captioner.ask(signature, image=asked)
         errors = [each_answer["error"].decode() for each_answer in answers]

@@ -16,12 +16,13 @@ from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
 from tests.pipelines.explored import explored
+from tests.pipelines.logged_pictures import pictures_of
 from tests.recipes.registry import RECURRENT, SIZES, language, scenes
 
 pytestmark = pytest.mark.systems
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-MOST_LINES = 120
+MOST_LINES = 125
 WORDS = {"sport": ["goal", "team", "match", "ball"], "food": ["soup", "bread", "oven", "salt"]}
 FILLERS = ["the", "a", "was", "and", "very"]
 
@@ -95,8 +96,12 @@ def test_ones_own_task_goes_through_every_command(topics, lines, tmp_path, capsy
     assert main(["evaluate", str(model), *evaluation, "--recipe", str(topics)]) == 0
     assert capsys.readouterr().out == table
     assert main(["predict", str(model), "the goal was very salt-free", "bread and soup"]) == 0
-    answers = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr()
+    answers = [line.split("\t") for line in printed.out.splitlines()]
     assert [answer[2] for answer in answers] == ["sport", "food"]
+    note = "salt-free: one word is unknown"
+    assert printed.err.count("unknown") == 1 and note in printed.err
+    assert len(pictures_of(Run(run))) == 3 * 7
     page = explored(model, "bread and a soup", tmp_path)
     assert page["views"][0]["columns"][:2] == ["bread", "and"] and page["answers"][0][0] == "food"
     capsys.readouterr()

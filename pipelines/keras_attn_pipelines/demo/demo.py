@@ -10,8 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from keras_attn.evaluation.pointing import pointing_accuracy
-from keras_attn.saved.pictures import SavedCaptioner, explanation_of
+from keras_attn.contracts import IMAGE
+from keras_attn.evaluation.pointing import Looked, pointing_accuracy
+from keras_attn.saved.inputs import in_words
+from keras_attn.saved.loading import load
+from keras_attn.saved.saved_model import Saved
 from keras_attn.whole_file import check_folder, made_folder
 from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
 from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
@@ -66,7 +69,7 @@ def _results(out, experiment, counts):
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
     evaluations: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
     version = export(run, out / "saved_models" / "scenes", list(evaluations.values()))
-    captioner = SavedCaptioner(version)
+    captioner = load(version)
     scores = {
         split: {**evaluation.scores, "pointing": pointing(evaluation, data, captioner)}
         for split, evaluation in evaluations.items()
@@ -108,12 +111,15 @@ def _photographs(out):
     print("\nNow a captioner from scratch, on drawn scenes:")
 
 
-def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
+def pointing(evaluation: Evaluation, data, captioner: Saved) -> float:
     """`pointing_accuracy` of the SavedModel on the pictures of an evaluation."""
     described = json.loads((Path(data) / "scenes.json").read_text(encoding="utf-8"))
     pictures = _pictures(data, evaluation.split)
-    answers = captioner.ask("explain", image=[path.read_bytes() for path in pictures])
-    explanations = [explanation_of(answer) for answer in answers]
+    encoded, view = [path.read_bytes() for path in pictures], captioner.views[0]
+    answers = captioner.ask("explain", image=encoded)
+    maps = [
+        view.read(*row) for row in zip(answers, (in_words({IMAGE: one}, {}) for one in encoded))
+    ]
     captions = {fact["image"]: fact["references"][0] for fact in evaluation.facts["captions"]}
     scenes = [
         {
@@ -123,7 +129,9 @@ def pointing(evaluation: Evaluation, data, captioner: SavedCaptioner) -> float:
         }
         for path in pictures
     ]
-    return pointing_accuracy(explanations, scenes, (IMAGE_SIZE, IMAGE_SIZE))
+    return pointing_accuracy(
+        [Looked(each.steps, each.weights[0, 0]) for each in maps], scenes, (IMAGE_SIZE, IMAGE_SIZE)
+    )
 
 
 def table(scores: dict[str, dict[str, float]]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from keras_attn.saved.bundled import BUNDLED
-from keras_attn.saved.pictures import SavedCaptioner
+from keras_attn.saved.loading import load
 from keras_attn.whole_file import made_folder
 
 CAPTIONER = BUNDLED / "flickr8k_captioner"
@@ -38,7 +38,7 @@ def caption_photographs(out, folder=CAPTIONER) -> dict[str, str]:
     Raises:
         ValueError: no SavedModel there.
     """
-    captioner, out, captions = SavedCaptioner(folder), made_folder(Path(out)), {}
+    captioner, out, captions = load(folder), made_folder(Path(out)), {}
     for path in tqdm(photographs(), desc="photographs", unit="picture"):
         drawing = captioner.explain(path)
         drawing.save(out / f"{path.stem}.png")

@@ -30,5 +30,5 @@ def search_text(service) -> str:
     strategy = service.strategy
     return (
         f"Beam {strategy.width}, length penalty α {strategy.alpha}, at most "
-        f"{service.max_length} pieces."
+        f"{service.length.most} pieces."
     )

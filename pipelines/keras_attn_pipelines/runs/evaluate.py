@@ -60,7 +60,7 @@ def evaluate(
 
     answered = _Answers.of(experiment.task, records, answer, split, batch)
     evaluation = answered.evaluation(
-        experiment.task, service.tokenizers(), service.metadata(), data, split
+        experiment.task, service.vocabularies, service.metadata(), data, split
     )
     return replace(evaluation, metric_tokenization=metric_tokenization)
 

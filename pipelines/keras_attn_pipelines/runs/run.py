@@ -5,12 +5,13 @@ import json
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import keras_attn.registered  # noqa: F401  (for models that are loaded)
 from keras_attn.serving.precision import set_precision
+from keras_attn.serving.readers.pictures import with_max_pixels
 from keras_attn.training.averaging import SNAPSHOT
 from keras_attn.training.model_file import read_model_file
 from keras_attn.training.resume import is_checkpoint
@@ -208,12 +209,7 @@ class Run:
                 )
         service = experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)
         if max_pixels is not None:
-            if not hasattr(service, "picture_format"):
-                raise ValueError(
-                    "Expected max_pixels only for a model that takes pictures. "
-                    f"Received: max_pixels={max_pixels} for {self.folder}"
-                )
-            service.picture_format = replace(service.picture_format, max_pixels=max_pixels)
+            with_max_pixels(service, max_pixels)
         return service
 
 

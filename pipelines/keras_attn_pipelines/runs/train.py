@@ -25,6 +25,7 @@ from keras_attn.training.workers import Workers
 from keras_attn.whole_file import check_folder, is_scratch, whole_file
 from keras_attn_pipelines.data.data_service import DataService
 from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 from keras_attn_pipelines.experiment.evaluation import few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import restored, stored
@@ -42,6 +43,8 @@ from keras_attn_pipelines.runs.run import (
 from keras_attn_pipelines.runs.stretches import stretches
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
+PICTURED, MOST_PICTURED = 3, 8
+"""Records of dev whose answers are drawn, the smallest of so many."""
 EQUAL = ("parts", "precision", "records", "fingerprint", "vocabularies")
 """Keys of the description that all workers must agree on."""
 
@@ -312,7 +315,17 @@ class _Fitting:
         if not self.workers.is_chief:
             return [*callbacks, *pictures]
         log = keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0)
-        return [*callbacks, self.best, *pictures, log]
+        return [*callbacks, self.best, *pictures, *self._answer_pictures(data), log]
+
+    def _answer_pictures(self, data):
+        """What draws the answers to a few small records of dev after each epoch."""
+        task, dev = self.experiment.task, data.splits["dev"]
+        places = range(0, len(dev), -(-len(dev) // MOST_PICTURED) or 1)
+        requests = sorted((task.request(dev[place]) for place in places), key=lambda one: one.size)
+        requests = [request.inputs for request in requests[:PICTURED]]
+        vocabularies = self.prepared.vocabularies
+        service = task.service(self.model, vocabularies, self.experiment.model)
+        return answer_pictures(service, requests, self.run.folder)
 
     def _task_callbacks(self, data):
         task, setting = self.experiment.task, self.prepared.setting

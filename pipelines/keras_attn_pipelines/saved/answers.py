@@ -7,12 +7,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from keras_attn.contracts import CROP, DROPPED, ERROR, IMAGE, LONGER
+from keras_attn.contracts import ERROR
 from keras_attn.escaping import escape_json_line, escape_terminal
 from keras_attn.saved import loading
-from keras_attn.saved.questions import dropped_text
 from keras_attn.saved.results import Prediction
-from keras_attn.saved.sequences import LONGER_TEXT
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.record import input_bytes, lines_in
 from keras_attn_pipelines.saved.crop_folder import CropFolder
@@ -30,8 +28,9 @@ def print_answers(arguments) -> None:
     inputs = _inputs(arguments)
     saved, failed = loading.load(arguments.folder), []
     crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
-    inputs = [(place, name) for place, argument in inputs for name in saved.named([argument])]
-    reasons = [saved.reason(item) for _, item in inputs]
+    takes = saved.takes
+    inputs = [(place, name) for place, argument in inputs for name in takes.expand([argument])]
+    reasons = [takes.reason(item) for _, item in inputs]
     answers = iter(
         saved.answers([item for (_, item), problem in zip(inputs, reasons) if not problem])
     )
@@ -42,14 +41,14 @@ def print_answers(arguments) -> None:
         item_text = item.encode(errors="surrogateescape").decode(errors="replace")
         if error := prediction.error:
             name = item_text if item_text.strip() else repr(item_text)
-            name = f"{name:.{MOST_SHOWN if IMAGE in saved.scored else 80}}"
+            name = f"{name:.{MOST_SHOWN if saved.takes_pictures else 80}}"
             failed.append(f"{place or name}: {error}")
-        if dropped := int(prediction.outputs.get(DROPPED, 0)):
-            told = f"{item_text.strip():.80}: {dropped_text(dropped)}"
-            print(escape_terminal(told), file=sys.stderr)
-        if not error and prediction.outputs.get(LONGER, 0):
-            print(escape_terminal(f"{item_text.strip():.80}: {LONGER_TEXT}"), file=sys.stderr)
-        written = {CROP: crops.write(item, prediction.outputs)} if crops and not error else {}
+        else:
+            for note in saved.notes_on(prediction.outputs):
+                print(escape_terminal(f"{item_text.strip():.80}: {note}"), file=sys.stderr)
+        written = (
+            {crops.output: crops.write(item, prediction.outputs)} if crops and not error else {}
+        )
         if arguments.json:
             record = _record(saved, item_text, prediction) | written
             print(escape_json_line(json.dumps(record, ensure_ascii=False)))
@@ -76,13 +75,10 @@ def _inputs(arguments):
 
 def _record(saved, item, prediction):
     """The input with its answers and scores, best first, or its error."""
-    record = {saved.scored[0]: item}
+    record = {saved.takes.name: item}
     if prediction.error:
         return {**record, ERROR: prediction.error}
-    if int(prediction.outputs.get(DROPPED, 0)):
-        record[DROPPED] = int(prediction.outputs[DROPPED])
-    if LONGER in prediction.outputs:
-        record[LONGER] = bool(prediction.outputs[LONGER])
+    record |= {note.output: note.value(prediction.outputs) for note in saved.notes}
     return {**record, **dict(zip(saved.answered, zip(*prediction.alternatives)))}
 
 

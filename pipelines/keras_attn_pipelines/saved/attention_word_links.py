@@ -128,11 +128,8 @@ def _matrix(pair, choice):
 def _read(folder, sources, targets, choice, every):
     """For each pair `AttendedPair`, or its chosen attention alone, or why it could not be read."""
     from keras_attn.saved import load
-    from keras_attn.saved.texts import SavedTextModel
 
     model = load(folder)
-    if not isinstance(model, SavedTextModel):
-        raise ValueError(f"Expected a model from text to text. Received: {folder}")
     read: list[AttendedPair | np.ndarray | str] = []
     texts = [[" ".join(words) for words in side] for side in (sources, targets)]
     for words, pair in zip(zip(sources, targets), model.align(*texts)):

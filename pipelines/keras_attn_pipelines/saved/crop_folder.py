@@ -9,9 +9,8 @@ from typing import Any
 
 from PIL import Image
 
-from keras_attn.contracts import CROP
-from keras_attn.saved.pictures import SavedSpatialTransformer
 from keras_attn.saved.saved_model import Saved
+from keras_attn.viz.declared import Samples
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
 MOST_BYTES = 200
@@ -27,10 +26,12 @@ class CropFolder:
 
     Attributes:
         folder: path.
+        output: name of the output with the crops.
         written: set of the names of files.
     """
 
     folder: Path
+    output: str
     written: set[str] = field(default_factory=set)
 
     @classmethod
@@ -40,7 +41,8 @@ class CropFolder:
         Raises:
             ValueError: a SavedModel without crops, or a folder that is not empty or is a file.
         """
-        if not isinstance(saved, SavedSpatialTransformer):
+        crops = [view.crop for view in saved.views if isinstance(view, Samples)]
+        if not crops:
             raise ValueError(
                 "Expected a SavedModel of a spatial transformer, which returns crops. "
                 f"Received: {saved.folder}"
@@ -49,7 +51,7 @@ class CropFolder:
         check_folder(path)
         if entry := next(path.iterdir(), None) if path.exists() else None:
             raise ValueError(f"Expected a new or empty folder for crops. Received: {entry} in it")
-        return cls(path)
+        return cls(path, crops[0])
 
     def write(self, asked: str, answer: Mapping[str, Any]) -> str:
         """Writes the crop of the picture at a path; returns the file's path."""
@@ -59,5 +61,5 @@ class CropFolder:
         name = next(name for name in names if name not in self.written)
         self.written.add(name)
         with whole_file(made_folder(self.folder) / name) as partial:
-            Image.fromarray(answer[CROP]).save(partial, "PNG")
+            Image.fromarray(answer[self.output]).save(partial, "PNG")
         return str(self.folder / name)

@@ -68,22 +68,19 @@ class Algorithmic:
         return Objective(model, BitCrossEntropy(), [BitsPerSequence(), ExactSequences(EXACT)])
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: draws the heads of a model that has any."""
-        from keras_attn_pipelines.tasks.algorithmic.head_pictures import head_pictures
-
-        service = self.service(model, data.extra, setting.model)
-        return Callbacks(pictures=head_pictures(service, data.splits["dev"], folder))
+        """See `Task`: none; `fit` already computes all metrics."""
+        return Callbacks()
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`: one answer."""
-        from keras_attn.serving.sequence_service import SequenceService
+        from keras_attn.serving import sequence_service
 
         if beam_width is not None:
             raise ValueError(
                 "Expected no beam width for answers whose bits are independent, which need no "
                 f"search. Received: beam_width={beam_width}"
             )
-        return SequenceService(model, vocabularies[SOURCE_WORDS], vocabularies[ANSWER_WORDS])
+        return sequence_service(model, vocabularies[SOURCE_WORDS], vocabularies[ANSWER_WORDS])
 
     def request(self, record):
         """See `Task`."""
@@ -100,7 +97,7 @@ class Algorithmic:
         """See `Task`."""
         from keras_attn.text.sequence_forms import FORMS
 
-        words, count = service.source_words, service.model.count_params()
+        words, count = service.vocabularies[SOURCE_WORDS], service.model.count_params()
         form = FORMS[words.problem].described(words.bits)
         return {
             "What it does": f"Answers the algorithmic problem {words.problem}: {description}, "

@@ -127,26 +127,25 @@ class Captioning:
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`."""
-        from keras_attn_pipelines.tasks.captioning.callbacks import (
-            caption_pictures,
-            caption_scoring,
-        )
+        from keras_attn_pipelines.tasks.captioning.callbacks import caption_scoring
 
-        scoring = caption_scoring(self, model, data)
-        pictures = caption_pictures(self, model, data, folder)
-        return Callbacks([scoring], [pictures], self.scoring.notes())
+        return Callbacks([caption_scoring(self, model, data)], notes=self.scoring.notes())
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        from keras_attn.serving.service import CaptionService
+        from keras_attn.contracts import CAPTION
+        from keras_attn.images.picture_format import PictureFormat
+        from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
 
-        return CaptionService(
+        return GenerationService(
             model,
-            vocabularies[TOKENIZER],
+            readers.PictureReader(PictureFormat(*model.image_size, self.pictures.fit)),
+            writers.TextWriter(vocabularies[TOKENIZER], self.no_repeat_ngram),
             self.search.strategy(beam_width, n_best),
-            self.lengths[-1],
-            self.pictures.fit,
-            self.no_repeat_ngram,
+            AnswerLength(self.lengths[-1]),
+            vocabularies,
+            views.CAPTION_VIEWS,
+            target=CAPTION,
         )
 
     def request(self, record):
@@ -162,7 +161,7 @@ class Captioning:
 
     def card(self, service, description):
         """See `Task`."""
-        pictures, heads = service.picture_format, ""
+        pictures, heads = service.reader.picture_format, ""
         if "attention" in service.signatures():
             heads = " `attention`: image to the best text and the weights of every layer and head."
         return {

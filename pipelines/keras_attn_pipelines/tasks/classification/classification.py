@@ -52,13 +52,10 @@ class Classification:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: none; `fit` already computes all metrics."""
-        from keras_attn.images.formats.reasons import MOST_PIXELS
+        """See `Task`: a film of what spatial transformers read."""
+        from keras_attn_pipelines.tasks.classification.transformer_film import film_callbacks
 
-        picture_format = self.pictures.picture_format(max_pixels=MOST_PIXELS)
-        part = setting.model
-        service = part.serve(model, data.extra.labels, picture_format, 1)
-        return Callbacks(pictures=part.show(model, service, data.extra.shown(), folder))
+        return Callbacks(pictures=film_callbacks(model, data.extra, folder))
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""

@@ -34,9 +34,14 @@ class Digits:
     def __len__(self):
         return len(self.labels)
 
+    def __getitem__(self, place):
+        if not 0 <= place < len(self):
+            raise IndexError(f"Expected a place below {len(self)}. Received: {place}")
+        return Digit(self, place)
+
     def records(self) -> list["Digit"]:
         """The digits one by one."""
-        return [Digit(self, place) for place in range(len(self))]
+        return [self[place] for place in range(len(self))]
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,10 @@ class DistortedDigits:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: none; `fit` already computes all metrics."""
-        service = setting.model.serve(model, data.extra.labels, self._picture_format(), 1)
-        return Callbacks(pictures=setting.model.show(model, service, data.extra.shown(), folder))
+        """See `Task`: a film of what spatial transformers read."""
+        from keras_attn_pipelines.tasks.classification.transformer_film import film_callbacks
+
+        return Callbacks(pictures=film_callbacks(model, data.extra, folder))
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""

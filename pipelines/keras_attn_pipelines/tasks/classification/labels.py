@@ -97,7 +97,7 @@ def in_words(labels: Sequence[str]) -> str:
 
 def picture_label_card(service, description: str) -> dict[str, str]:
     """See `Task.card`, for a classifier of pictures."""
-    pictures = service.picture_format
+    pictures = service.reader.picture_format
     answers = (
         f"{_signatures(service)} Pictures are fitted to {pictures.height}×{pictures.width} by "
         f"{pictures.fit}."
@@ -114,13 +114,13 @@ def label_card(service, description: str, unit: str, answers: str) -> dict[str, 
         unit: plural noun for what is classified.
         answers: what its signatures answer.
     """
-    labels = service.labels
+    labels = service.writer.labels
     return {
         "What it does": f"Classifies {unit}: {description}, "
         f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
         f"Labels: {in_words([escape_markdown(name) for name in labels.names])}.",
         "Service": answers,
-        "Search": f"The {service.n_best} most probable of {labels.vocabulary_size} labels.",
+        "Search": f"The {service.writer.n_best} most probable of {labels.vocabulary_size} labels.",
         "License": "Code: Apache-2.0. The weights are subject to the terms of their "
         "training data and of the pretrained model, if any.",
     }

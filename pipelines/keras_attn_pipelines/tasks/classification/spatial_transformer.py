@@ -154,10 +154,6 @@ class SpatialTransformer:
         """See `ClassifierModel`."""
         return _served(model, labels, picture_format, n_best)
 
-    def show(self, model, service, pictures, folder):
-        """See `ClassifierModel`: a film of what the transformers read."""
-        return _film(model, pictures, folder)
-
 
 @part
 class DigitSpatialTransformer:
@@ -236,10 +232,6 @@ class DigitSpatialTransformer:
         """See `ClassifierModel`."""
         return _served(model, labels, picture_format, n_best)
 
-    def show(self, model, service, pictures, folder):
-        """See `ClassifierModel`: a film of what the transformers read."""
-        return _film(model, pictures, folder)
-
 
 def _built(part, features, vocabulary_sizes, seed, grayscale):
     """A built `SpatialTransformerClassifier` with a part's networks."""
@@ -301,12 +293,13 @@ def _transform(name) -> Callable:
 
 
 def _served(model, labels, picture_format, n_best):
-    from keras_attn.serving.spatial_transformer_service import SpatialTransformerService
+    from keras_attn.serving import LabelService, looks, readers, views, writers
 
-    return SpatialTransformerService(model, labels, picture_format, n_best)
-
-
-def _film(model, pictures, folder):
-    from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
-
-    return [TransformerFilm(pictures, folder)] if model.transformers else []
+    return LabelService(
+        model,
+        readers.PictureReader(picture_format),
+        writers.LabelWriter(labels, n_best),
+        looks.crop_looks(model),
+        {"labels": labels},
+        views.SAMPLE_VIEWS if model.transformers else (),
+    )

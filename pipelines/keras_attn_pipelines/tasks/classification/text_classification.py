@@ -80,20 +80,23 @@ class TextClassification:
         return label_objective(model, self.label_smoothing)
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: draws a few texts, shaded."""
-        from keras_attn_pipelines.tasks.classification.text_pictures import text_pictures
-
-        service = self.service(model, data.extra, setting.model)
-        return Callbacks(pictures=[text_pictures(service, data.splits["dev"], folder)])
+        """See `Task`: none; `fit` already computes all metrics."""
+        return Callbacks()
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        from keras_attn.serving.text_label_service import TextLabelService
+        from keras_attn.serving import LabelService, looks, readers, views, writers
         from keras_attn_pipelines.tasks.classification.labels import check_no_beam
 
         check_no_beam(beam_width)
-        tokenizer, labels = vocabularies[TOKENIZER], vocabularies[LABELS]
-        return TextLabelService(model, tokenizer, labels, self.lengths[-1], n_best)
+        return LabelService(
+            model,
+            readers.TextReader(vocabularies[TOKENIZER], self.lengths[-1]),
+            writers.LabelWriter(vocabularies[LABELS], n_best),
+            looks.text_looks(model),
+            vocabularies,
+            views.SHADED_VIEWS,
+        )
 
     def request(self, record):
         """See `Task`."""
@@ -115,6 +118,6 @@ class TextClassification:
         answers = (
             "Signature `serving_default`: source (UTF-8) to labels, scores (probabilities), error. "
             "`explain`: also source_pieces and weights (the share of each piece in the pooled "
-            f"vector). A text has at most {service.max_source} pieces, its end included."
+            f"vector). A text has at most {service.reader.max_source} pieces, its end included."
         )
         return label_card(service, description, "texts", answers)

@@ -5,18 +5,28 @@ from pathlib import Path
 
 import keras
 import numpy as np
-import tensorflow as tf
 from PIL import Image
 
 from keras_attn.models.spatial_transformer.spatial_transformer_classifier import composed_grid
 from keras_attn.viz.sampling import film, pixels, sampling_figure
 from keras_attn.whole_file import whole_file
-from keras_attn_pipelines.experiment.answer_pictures import picture_log
 
 PAIRS_IN_A_ROW = 4
 MARGIN = 0.3
 DPI = 60.0
 MOST_FRAMES = 60
+
+
+def film_callbacks(model, features, folder) -> list["TransformerFilm"]:
+    """The film of a model with spatial transformers, of a few pictures of dev; else none.
+
+    Args:
+        model: classifier of pictures.
+        features: `LabelFeatures`.
+        folder: path of the run directory.
+    """
+    has_transformers = bool(getattr(model, "transformers", ()))
+    return [TransformerFilm(features.shown(), folder)] if has_transformers else []
 
 
 class TransformerFilm(keras.callbacks.Callback):
@@ -71,5 +81,3 @@ class TransformerFilm(keras.callbacks.Callback):
         chosen = np.unique(np.linspace(0, len(frames) - 1, MOST_FRAMES).round().astype(int))
         with whole_file(self.folder / "film.gif") as partial:
             partial.write_bytes(film([frames[place] for place in chosen]))
-        with tf.summary.create_file_writer(str(picture_log(self.folder))).as_default():
-            tf.summary.image("transformers", frame[None], step=epoch)

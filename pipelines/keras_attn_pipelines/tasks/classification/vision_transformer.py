@@ -70,15 +70,16 @@ class VisionTransformer:
 
     def serve(self, model, labels, picture_format, n_best):
         """See `ClassifierModel`."""
-        from keras_attn.serving.classifier_service import ClassifierService
+        from keras_attn.serving import LabelService, looks, readers, views, writers
 
-        return ClassifierService(model, labels, picture_format, n_best)
-
-    def show(self, model, service, pictures, folder):
-        """See `ClassifierModel`: the attention rollout."""
-        from keras_attn_pipelines.tasks.classification.rollout_pictures import rollout_pictures
-
-        return [rollout_pictures(service, pictures, folder)]
+        return LabelService(
+            model,
+            readers.PictureReader(picture_format),
+            writers.LabelWriter(labels, n_best),
+            looks.picture_looks(model),
+            {"labels": labels},
+            views.PATCH_VIEWS,
+        )
 
 
 def _description(config) -> str:

@@ -120,17 +120,25 @@ class DataToText:
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`."""
-        from keras_attn.decoding import Greedy
-        from keras_attn_pipelines.tasks.data_to_text.callbacks import fact_pictures, text_scoring
+        from keras_attn_pipelines.tasks.data_to_text.callbacks import text_scoring
 
-        service = self._service(model, data.extra.vocabularies, Greedy())
-        pictures = fact_pictures(data.extra.sets["dev"], service, folder)
         notes = self.scoring.notes(self.spec.monitors, several=True)
-        return Callbacks([text_scoring(self, model, data)], [pictures], notes)
+        return Callbacks([text_scoring(self, model, data)], notes=notes)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        return self._service(model, vocabularies, self.search.strategy(beam_width, n_best))
+        from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+
+        tokenizer, fields = vocabularies[TOKENIZER], vocabularies[FIELDS]
+        return GenerationService(
+            model,
+            readers.FactReader(tokenizer, fields, self.source_lengths[-1], self.max_facts),
+            writers.SlotWriter(tokenizer),
+            self.search.strategy(beam_width, n_best),
+            AnswerLength.of_texts(self.lengths[-1]),
+            vocabularies,
+            views.FACT_VIEWS,
+        )
 
     def request(self, record):
         """See `Task`."""
@@ -148,6 +156,7 @@ class DataToText:
 
     def card(self, service, description):
         """See `Task`."""
+        reader = service.reader
         return {
             "What it does": f"Says facts in sentences: {description}, "
             f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}.",
@@ -158,23 +167,10 @@ class DataToText:
             "pieces, of planning and of copying), links (which fact the link matrix expects first, "
             "and after each). "
             "`score`: facts and target to score (log-probability in nats), token_scores, error. "
-            f"A set has at most {service.max_facts} facts and {service.max_source} pieces. The "
-            "order of the facts does not matter.",
+            f"A set has at most {reader.max_facts} facts and {reader.max_source} pieces. The order "
+            "of the facts does not matter.",
             "Search": search_text(service)
             + (" Answers that use most of the set's slots come first." if self.slots else ""),
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
         }
-
-    def _service(self, model, vocabularies, strategy):
-        from keras_attn.serving.fact_service import FactService
-
-        return FactService(
-            model=model,
-            tokenizer=vocabularies[TOKENIZER],
-            fields=vocabularies[FIELDS],
-            strategy=strategy,
-            max_length=self.lengths[-1],
-            max_source=self.source_lengths[-1],
-            max_facts=self.max_facts,
-        )

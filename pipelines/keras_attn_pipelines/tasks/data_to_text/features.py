@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID, SOURCE, TARGET, TOKENS
-from keras_attn.serving.fact_sets import field_names, read_fact_sets, readable_facts
+from keras_attn.serving.readers.facts import field_names, read_fact_sets, readable_facts
 from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer

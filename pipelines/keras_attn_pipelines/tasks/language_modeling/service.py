@@ -15,12 +15,12 @@ from keras_attn.contracts import (
     UNKNOWN_ID,
     WEIGHTS,
 )
-from keras_attn.serving.answers import first_reason, scores_of, too_long
-from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.function_service import FunctionService
-from keras_attn.serving.sources import EMPTY, text_reasons
+from keras_attn.serving.generation_service import token_scores
+from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons, too_long
 from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
+from keras_attn.viz.declared import Matrix, Strings
 from keras_attn_pipelines.tasks.language_modeling.names import WORDS
 
 SLOTS = "slots"
@@ -44,8 +44,8 @@ def next_word_service(model, words, most: int, n_best: int) -> FunctionService:
     if n_best < 1:
         raise ValueError(f"Expected n_best >= 1. Received: n_best={n_best}")
     reader = _Reader(model, words, most, min(n_best, len(words.names)))
-    drawn = {WEIGHTS: (SOURCE_PIECES, SLOTS)}
-    return FunctionService(model, {WORDS: words}, reader.explain, SERVED, drawn)
+    views = [Matrix(WEIGHTS, Strings(SLOTS, "slots"), Strings(SOURCE_PIECES, "words"))]
+    return FunctionService(model, {WORDS: words}, reader.explain, SERVED, views)
 
 
 class _Reader:
@@ -56,7 +56,6 @@ class _Reader:
         slots = enumerate(model.cell.bank.slots, 1)
         self.slots = [f"{domain}.{i + 1}" for domain, count in slots for i in range(count)]
 
-    @accepts_empty_batch
     def explain(self, source):
         """Next words, scores of the source's own words, and where each prediction looked."""
         bad = text_reasons(source)
@@ -81,7 +80,7 @@ class _Reader:
         return {
             LABELS: tf.where(valid, labels, ""),
             LABEL_SCORES: tf.where(valid, shares, 0.0),
-            TOKEN_SCORES: scores_of(logits, targets, reasons)[TOKEN_SCORES],
+            TOKEN_SCORES: token_scores(logits, targets, reasons),
             SOURCE_PIECES: tf.where(valid, pieces, ""),
             WEIGHTS: tf.where(valid[:, :, None], self.model.slot_weights(inputs), 0.0),
             SLOTS: tf.tile(tf.constant([self.slots]), [tf.shape(source)[0], 1]),

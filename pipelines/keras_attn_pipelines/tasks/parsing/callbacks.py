@@ -1,4 +1,4 @@
-"""Callbacks of the parsing task: scores of greedy trees, pictures of some."""
+"""Callbacks of the parsing task: scores of greedy trees."""
 
 import keras
 import numpy as np
@@ -6,19 +6,11 @@ import tensorflow as tf
 
 from keras_attn.contracts import TEXT
 from keras_attn.evaluation.brackets import compare_brackets
+from keras_attn.serving.generation_service import GenerationService
 from keras_attn.serving.in_graph import in_graph
-from keras_attn.serving.parser_service import ParserService
 from keras_attn.text.bracket_text import parse_tree
 from keras_attn.text.trees import leaves
-from keras_attn.training.callbacks import AttentionImages
-from keras_attn.viz.parsed_tree import ParsedTree, parsed_tree_figure
-from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
 from keras_attn_pipelines.tasks.parsing.evaluation import with_true_tags
-
-PICTURED = 3
-MOST_WORDS = 20
-"""Most words of a sentence in pictures."""
-SIZE = (900, 900)
 
 
 class TreeScores(keras.callbacks.Callback):
@@ -29,7 +21,7 @@ class TreeScores(keras.callbacks.Callback):
     own tags.
 
     Args:
-        service: `ParserService` that decodes greedily.
+        service: `GenerationService` of a parser that decodes greedily.
         pairs: sentences with their trees, readable by the service.
         keys: scores of `BracketReport` to add.
         batch: int. Batch size; sentences of similar length share a batch.
@@ -37,7 +29,7 @@ class TreeScores(keras.callbacks.Callback):
 
     changes_model = False
 
-    def __init__(self, service: ParserService, pairs, keys, batch=64):
+    def __init__(self, service: GenerationService, pairs, keys, batch=64):
         super().__init__()
         self.pairs = sorted(pairs, key=lambda pair: len(pair.source))
         self.keys, self.batch = keys, batch
@@ -60,14 +52,3 @@ class TreeScores(keras.callbacks.Callback):
         ]
         scores["tagging"] = 100 * float(np.mean(right))
         logs.update({f"val_{key}": scores[key] for key in self.keys})
-
-
-def tree_pictures(service: ParserService, pairs, folder) -> AttentionImages:
-    """The callback that draws the trees of a few short sentences."""
-    short = [pair.source for pair in pairs if pair.source.count(" ") < MOST_WORDS]
-    sources = (short or [pair.source for pair in pairs])[:PICTURED]
-
-    def figure(answer, row):
-        return parsed_tree_figure(ParsedTree.of(answer))
-
-    return answer_pictures(service.explain, [sources], figure, folder, SIZE)

@@ -7,8 +7,8 @@ from typing import Any
 import tensorflow as tf
 
 from keras_attn.contracts import LOGITS, SOURCE, TAG_LOGITS, TARGET, TOKENS
-from keras_attn.serving.parser_service import LENGTH_EXTRA, LENGTH_FACTOR
-from keras_attn.serving.sources import MOST_BYTES
+from keras_attn.serving import AnswerLength
+from keras_attn.serving.readers.reasons import MOST_BYTES
 from keras_attn.text.linearization import WORD, chain_counts, linearize
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
@@ -130,7 +130,8 @@ def unusable(task, pair) -> str:
     if levels > task.max_depth:
         return f"{levels} constituents inside each other (expected at most {task.max_depth})"
     row, size = linearize(pair.target), len(pair.source.encode())
-    most = LENGTH_FACTOR * len(row.words) + LENGTH_EXTRA
+    length = AnswerLength.of_trees(task.lengths[-1], task.source_lengths[-1])
+    most = length.factor * len(row.words) + length.extra
     if len(row.symbols) >= most:
         return f"{len(row.symbols)} symbols for {len(row.words)} words (expected under {most})"
     if size > MOST_BYTES:

@@ -80,7 +80,7 @@ class Parsing:
         if self.lengths[-1] < self.source_lengths[-1] + 2:
             raise ValueError(
                 "Expected the last of lengths >= the last of source_lengths + 2, "
-                "so that the longest sentence has a tree. Received: lengths={self.lengths}, "
+                f"so that the longest sentence has a tree. Received: lengths={self.lengths}, "
                 f"source_lengths={self.source_lengths}"
             )
 
@@ -116,17 +116,27 @@ class Parsing:
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`: scores of `scored` trees, evenly spaced among those of dev that fit."""
-        from keras_attn.decoding import Greedy
-        from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores, tree_pictures
+        from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
 
-        service = self._service(model, data.extra.vocabularies, Greedy())
+        service = self.service(model, data.extra.vocabularies, setting.model, beam_width=1)
         pairs = data.extra.splits["dev"].pairs
-        scoring = TreeScores(service, pairs[:: -(-len(pairs) // self.scored)], self.spec.monitors)
-        return Callbacks([scoring], [tree_pictures(service, pairs, folder)])
+        scored = pairs[:: -(-len(pairs) // self.scored)]
+        return Callbacks([TreeScores(service, scored, self.spec.monitors)])
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        return self._service(model, vocabularies, self.search.strategy(beam_width, n_best))
+        from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+
+        symbols, tags = vocabularies[SYMBOLS], vocabularies[TAGS]
+        return GenerationService(
+            model,
+            readers.SentenceReader(vocabularies[WORDS], self.source_lengths[-1], self.word_pieces),
+            writers.BracketWriter(symbols, tags, self.max_unary_chain, self.max_depth),
+            self.search.strategy(beam_width, n_best),
+            AnswerLength.of_trees(self.lengths[-1], self.source_lengths[-1]),
+            vocabularies,
+            views.TREE_VIEWS,
+        )
 
     def request(self, record):
         """See `Task`."""
@@ -141,8 +151,7 @@ class Parsing:
 
     def card(self, service, description):
         """See `Task`."""
-        from keras_attn.serving.parser_service import LENGTH_EXTRA, LENGTH_FACTOR
-
+        most, writer = service.length, service.writer
         return {
             "What it does": "Writes the constituency tree of a sentence in brackets: "
             f"{description}, {service.model.count_params():,} parameters, exported "
@@ -152,27 +161,11 @@ class Parsing:
             "round brackets become -LRB- and -RRB-), score (nats), error. `explain`: also tags, "
             "source_pieces (the words), tokens, pieces (the symbols), token_scores, weights (the "
             "last layer's, mean over its heads, by word). `attention`: source to the best text and "
-            f"the weights of every layer and head. A sentence has at most {service.max_source - 1} "
-            f"words, a tree at most {LENGTH_FACTOR} times as many symbols as "
-            f"words and {LENGTH_EXTRA} more, with at most {service.max_unary_chain} constituents "
-            f"around the same words and {service.max_depth} inside each other.",
+            "the weights of every layer and head. A sentence has at most "
+            f"{service.reader.max_source - 1} words, a tree at most {most.factor} times as many "
+            f"symbols as words and {most.extra} more, with at most {writer.max_unary_chain} "
+            f"constituents around the same words and {writer.max_depth} inside each other.",
             "Search": search_text(service),
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
         }
-
-    def _service(self, model, vocabularies, strategy):
-        from keras_attn.serving.parser_service import ParserService
-
-        return ParserService(
-            model=model,
-            symbols=vocabularies[SYMBOLS],
-            tokenizer=vocabularies[WORDS],
-            tags=vocabularies[TAGS],
-            strategy=strategy,
-            max_length=self.lengths[-1],
-            max_source=self.source_lengths[-1],
-            word_pieces=self.word_pieces,
-            max_unary_chain=self.max_unary_chain,
-            max_depth=self.max_depth,
-        )

@@ -65,27 +65,33 @@ class QuestionAnswering:
         return Objective(model, TokenCrossEntropy(), [TokenAccuracy("accuracy")])
 
     def callbacks(self, model, data, setting, folder):
-        """See `Task`: ends the linear start of a model that has one, and draws hops."""
+        """See `Task`: ends the linear start of a model that has one."""
         from keras_attn.training.linear_start import LinearStart
-        from keras_attn_pipelines.tasks.question_answering.hop_pictures import hop_pictures
 
-        service = self.service(model, {WORDS: data.extra}, setting.model)
-        pictures = [hop_pictures(service, data.splits["dev"], folder)]
-        if LinearStart.suits(model):
-            epochs = min(self.linear_epochs, setting.fit.epochs // 3) or None
-            pictures = [LinearStart(model, self.linear_patience, epochs), *pictures]
-        return Callbacks(pictures=pictures)
+        if not LinearStart.suits(model):
+            return Callbacks()
+        epochs = min(self.linear_epochs, setting.fit.epochs // 3) or None
+        return Callbacks(pictures=[LinearStart(model, self.linear_patience, epochs)])
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        from keras_attn.serving.question_service import QuestionService
+        from keras_attn.serving import LabelService, looks, readers, views, writers
 
         if beam_width is not None:
             raise ValueError(
                 "Expected no beam width for answers of one word, which need no search. "
                 f"Received: beam_width={beam_width}"
             )
-        return QuestionService(model, vocabularies[WORDS], n_best)
+        words = vocabularies[WORDS]
+        return LabelService(
+            model,
+            readers.QuestionReader(words),
+            writers.LabelWriter(words, n_best),
+            looks.question_looks(model),
+            vocabularies,
+            views.story_views(model.reader),
+            {"memory_size": model.memory_size, "reader": model.reader},
+        )
 
     def request(self, record):
         """See `Task`."""

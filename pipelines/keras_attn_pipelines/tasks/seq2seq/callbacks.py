@@ -1,4 +1,4 @@
-"""Callbacks of the sequence-to-sequence task: metrics and alignment pictures of greedy answers."""
+"""Callbacks of the sequence-to-sequence task: metrics of greedy answers."""
 
 from functools import partial
 
@@ -6,14 +6,10 @@ import tensorflow as tf
 
 from keras_attn.contracts import SOURCE
 from keras_attn.evaluation.text_metrics import text_metrics
-from keras_attn.serving.sources import read_sources
-from keras_attn.serving.text_service import TextService, most_pieces
-from keras_attn.training.callbacks import AttentionImages, GenerationMetrics
-from keras_attn.viz.alignment import Alignment, alignment_figure
-from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
+from keras_attn.serving import AnswerLength
+from keras_attn.serving.readers.texts import read_sources
+from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn_pipelines.tasks.seq2seq.names import SOURCE_TOKENIZER, TARGET_TOKENIZER
-
-PICTURED = 3
 
 
 def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
@@ -31,20 +27,11 @@ def text_scoring(task, model, data, batch: int = 64) -> GenerationMetrics:
     references = [pair.target for pair in pairs]
 
     def length(context):
-        return tf.reduce_max(most_pieces(context[SOURCE], task.lengths[-1]))
+        counts = tf.math.count_nonzero(context[SOURCE], axis=1, dtype=tf.int32)
+        return tf.reduce_max(AnswerLength.of_texts(task.lengths[-1]).of(counts))
 
     metrics = partial(text_metrics, tokenization=task.scoring.metric_tokenization)
     return GenerationMetrics(model, contexts, tokenizer, references, length, metrics)
-
-
-def alignment_pictures(pairs, service: TextService, folder) -> AttentionImages:
-    """The callback that draws the alignments of the first few answers."""
-    sources = [pair.source for pair in pairs[:PICTURED]]
-
-    def figure(answer, row):
-        return alignment_figure(Alignment.of(answer).in_words())
-
-    return answer_pictures(service.explain, [sources], figure, folder)
 
 
 def _context(pairs, tokenizer, longest, batch):

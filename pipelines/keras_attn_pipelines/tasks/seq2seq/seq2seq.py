@@ -133,18 +133,26 @@ class Seq2Seq:
 
     def callbacks(self, model, data, setting, folder):
         """See `Task`."""
-        from keras_attn.decoding import Greedy
-        from keras_attn_pipelines.tasks.seq2seq.callbacks import alignment_pictures, text_scoring
+        from keras_attn_pipelines.tasks.seq2seq.callbacks import text_scoring
 
-        vocabularies = data.extra.vocabularies
-        service = self._service(model, vocabularies, Greedy())
-        pictures = alignment_pictures(data.extra.splits["dev"].pairs, service, folder)
         notes = self.scoring.notes(self.spec.monitors)
-        return Callbacks([text_scoring(self, model, data)], [pictures], notes)
+        return Callbacks([text_scoring(self, model, data)], notes=notes)
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
         """See `Task`."""
-        return self._service(model, vocabularies, self.search.strategy(beam_width, n_best))
+        from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+
+        target = vocabularies[TARGET_TOKENIZER]
+        source = vocabularies.get(SOURCE_TOKENIZER, target)
+        return GenerationService(
+            model,
+            readers.TextReader(source, self.longest_source),
+            writers.TextWriter(target),
+            self.search.strategy(beam_width, n_best),
+            AnswerLength.of_texts(self.lengths[-1]),
+            vocabularies,
+            views.TEXT_VIEWS,
+        )
 
     def request(self, record):
         """See `Task`."""
@@ -159,8 +167,6 @@ class Seq2Seq:
 
     def card(self, service, description):
         """See `Task`."""
-        from keras_attn.serving.text_service import LENGTH_EXTRA, LENGTH_FACTOR
-
         shown = getattr(service.model, "shown_weights", "one matrix a text")
         heads = ""
         if "attention" in service.signatures():
@@ -173,8 +179,8 @@ class Seq2Seq:
             "Service": "Signature `serving_default`: source (UTF-8) to text, score (nats), error. "
             "`explain`: also source_pieces, tokens, pieces, token_scores, weights (attention to "
             f"the source: {shown}). `score`: source and target to score (log-probability in "
-            f"nats), token_scores, error.{heads} A source has at most {service.max_source} pieces, "
-            f"an answer at most {LENGTH_FACTOR} times the source's and {LENGTH_EXTRA} more.",
+            f"nats), token_scores, error.{heads} A source has at most "
+            f"{service.reader.max_source} pieces, an answer at most {service.length}.",
             "Search": search_text(service),
             "License": "Code: Apache-2.0. The weights are subject to the terms of their training "
             "data.",
@@ -184,15 +190,3 @@ class Seq2Seq:
     def longest_source(self) -> int:
         """Maximum number of pieces of a source, end included."""
         return (self.source_lengths or self.lengths)[-1]
-
-    def _service(self, model, vocabularies, strategy):
-        from keras_attn.serving.text_service import TextService
-
-        return TextService(
-            model=model,
-            tokenizer=vocabularies[TARGET_TOKENIZER],
-            strategy=strategy,
-            max_length=self.lengths[-1],
-            max_source=self.longest_source,
-            source_tokenizer=vocabularies.get(SOURCE_TOKENIZER),
-        )
