@@ -57,6 +57,13 @@ PACKAGES = {
     "alignment": "Word alignment",
     "saved": "Exported models in Python",
     "serving": "Serving",
+    "serving.readers": "Readers of services",
+    "serving.writers": "Writers of services",
+    "serving.looks": "Looks at classifiers",
+    "serving.views": "Views of the bundled services",
+    "viz": "Figures of attention",
+    "viz.declared": "Declared views",
+    "viz.views": "Views of an answer",
     "ops": "Functions of tensors",
 }
 SECTION = re.compile(r"[A-Z][A-Za-z ]+:$")

@@ -79,9 +79,7 @@ def test_functions_without_inputs(function):
 
 
 def test_answers_that_are_not_there():
-    with pytest.raises(
-        ValueError, match=r"Expected answers text, nix, error"
-    ):
+    with pytest.raises(ValueError, match=r"Expected answers text, nix, error"):
         functional({}, served=("text", "nix")).answer(["one"])
 
 
