@@ -38,11 +38,3 @@ class ArrayExamples:
         """See `Examples`; padding rows repeat the first row with weight 0."""
         inside = np.maximum(rows, 0)
         return {**{name: array[inside] for name, array in self.arrays.items()}, WEIGHT: rows >= 0}
-
-    def gather(self, rows):
-        """Like `take`, of int32 tensors in a graph."""
-        import tensorflow as tf
-
-        inside = tf.maximum(rows, 0)
-        features = {name: tf.gather(array, inside) for name, array in self.arrays.items()}
-        return {**features, WEIGHT: tf.cast(rows >= 0, tf.float32)}

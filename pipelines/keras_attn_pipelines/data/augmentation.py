@@ -31,12 +31,12 @@ class Augmentation:
         seed = tf.stack([tf.constant(self.seed, tf.int64), step])
         count, (height, width) = tf.shape(pictures)[0], pictures.shape[1:3]
         if self.flip:
-            drawn = tf.random.stateless_uniform((count, 1, 1, 1), seed)
-            pictures = tf.where(drawn < 0.5, pictures[:, :, ::-1], pictures)
+            random = tf.random.stateless_uniform((count, 1, 1, 1), seed)
+            pictures = tf.where(random < 0.5, pictures[:, :, ::-1], pictures)
         if self.crop < 1:
-            drawn = tf.random.stateless_uniform((count, 3), tf.random.fold_in(seed, 1))
-            side = self.crop + (1 - self.crop) * drawn[:, :1]
-            first = drawn[:, 1:] * (1 - side)
+            random = tf.random.stateless_uniform((count, 3), tf.random.fold_in(seed, 1))
+            side = self.crop + (1 - self.crop) * random[:, :1]
+            first = random[:, 1:] * (1 - side)
             boxes = tf.concat([first, first + side], axis=1)
             cut = tf.image.crop_and_resize(pictures, boxes, tf.range(count), (height, width))
             pictures = _as_bytes(cut)
@@ -47,11 +47,11 @@ class Augmentation:
     def _moved(self, pictures, seed):
         """Pictures that are turned and shifted at random, with bilinear interpolation."""
         height, width = pictures.shape[1:3]
-        drawn = tf.random.stateless_uniform((tf.shape(pictures)[0], 3), seed, -1, 1)
-        angle = drawn[:, 0] * math.radians(self.turn)
+        random = tf.random.stateless_uniform((tf.shape(pictures)[0], 3), seed, -1, 1)
+        angle = random[:, 0] * math.radians(self.turn)
         cos, sin = tf.cos(angle), tf.sin(angle)
         x, y = (width - 1) / 2, (height - 1) / 2
-        right, down = (drawn[:, 1] * self.shift * width, drawn[:, 2] * self.shift * height)
+        right, down = (random[:, 1] * self.shift * width, random[:, 2] * self.shift * height)
         none = tf.zeros_like(angle)
         # Where each pixel is read: turned about the center, then shifted.
         rows = [cos, -sin, x - cos * x + sin * y - right, sin, cos, y - sin * x - cos * y - down]

@@ -12,8 +12,7 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn_pipelines.data.ahead import ahead
 from keras_attn_pipelines.data.epoch_plan import EpochPlan
 from keras_attn_pipelines.data.feature import Feature
-from keras_attn_pipelines.data.picture_batches import picture_batches, pictures_at
-from keras_attn_pipelines.data.shards.shards import BY_ROW
+from keras_attn_pipelines.data.picture_batches import picture_batches
 
 
 class Examples(Protocol):
@@ -77,22 +76,6 @@ class Batches:
         """Like `dataset`, but infinite, from a step on, and reshuffled in each epoch."""
         return self._read(tf.data.Dataset.range(start, tf.int64.max), self._plan(self.seed))
 
-    @property
-    def graph_batch(self) -> Callable[[Any], Any] | None:
-        """See `TrainingData.batch`."""
-        by_row = any(BY_ROW in path for path in self.paths or ())
-        in_graph = hasattr(self.examples, "gather") and not by_row
-        return self._graph_batch if in_graph else None
-
-    def _graph_batch(self, step):
-        rows = self._plan(self.seed).batch(step, in_graph=True)
-        features = dict(self.examples.gather(rows))
-        if self.paths is not None:
-            paths = tf.gather(_encoded(self.paths), tf.maximum(rows, 0))
-            paths = tf.where(rows >= 0, paths, "")
-            features[IMAGE] = pictures_at(paths, self.picture_format)
-        return self.arrange(features, step)
-
     def _plan(self, seed):
         return EpochPlan(self.examples.buckets, self.sizes, seed)
 
@@ -113,7 +96,7 @@ class Batches:
 
         def look_up(rows):
             paths = [self.paths[row] if row >= 0 else "" for row in rows]
-            return _encoded(paths)
+            return np.array([path.encode(errors="surrogateescape") for path in paths], object)
 
         paths = tf.numpy_function(look_up, [rows], tf.string, stateful=False)
         paths.set_shape((None,))
@@ -132,8 +115,3 @@ class Batches:
         for array, feature in zip(arrays, declared.values()):
             array.set_shape((None, *feature.shape))
         return dict(zip(declared, arrays))
-
-
-def _encoded(paths):
-    """Paths as an array of bytes."""
-    return np.array([path.encode(errors="surrogateescape") for path in paths], object)

@@ -36,14 +36,8 @@ class EpochPlan:
         self._counts, self._batches = np.array(counts, "int64"), np.array(batches, "int64")
         self._sizes = np.array(sizes, "int64")
 
-    def batch(self, step, in_graph=False):
-        """Row numbers int32 (size of their length,) of a step, an int64 scalar tensor.
-
-        Args:
-            step: int64 scalar.
-            in_graph: whether the order of the rows is a constant of the graph, which then needs no
-                Python but grows with the data.
-        """
+    def batch(self, step):
+        """Row numbers int32 (size of their length,) of a step, an int64 scalar tensor."""
         epoch, place = step // self.steps, step % self.steps
         if self.seed is not None:
             place = self._shuffled(place, epoch, len(self._counts), self.steps)
@@ -57,11 +51,8 @@ class EpochPlan:
         if self.seed is not None:
             inside = self._shuffled(inside, epoch, group, count)
         start = tf.gather(np.cumsum(self._counts) - self._counts, group)
-        if in_graph:
-            rows = tf.gather(self._order, start + inside)
-        else:
-            rows = tf.numpy_function(self._order.take, [start + inside], tf.int32, stateful=False)
-            rows.set_shape((None,))
+        rows = tf.numpy_function(self._order.take, [start + inside], tf.int32, stateful=False)
+        rows.set_shape((None,))
         return tf.where(place < count, rows, FILLING)
 
     def _shuffled(self, index, epoch, group, count):

@@ -7,11 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from keras_attn.contracts import SOURCE, TARGET
+from keras_attn.contracts import SOURCE, TARGET, TOKENS
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.redrawn_sequences import Draw, RedrawnSequences
 from keras_attn_pipelines.data.selected import selected
-from keras_attn_pipelines.data.sequence_examples import SequenceExamples, encoded_tables
+from keras_attn_pipelines.data.sequence_examples import (
+    SequenceExamples,
+    encoded_tables,
+    real,
+    teacher_forced,
+)
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import Records, TrainingData
@@ -28,10 +33,7 @@ class PairFormat:
         units: plural nouns for the ids of sources and of targets, in messages; without the second,
             targets are one id each.
         arrange: see `Batches`.
-        batch_size: rows per batch if `batch_tokens` is 0.
-        batch_tokens: tokens per side in a batch, or 0.
-        replicas: devices that share a batch.
-        seed: shuffling seed.
+        setting: `Setting`, whose `fit` has the sizes of batches and the shuffling seed.
         record: noun for a record, in messages.
         draws: function from pairs to a dict of a `Draw` for each table that is drawn anew for every
             batch in training, or None.
@@ -43,10 +45,7 @@ class PairFormat:
     lengths: Mapping[str, Sequence[int]]
     units: tuple[str, str]
     arrange: Callable
-    batch_size: int
-    batch_tokens: int
-    replicas: int = 1
-    seed: int = 0
+    setting: Any
     record: str = "pair"
     draws: Callable[[Sequence[Any]], Mapping[str, Draw]] | None = None
     room: Mapping[str, float] | None = None
@@ -101,30 +100,52 @@ class PairSplit:
             )
         dropped = np.setdiff1d(np.arange(len(pairs)), kept).tolist()
         long = [(pairs[place], int(sources[place]), int(targets[place])) for place in dropped]
-        sizes = examples.sizes(form.batch_size, form.batch_tokens, form.replicas)
+        fit = form.setting.fit
+        sizes = examples.sizes(fit.batch_size, fit.batch_tokens, form.setting.replicas)
         usable, source = selected(pairs, kept), examples
         if trains and form.draws is not None:
-            source = RedrawnSequences(examples, form.draws(usable), form.seed)
+            source = RedrawnSequences(examples, form.draws(usable), fit.seed)
         arrange = (trains and form.arrange_training) or form.arrange
-        batches = Batches(source, sizes, arrange, form.seed)
+        batches = Batches(source, sizes, arrange, fit.seed)
         return cls(usable, examples, sizes, batches, long)
 
 
-def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str]) -> TrainingData:
+@dataclass(frozen=True)
+class EncodedPairs:
+    """What a task needs again during training: the `extra` of its data.
+
+    Attributes:
+        splits: dict of the `PairSplit`s of "train" and "dev".
+        vocabularies: dict of vocabularies by name.
+    """
+
+    splits: Mapping[str, PairSplit]
+    vocabularies: Mapping[str, Any]
+
+
+def pair_training_data(
+    records: Records,
+    form: PairFormat,
+    vocabularies: Mapping[str, Any],
+    lines: Sequence[str] = (),
+    skipped: Sequence[Skipped] = (),
+) -> TrainingData:
     """Training data from usable pairs.
 
     Args:
         records: pairs by split.
         form: `PairFormat`.
+        vocabularies: dict of vocabularies by name.
         lines: first lines of the report.
+        skipped: pairs that are not among the records.
 
     Returns:
-        `TrainingData`; its `extra` is a dict of the `PairSplit`s of "train" and "dev".
+        `TrainingData`; its `extra` is `EncodedPairs`.
     """
     splits = {
         name: PairSplit.of(records.splits[name], form, name == "train") for name in ("train", "dev")
     }
-    skipped, lines = [], list(lines)
+    skipped, lines = list(skipped), list(lines)
     longest = form.lengths[SOURCE][-1], form.lengths[TARGET][-1]
     for name, split in splits.items():
         reasons = (
@@ -144,9 +165,15 @@ def pair_training_data(records: Records, form: PairFormat, lines: Sequence[str])
         steps=train.steps,
         skipped=skipped,
         lines=lines,
-        batch=train.graph_batch,
-        extra=splits,
+        extra=EncodedPairs(splits, dict(vocabularies)),
     )
+
+
+def arrange_pair(features, step):
+    """See `Batches`: a source, the decoder's inputs, and the targets that they predict."""
+    targets = features[TARGET]
+    inputs = {SOURCE: features[SOURCE], TOKENS: teacher_forced(targets)}
+    return inputs, targets, real(targets)
 
 
 def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Records, list[Skipped]]:

@@ -80,14 +80,6 @@ class SequenceExamples:
             for name, table in self.tables.items()
         }
 
-    def gather(self, rows):
-        """Like `take`, of int32 tensors in a graph."""
-        bucket = tf.gather(self.buckets, rows[0])
-        return {
-            name: table.gather(rows, tf.gather(tf.constant(self.lengths[name]), bucket))
-            for name, table in self.tables.items()
-        }
-
     def sizes(self, batch_size: int, batch_tokens: int, replicas: int = 1) -> dict[int, int]:
         """Rows per batch of each bucket, multiples of `replicas`, at least one per replica.
 
@@ -146,13 +138,14 @@ def real(targets):
     return tf.cast(targets != PAD_ID, tf.float32)
 
 
-def ends(rows: int) -> tf.Tensor:
-    """int32 (rows, 1): END_ID."""
-    return tf.fill((rows, 1), END_ID)
-
-
 def in_parts(encode: Callable, texts: Sequence[str]) -> tf.RaggedTensor:
     """Applies `encode` to texts, ENCODED at a time."""
     starts = range(0, max(len(texts), 1), ENCODED)
     parts = [encode(tf.constant(texts[start : start + ENCODED], tf.string)) for start in starts]
     return parts[0] if len(parts) == 1 else tf.concat(parts, axis=0)
+
+
+def ended(ragged: tf.RaggedTensor) -> RaggedTable:
+    """A table of ids, int32 (R, T), with END_ID after each row."""
+    last = tf.fill((ragged.nrows(tf.int32), 1), END_ID)
+    return RaggedTable.of_ragged(tf.concat([ragged, last], axis=1))

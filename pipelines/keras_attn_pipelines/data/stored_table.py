@@ -57,14 +57,6 @@ class StoredTable:
         places = np.where(rows >= 0, np.arange(len(rows)), -1)
         return RaggedTable.of(sequences).take(places, length)
 
-    def gather(self, rows, length):
-        """See `RaggedTable`."""
-        return self._whole().gather(rows, length)
-
-    def _whole(self) -> RaggedTable:
-        """All sequences in memory."""
-        return RaggedTable.of([self._sequence(row) for row in range(len(self))])
-
     def _sequence(self, row):
         size = int(np.prod(self.inner, dtype=int))
         values = self.file.read(size * int(self.starts[row]), size * int(self.lengths[row]))

@@ -72,13 +72,3 @@ class RaggedTable:
         tokens = np.full((len(rows), length, *self.values.shape[1:]), PAD_ID, "int32")
         tokens[real] = self.values[(first[:, None] + place)[real]]
         return tokens
-
-    def gather(self, rows, length):
-        """Like `take`, of int32 tensors in a graph, of which all sequences become a constant."""
-        import tensorflow as tf
-
-        inside, place = tf.maximum(rows, 0), tf.range(tf.cast(length, tf.int64))
-        first, count = tf.gather(self.starts, inside), tf.gather(self.lengths, inside)
-        real = (place < count[:, None]) & (rows >= 0)[:, None]
-        values = np.concatenate([np.full((1, *self.inner), PAD_ID, "int32"), self.values])
-        return tf.gather(values, tf.where(real, 1 + first[:, None] + place, 0))

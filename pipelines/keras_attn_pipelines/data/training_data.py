@@ -48,9 +48,6 @@ class TrainingData:
         unfreeze_step: step from which the whole model trains; until then these data replace the
             output of its frozen part. 0: nothing is frozen.
         unfrozen: function that makes the data for training the whole model; None if these do.
-        batch: function from a step, an int64 scalar tensor, to its batch of `training`, made by
-            TensorFlow's graph without Python; None if there is none. Workers of a tf.data service
-            run it.
         extra: values that the task needs later, such as computed features.
     """
 
@@ -62,5 +59,4 @@ class TrainingData:
     lines: Sequence[str] = ()
     unfreeze_step: int = 0
     unfrozen: "Callable[[], TrainingData] | None" = None
-    batch: Callable[[Any], Any] | None = None
     extra: Any = field(default=None, compare=False)

@@ -1,7 +1,15 @@
 """Protocol of vocabularies: tokenizers, tables of symbols and of labels."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
+
+TOKENIZER = "tokenizer"
+"""Name of the vocabulary of answers; also of sources where there is no SOURCE_TOKENIZER."""
+SOURCE_TOKENIZER = "source_tokenizer"
+"""Name of the vocabulary of sources."""
+LABELS, WORDS, TAGS, FIELDS = "labels", "words", "tags", "fields"
+"""Names of vocabularies of classes, whole words, tags of words and fields of facts."""
+SOURCE_WORDS, ANSWER_WORDS = "source_words", "answer_words"
+"""Names of the vocabularies of algorithmic problems."""
 
 
 class Vocabulary(Protocol):
@@ -28,17 +36,3 @@ class Vocabulary(Protocol):
         Raises:
             ValueError: missing or damaged files.
         """
-
-
-def smaller_than_asked(vocabularies: Mapping[str, Vocabulary], size: int) -> list[str]:
-    """Lines of the report on vocabularies that the texts could not fill.
-
-    Args:
-        vocabularies: vocabularies of pieces by name.
-        size: the maximum vocabulary size.
-    """
-    return [
-        f"{name}: {own.vocabulary_size} {own.unit} instead of {size}, the texts have no more"
-        for name, own in vocabularies.items()
-        if own.vocabulary_size < size
-    ]

@@ -96,11 +96,6 @@ class TFRecordFiles:
     def __len__(self):
         return len(self._starts)
 
-    def place(self, row: int) -> tuple[Path, int, int]:
-        """The file of a record, where the record begins, and its length with its checksums."""
-        start, length = int(self._starts[row]) - HEADER, int(self._lengths[row])
-        return self._paths[self._files[row]], start, HEADER + length + FOOTER
-
     def __getitems__(self, rows) -> list[bytes]:
         return [self._read(row) for row in rows]
 

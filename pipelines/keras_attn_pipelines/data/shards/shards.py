@@ -18,7 +18,7 @@ from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS, VERSIO
 HASHED = 1024
 """Records that are read at a time for a digest of all."""
 METADATA_FILE, INFO_FILE = "metadata.json", "dataset_info.json"
-BY_ROW, BY_PLACE = "#array_record=", "#tfrecord="
+BY_ROW = "#row="
 """Marks in the paths of pictures: between the folder of a data set and the split and row, or
 between a file and the start and size of a record."""
 
@@ -171,8 +171,7 @@ class StoredPicture:
     row: int
 
     def __str__(self):
-        place = _rows(self.folder, self.split).place(self.row)
-        return place or f"{self.folder}{BY_ROW}{self.split},{self.row}"
+        return f"{self.folder}{BY_ROW}{self.split},{self.row}"
 
     def read_bytes(self) -> bytes:
         """The encoded picture."""
@@ -180,7 +179,7 @@ class StoredPicture:
 
 
 def stored_bytes(path: str) -> bytes:
-    """The encoded picture in ArrayRecord shards that `str` of a `StoredPicture` names."""
+    """The encoded picture in shards that `str` of a `StoredPicture` names."""
     folder, named = path.rsplit(BY_ROW, 1)
     split, row = named.rsplit(",", 1)
     return StoredPicture(Path(folder), split, int(row)).read_bytes()
@@ -214,13 +213,6 @@ class _Rows:
         for start in range(0, len(self), HASHED):
             rows = range(start, min(start + HASHED, len(self)))
             yield from self.files.__getitems__(list(rows))
-
-    def place(self, row) -> str:
-        """The path of a record in a TFRecord file; '' for one in an ArrayRecord file."""
-        if not hasattr(self.files, "place"):
-            return ""
-        file, *numbers = self.files.place(row)
-        return f"{file}{BY_PLACE}{','.join(map(str, numbers))}"
 
     def at(self, rows) -> list[dict[str, Any]]:
         """The features of some rows."""
