@@ -1,51 +1,24 @@
 """Attention models for images and text in Keras 3.
 
-`import keras_attn` makes every public name reachable (`keras_attn.layers.MultiHeadAttention`), and
-saved models readable: layers, models, losses and optimizers are known to Keras from then on. What
-needs more packages than Keras and TensorFlow is imported when it is asked for. A program that does
-not always need Keras sets the environment variable KERAS_ATTN_LAZY_IMPORT=1 before the import, and
-imports `keras_attn.registered` before it loads a model.
+`import keras_attn` makes every public name reachable (`keras_attn.layers.MultiHeadAttention`); each
+is imported when it is first used. If Keras has been imported before, its classes for saved models
+(layers, models, losses and optimizers) are registered with Keras at once; otherwise `import
+keras_attn.registered` registers them.
 """
 
-import importlib.util
-import os
+import sys
 
 import lazy_loader
 
 from keras_attn.version import __version__
 
-__getattr__, _, _ = lazy_loader.attach(
-    __name__,
-    submodules=[
-        "alignment",
-        "contracts",
-        "decoding",
-        "evaluation",
-        "images",
-        "layers",
-        "models",
-        "ops",
-        "pretrained",
-        "registered",
-        "saved",
-        "serving",
-        "text",
-        "training",
-        "viz",
-    ],
-    submod_attrs={"saved.loading": ["load"]},
-)
-if importlib.util.find_spec("keras") and not os.environ.get("KERAS_ATTN_LAZY_IMPORT"):
-    from keras_attn import registered  # noqa: F401  (a REST client needs neither Keras nor this)
-__all__ = [
-    "__version__",
+_PACKAGES = (
     "alignment",
     "contracts",
     "decoding",
     "evaluation",
     "images",
     "layers",
-    "load",
     "models",
     "ops",
     "pretrained",
@@ -54,7 +27,13 @@ __all__ = [
     "text",
     "training",
     "viz",
-]
+)
+__getattr__, _, _ = lazy_loader.attach(
+    __name__, submodules=[*_PACKAGES, "registered"], submod_attrs={"saved.loading": ["load"]}
+)
+if sys.modules.get("keras"):  # A REST client and the command line begin without it.
+    from keras_attn import registered  # noqa: F401
+__all__ = ["__version__", "load", *_PACKAGES]
 
 
 def __dir__():

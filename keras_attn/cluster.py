@@ -76,9 +76,9 @@ def _jobs(cluster: Any) -> dict[str, tuple[str, ...]]:
     """Addresses by role."""
     if not isinstance(cluster, dict) or not cluster:
         raise _error(f"with a cluster, such as {_FORM}", f"cluster={cluster!r}")
-    if other := sorted(set(cluster) - {CHIEF, WORKER}):
+    if extra := sorted(set(cluster) - {CHIEF, WORKER}):
         raise _error(
-            f"with a cluster of {WORKER}s, the first of which may be the {CHIEF}", ", ".join(other)
+            f"with a cluster of {WORKER}s, the first of which may be the {CHIEF}", ", ".join(extra)
         )
     for role, addresses in cluster.items():
         if not isinstance(addresses, list) or not all(map(_is_address, addresses)):

@@ -80,7 +80,7 @@ class Aligner:
                 words. Received: 0 of 3 pairs").
         """
         _check_lengths(sources, targets)
-        if not any(map(len, map(_shorter, sources, targets))):
+        if not any(map(min, map(len, sources), map(len, targets))):
             raise ValueError(
                 f"Expected a pair of sentences with words. Received: 0 of {len(sources)} pairs"
             )
@@ -125,8 +125,8 @@ class Aligner:
         check_symmetrization(symmetrization)
         links: list[list[tuple[int, int]]] = [[] for _ in sources]
         for row, forward, backward in self.directed(sources, targets, decoding, progress):
-            found = np.argwhere(symmetrize(forward, backward, symmetrization))
-            links[row] = [(i, j) for i, j in found.tolist()]
+            places = np.argwhere(symmetrize(forward, backward, symmetrization))
+            links[row] = [(i, j) for i, j in places.tolist()]
         return links
 
     def directed(self, sources, targets, decoding="posterior", progress=None):
@@ -147,11 +147,12 @@ class Aligner:
             (forward, backward), (batches, swapped) = directions, self._corpus.batches
         else:
             (forward, batches), (backward, swapped) = self._applied_to(sources, targets, progress)
-        for number, (batch, other) in enumerate(zip(batches, swapped, strict=True)):
+        for number, (batch, swapped_batch) in enumerate(zip(batches, swapped, strict=True)):
             given_source = _matrices(batch, forward.links(batch, decoding))
-            given_target = _matrices(other, backward.links(other, decoding))
-            for row, one, two in zip(batch.rows.tolist(), given_source, given_target, strict=True):
-                yield row, one.T, two
+            given_target = _matrices(swapped_batch, backward.links(swapped_batch, decoding))
+            rows = batch.rows.tolist()
+            for row, first, second in zip(rows, given_source, given_target, strict=True):
+                yield row, first.T, second
             if progress is not None:
                 progress("aligning", number + 1, len(batches))
 
@@ -173,7 +174,7 @@ class Aligner:
 
     def _applied(self, direction, encoded, rows, vocabularies, order):
         """A direction with entries for every pair of words of new sentences, and their batches."""
-        known = [len(vocabulary.words) for vocabulary in self.vocabularies][::order]
+        sizes = [len(vocabulary.words) for vocabulary in self.vocabularies][::order]
         batches, keys = make_batches(*encoded[::order], rows, direction.keys)
         trained, new = direction.keys, keys[len(direction.keys) :]
         values = unseen_probabilities(
@@ -181,7 +182,7 @@ class Aligner:
             direction.lexicon.values,
             new,
             vocabularies[::order],
-            known,
+            sizes,
             self.options.stem_length,
         )
         return direction.extended(keys, values), batches
@@ -194,10 +195,6 @@ def _encode(vocabularies, sides):
 
 def _copied(sentences):
     return [tuple(words) for words in sentences]
-
-
-def _shorter(source, target):
-    return min(source, target, key=len)
 
 
 def _matrices(batch, links):

@@ -39,9 +39,9 @@ class Batch(NamedTuple):
 
     def lexical(self, values: np.ndarray, least: float) -> np.ndarray:
         """Value of each cell, float (C,), at least this; from values of the entries, (E,)."""
-        found = np.empty(len(self.cells))
-        _look_up(self.cells, values, least, found)
-        return found
+        probabilities = np.empty(len(self.cells))
+        _look_up(self.cells, values, least, probabilities)
+        return probabilities
 
     def add_counts(self, counts: np.ndarray, weights: np.ndarray) -> None:
         """Adds a weight for each cell, float (C,), to counts of the entries, (E,)."""
@@ -110,8 +110,10 @@ def make_batches(sources, targets, rows, known=None):
     batches, first = [], 0
     for group in rows:
         end = first + len(group)
-        own = cell_starts[first : end + 1]
-        batches.append(Batch(group, cells[own[0] : own[-1]], own - own[0], *counts[:, first:end]))
+        bounds = cell_starts[first : end + 1]
+        batches.append(
+            Batch(group, cells[bounds[0] : bounds[-1]], bounds - bounds[0], *counts[:, first:end])
+        )
         first = end
     return batches, keys
 
@@ -125,10 +127,10 @@ def each_pair(batch: Batch, values: np.ndarray) -> Iterator[tuple[int, np.ndarra
 
 
 @compiled
-def _look_up(cells, values, least, found):
+def _look_up(cells, values, least, probabilities):
     """Sets found, float (C,), to the values (E,) of the entries of cells, at least this."""
     for cell in range(len(cells)):
-        found[cell] = max(values[cells[cell]], least)
+        probabilities[cell] = max(values[cells[cell]], least)
 
 
 @compiled

@@ -2,6 +2,8 @@
 
 import functools
 
+from keras_attn.extras import extra
+
 _OPTIONS = {"nopython": True, "nogil": True, "fastmath": {"contract", "nsz", "reassoc"}}
 """Sums may be reordered, and products and sums fused; other threads run meanwhile. After
 a change here, delete the folders `__pycache__`: numba does not notice it."""
@@ -25,21 +27,16 @@ def compiled(function):
         try:
             return made[0](*arguments)
         except Exception:  # A full disk or damaged machine code; others are raised again.
-            made[0] = _compiler(function, kept=False)
+            made[0] = _compiler(function, cache=False)
             return made[0](*arguments)
 
     return call
 
 
-def _compiler(function, kept=True):
-    try:
+def _compiler(function, cache=True):
+    with extra("alignment"):
         import numba
-    except ImportError as error:
-        raise ImportError(
-            "Expected numba for word alignment: pip install 'keras-attn[alignment]'. "
-            f"Received: {error}"
-        ) from error
     try:
-        return numba.jit(cache=kept, **_OPTIONS)(function)
+        return numba.jit(cache=cache, **_OPTIONS)(function)
     except RuntimeError:  # There is no folder to keep it in.
         return numba.jit(**_OPTIONS)(function)

@@ -69,10 +69,10 @@ def alignment_scores(alignments: Sequence[Links], gold: Sequence[Gold | None]) -
     for alignment, reference in zip(alignments, gold, strict=True):
         if reference is None:
             continue
-        found = set(alignment)
-        links, sure = links + len(found), sure + len(reference.sure)
-        links_sure += len(found & reference.sure)
-        links_possible += len(found & reference.possible)
+        predicted = set(alignment)
+        links, sure = links + len(predicted), sure + len(reference.sure)
+        links_sure += len(predicted & reference.sure)
+        links_possible += len(predicted & reference.possible)
     return AlignmentScores(
         aer=1 - (links_sure + links_possible) / (links + sure) if links + sure else 0.0,
         precision=links_possible / links if links else 1.0,

@@ -15,6 +15,7 @@ from keras_attn.alignment.batches import (
 from keras_attn.alignment.options import AlignerOptions
 from keras_attn.alignment.training import train
 from keras_attn.alignment.vocabulary import NULL, Vocabulary
+from keras_attn.extras import extra
 
 _SHARED = ("translation_table", "alignment_table", "fertility_table", "p1")
 
@@ -60,7 +61,8 @@ def fertility_alignments(
         raise ValueError(
             f"Expected as many sources as targets. Received: {len(sources)} and {len(targets)}"
         )
-    translate = _nltk_translate()
+    with extra("alignment"):
+        from nltk import translate
     sources, targets = _lower(sources), _lower(targets)
     rows = [row for row, pair in enumerate(zip(sources, targets)) if all(pair)]
     links: list[list[tuple[int, int]]] = [[] for _ in sources]
@@ -69,7 +71,7 @@ def fertility_alignments(
     sources, targets = [[side[row] for row in rows] for side in (sources, targets)]
     corpus = [translate.AlignedSent(*pair) for pair in zip(targets, sources)]
     classes = [source_classes or _last_letters(sources), target_classes or _last_letters(targets)]
-    tables = _model2_tables(sources, targets)
+    tables = _model2_tables(sources, targets, translate.IBMModel.MIN_PROB)
     for number in range(3, model + 1):
         kind = getattr(translate, f"IBMModel{number}")
         trained = kind(corpus, 0) if number == 3 else kind(corpus, 0, *classes)
@@ -100,10 +102,8 @@ def _tables_after(number):
     return _SHARED if number == 3 else (*_SHARED, *distortions)
 
 
-def _model2_tables(sources, targets):
+def _model2_tables(sources, targets, least):
     """Tables of Model 2 as nltk's defaultdicts: translation[f][e] and alignment[i][j][l][m]."""
-    translate = _nltk_translate()
-    least = translate.IBMModel.MIN_PROB
     vocabularies = Vocabulary.of(sources), Vocabulary.of(targets)
     encoded = [
         vocabulary.encode(side)
@@ -123,14 +123,3 @@ def _model2_tables(sources, targets):
             for (j, i), value in np.ndenumerate(values):
                 alignment[i][1 + j][length][words] = max(float(value), least)
     return {"translation_table": translation, "alignment_table": alignment}
-
-
-def _nltk_translate():
-    try:
-        from nltk import translate
-    except ImportError as error:
-        raise ImportError(
-            "Expected nltk for IBM Models 3 to 5: pip install 'keras-attn[alignment]'. "
-            "Received: it is not installed"
-        ) from error
-    return translate

@@ -178,14 +178,14 @@ def _forward_backward(
                 links[word, 1 + position] *= leaving[position]
             links[word, 0] = unlinked * empty
             for state in range(1 + length):
-                left, onward = last[state] * share[state], 0.0
+                mass, onward = last[state] * share[state], 0.0
                 for position in range(length):
                     onward += matrix[state, position] * leaving[position]
                 after[state] = after[state] * empty + share[state] * onward
                 if counting:
-                    visits[length, state] += left * onward
+                    visits[length, state] += mass * onward
                     for position in range(length):
-                        jumps[state, position] += left * leaving[position] * matrix[state, position]
+                        jumps[state, position] += mass * leaving[position] * matrix[state, position]
 
 
 @compiled

@@ -30,13 +30,13 @@ def attention_links(weights, backward=None, symmetrization: str = "forward") -> 
         [[0, 1], [0, 0]]
     """
     weights = np.asarray(weights)
-    other = weights.T if backward is None else np.asarray(backward)
-    if weights.ndim != 2 or other.shape != weights.shape[::-1] or not weights.size:
+    opposite = weights.T if backward is None else np.asarray(backward)
+    if weights.ndim != 2 or opposite.shape != weights.shape[::-1] or not weights.size:
         raise ValueError(
             "Expected weights (T + 1, S + 1), and backward ones (S + 1, T + 1). "
-            f"Received: {weights.shape} and {other.shape}"
+            f"Received: {weights.shape} and {opposite.shape}"
         )
-    return symmetrize(_most_attended(weights).T, _most_attended(other), symmetrization)
+    return symmetrize(_most_attended(weights).T, _most_attended(opposite), symmetrization)
 
 
 def _most_attended(weights):

@@ -42,9 +42,9 @@ def save_aligner(aligner: Aligner, folder) -> None:
     arrays = {"log_likelihoods": aligner.log_likelihoods}
     for name in _DIRECTIONS:
         direction = getattr(aligner, name)
-        own = {"keys": direction.keys, "values": direction.lexicon.values}
-        own |= direction.distortion.arrays()
-        arrays |= {f"{name}_{key}": value for key, value in own.items()}
+        tables = {"keys": direction.keys, "values": direction.lexicon.values}
+        tables |= direction.distortion.arrays()
+        arrays |= {f"{name}_{key}": value for key, value in tables.items()}
     with whole_folder(made_folder(folder.absolute().parent)) as partial:
         np.savez_compressed(partial / TABLES_FILE, **arrays)
         description[DIGEST] = _digest(description, partial / TABLES_FILE)
@@ -112,17 +112,17 @@ def _described(description):
 
 def _direction(arrays, name, options, words):
     """A direction of `tables.npz`, checked; words are the sizes of both vocabularies."""
-    own = {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(name)}
-    keys, values = own["keys"], own["values"]
+    tables = {key[len(name) + 1 :]: array for key, array in arrays.items() if key.startswith(name)}
+    keys, values = tables["keys"], tables["values"]
     if keys.dtype != np.int64 or keys.ndim != 1 or values.shape != keys.shape:
         raise ValueError(f"{name}: keys {keys.dtype} {keys.shape} and values {values.shape}")
     source, target = words_of_keys(keys)
     ordered = np.all(np.diff(keys) > 0) and np.all(keys >= 0)
     if not ordered or np.any(source > words[0]) or np.any((target < 1) | (target > words[1])):
         raise ValueError(f"{name}: keys are not sorted pairs of known words")
-    for key, array in own.items():
+    for key, array in tables.items():
         finite = array.dtype.kind in "fi" and np.all(np.isfinite(array))
         if not finite or np.any(array < 0) or (key == "values" and np.any(array > 1 + 1e-9)):
             raise ValueError(f"{name}: {key} out of range")
-    distortion = MODELS[options.model].of_arrays(own, options.null_probability)
+    distortion = MODELS[options.model].of_arrays(tables, options.null_probability)
     return Direction(keys, distortion, values)

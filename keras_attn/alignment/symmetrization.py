@@ -5,16 +5,6 @@ import numpy as np
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def intersection(forward, backward):
-    """The links of both directions, bool (S, T)."""
-    return forward & backward
-
-
-def union(forward, backward):
-    """The links of either direction, bool (S, T)."""
-    return forward | backward
-
-
 def grow_diag(forward, backward):
     """The intersection, and links of the union beside it that align a word that has no link yet."""
     links = forward & backward
@@ -45,8 +35,8 @@ def grow_diag_final_and(forward, backward):
 
 
 SYMMETRIZATIONS = {
-    "intersection": intersection,
-    "union": union,
+    "intersection": np.logical_and,
+    "union": np.logical_or,
     "grow-diag": grow_diag,
     "grow-diag-final": grow_diag_final,
     "grow-diag-final-and": grow_diag_final_and,

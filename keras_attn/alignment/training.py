@@ -57,8 +57,8 @@ def train(sources, targets, vocabularies, options: AlignerOptions, progress=None
     for iteration in range(len(likelihoods)):
         if iteration == first:
             _start_model(directions, made, options)
-        own = iteration >= first
-        agreement, prior = own and options.agreement, own * options.variational
+        in_model = iteration >= first
+        agreement, prior = in_model and options.agreement, in_model * options.variational
         _iterate(directions, batches, agreement, progress, (iteration, len(likelihoods)))
         likelihoods[iteration] = [direction.log_likelihood for direction in directions]
         for direction, smoothing in zip(directions, stems, strict=True):

@@ -18,24 +18,6 @@ from keras_attn.decoding.maximum_length import MaximumLength
 from keras_attn.decoding.rank_by_coverage import rank_by_coverage
 from keras_attn.decoding.sampling import Sampling
 from keras_attn.decoding.well_formed_tree import WellFormedTree
+from keras_attn.public_names import public_names
 
-__all__ = [
-    "DEAD",
-    "AllowedTokens",
-    "Beam",
-    "Candidates",
-    "Constraint",
-    "Exhaustive",
-    "ForbiddenTokens",
-    "Greedy",
-    "MaximumLength",
-    "MinimumLength",
-    "NoRepeatedNgrams",
-    "Sampling",
-    "Strategy",
-    "WellFormedTree",
-    "decode",
-    "forbid",
-    "length_penalty",
-    "rank_by_coverage",
-]
+__all__ = public_names(globals())

@@ -12,6 +12,7 @@ from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
 from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.take_by_row import take_by_row
 
 
@@ -59,8 +60,7 @@ class Beam(Strategy):
     normalization: str = "gnmt"
 
     def __post_init__(self):
-        if not isinstance(self.width, int) or self.width < 1:
-            raise ValueError(f"Expected an int width >= 1. Received: width={self.width!r}")
+        check_sizes(width=self.width)
         check_length_penalty(self.alpha, self.normalization)
         if not 1 <= self.n_best <= self.width:
             raise ValueError(

@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
 from keras_attn.decoding.candidates import DEAD
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.hypotheses import select_hypotheses
 
 
@@ -54,8 +55,7 @@ class MinimumLength:
     length: int
 
     def __post_init__(self):
-        if not isinstance(self.length, int) or self.length < 1:
-            raise ValueError(f"Expected an int length >= 1. Received: length={self.length!r}")
+        check_sizes(length=self.length)
 
     def start(self, batch, vocabulary, length):
         """Tokens so far, int32 (B,)."""
@@ -123,13 +123,12 @@ class NoRepeatedNgrams:
     size: int
 
     def __post_init__(self):
-        if not isinstance(self.size, int) or self.size < 1:
-            raise ValueError(f"Expected an int size >= 1. Received: size={self.size!r}")
+        check_sizes(size=self.size)
 
     def start(self, batch, vocabulary, length):
         """Tokens so far, int32 (B, L), the newest last, and PAD_ID before the first; L ≥ n."""
-        known = isinstance(length, int)
-        slots = max(length, self.size) if known else ops.maximum(length, self.size)
+        is_static = isinstance(length, int)
+        slots = max(length, self.size) if is_static else ops.maximum(length, self.size)
         return ops.full((batch, slots), PAD_ID, dtype="int32")
 
     def mask(self, log_probabilities, state):
@@ -175,15 +174,15 @@ class AllOf:
         index = ops.arange(log_probabilities.shape[-1])
         never = ops.equal(index, PAD_ID) | ops.equal(index, START_ID)
         masked = forbid(log_probabilities, never)
-        for constraint, own in zip(self.constraints, state):
-            masked = constraint.mask(masked, own)
+        for constraint, mark in zip(self.constraints, state):
+            masked = constraint.mask(masked, mark)
         stuck = ops.max(masked, axis=-1, keepdims=True) < DEAD / 2
         return ops.where(stuck & ops.equal(index, END_ID), log_probabilities, masked)
 
     def update(self, state, tokens):
         """A tuple of their states."""
         return tuple(
-            constraint.update(own, tokens) for constraint, own in zip(self.constraints, state)
+            constraint.update(mark, tokens) for constraint, mark in zip(self.constraints, state)
         )
 
     def follow(self, state, prefix):

@@ -12,6 +12,7 @@ from keras_attn.decoding.history import Selection
 from keras_attn.decoding.length_penalty import check_length_penalty, length_penalty
 from keras_attn.decoding.loop import Strategy
 from keras_attn.decoding.pool import Pool
+from keras_attn.ops.check_choice import check_sizes
 
 MOST = 65_536
 """Maximum number of sequences that `Exhaustive` scores."""
@@ -52,8 +53,7 @@ class Exhaustive(Strategy):
 
     def __post_init__(self):
         check_length_penalty(self.alpha, self.normalization)
-        if not isinstance(self.n_best, int) or self.n_best < 1:
-            raise ValueError(f"Expected an int n_best >= 1. Received: n_best={self.n_best!r}")
+        check_sizes(n_best=self.n_best)
 
     def width_for(self, vocabulary, length):
         """Uᵀ."""

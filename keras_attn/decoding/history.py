@@ -90,9 +90,9 @@ class History(NamedTuple):
         length = ops.shape(self.tokens)[0]
         times = ops.arange(length, dtype="int32")[:, None, None]
         before, at_end = times < ends, ops.equal(times, ends)
-        left, extended = self._path(before, slots)
-        tokens = ops.where(before, _pick(self.tokens, left), ops.where(at_end, END_ID, PAD_ID))
-        scores = ops.where(before, _pick(self.token_scores, left), 0.0)
+        path, extended = self._path(before, slots)
+        tokens = ops.where(before, _pick(self.tokens, path), ops.where(at_end, END_ID, PAD_ID))
+        scores = ops.where(before, _pick(self.token_scores, path), 0.0)
         scores = ops.where(at_end, end_scores, scores)
         rows = [tokens, scores]
         if self.weights is not None:

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
 import keras
@@ -13,12 +13,13 @@ from keras_attn.decoding.candidates import Candidates
 from keras_attn.decoding.constraints import AllOf, Constraint
 from keras_attn.decoding.history import History, Selection
 from keras_attn.decoding.prefix import checked_prefix, with_prefix
+from keras_attn.layers.config_fields import ConfigFields
 from keras_attn.ops.compiled import CompiledFunctions, is_traced
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.log_probabilities import log_probabilities
 
 
-class Strategy(abc.ABC):
+class Strategy(ConfigFields, abc.ABC):
     """Abstract: how hypotheses are chosen, as by `Greedy`, `Beam`, `Sampling` and `Exhaustive`."""
 
     def run(
@@ -39,15 +40,6 @@ class Strategy(abc.ABC):
         if functions is not None and search.compiles(stepper, context, prefix):
             return functions(search, context, prefix)
         return search(stepper, context, prefix)
-
-    def get_config(self) -> dict[str, Any]:
-        """The fields of a strategy that is a dataclass, like those of this package."""
-        return asdict(self)  # type: ignore[call-overload]
-
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of `get_config`."""
-        return cls(**config)
 
     @abc.abstractmethod
     def width_for(self, vocabulary: int, length: int) -> int:
@@ -175,7 +167,7 @@ def _is_constant(part):
 
 def _decoded(stepper, context, prefix, search: _Search) -> DecodeResult:
     strategy, max_length, with_weights, constraints = search
-    known = isinstance(max_length, int)
+    is_static = isinstance(max_length, int)
     limits = AllOf(constraints)
     prefix = None if prefix is None else checked_prefix(prefix)
     memory, first, marks = _begin(stepper, context, limits, max_length, prefix)
@@ -206,7 +198,7 @@ def _decoded(stepper, context, prefix, search: _Search) -> DecodeResult:
     beginning = strategy.begin(batch, width, max_length)
     selection, weights, carry = choose(zero, first, marks, beginning)
     carry = (zero + 1, *carry, History.buffers(max_length, selection, weights))
-    if not known or max_length > 1:
+    if not is_static or max_length > 1:
         carry = ops.while_loop(going_on, body, carry, maximum_iterations=max_length - 1)
     result = strategy.finish(carry[-2], History.read(carry[-1]))
     return result if prefix is None else with_prefix(prefix, result)

@@ -32,8 +32,8 @@ class MaximumLength:
 
     def mask(self, log_probabilities, state):
         """Forbids everything but the end at the last token."""
-        other = ops.not_equal(ops.arange(log_probabilities.shape[-1]), END_ID)
-        return forbid(log_probabilities, (state.count + 1 >= state.most)[:, None] & other)
+        no_end = ops.not_equal(ops.arange(log_probabilities.shape[-1]), END_ID)
+        return forbid(log_probabilities, (state.count + 1 >= state.most)[:, None] & no_end)
 
     def update(self, state, tokens):
         """One token more."""

@@ -38,7 +38,8 @@ class Pool(NamedTuple):
     def add(self, scores, time, slots, end_scores):
         """This pool with those that end at step `time`, (B, any): DEAD scores for none."""
         times = ops.broadcast_to(ops.cast(time, "int32"), ops.shape(scores))
-        return self._joined((scores, times, slots, end_scores))._best(self.scores.shape[1])
+        both = self._joined((scores, times, slots, end_scores))
+        return both._chosen(ops.top_k(both.scores, self.scores.shape[1])[1])
 
     def answer(self, history, alive, divisor, n_best):
         """The best finished hypotheses, then the best truncated ones.
@@ -70,9 +71,6 @@ class Pool(NamedTuple):
 
     def _joined(self, others):
         return Pool(*(ops.concatenate(pair, axis=1) for pair in zip(self, others)))
-
-    def _best(self, count):
-        return self._chosen(ops.top_k(self.scores, count)[1])
 
     def _chosen(self, rank):
         rank = ops.cast(rank, "int32")

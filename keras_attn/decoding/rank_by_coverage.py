@@ -39,8 +39,8 @@ def rank_by_coverage(result: DecodeResult, wanted, n_best: int) -> DecodeResult:
     if len(wanted.shape) != 2:
         raise ValueError(f"Expected wanted of shape (B, W). Received: shape={tuple(wanted.shape)}")
     wanted = wanted[:, None, None, :]
-    said = ops.any(ops.equal(tokens[..., None], wanted) & ops.not_equal(wanted, PAD_ID), axis=2)
-    covered = ops.sum(ops.cast(said, "int32"), axis=-1)
+    is_used = ops.any(ops.equal(tokens[..., None], wanted) & ops.not_equal(wanted, PAD_ID), axis=2)
+    covered = ops.sum(ops.cast(is_used, "int32"), axis=-1)
     ends = ops.any(ops.equal(tokens, END_ID), axis=-1)
     covered = ops.where(ends, covered, -1)
     # Hypotheses with equal coverage keep their order, which is by score.

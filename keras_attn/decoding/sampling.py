@@ -10,6 +10,7 @@ from keras_attn.contracts import END_ID, PAD_ID, DecodeResult
 from keras_attn.decoding.candidates import DEAD
 from keras_attn.decoding.history import Selection
 from keras_attn.decoding.loop import Strategy
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.counter_random import counter_uniform
 from keras_attn.ops.take_by_row import take_by_row
 
@@ -67,12 +68,11 @@ class Sampling(Strategy):
             raise ValueError(
                 f"Expected a finite temperature > 0. Received: temperature={self.temperature}"
             )
-        if self.top_k is not None and (not isinstance(self.top_k, int) or self.top_k < 1):
-            raise ValueError(f"Expected an int top_k >= 1 or None. Received: top_k={self.top_k!r}")
+        if self.top_k is not None:
+            check_sizes(top_k=self.top_k)
         if not 0 < self.top_p <= 1:
             raise ValueError(f"Expected 0 < top_p <= 1. Received: top_p={self.top_p}")
-        if not isinstance(self.n, int) or self.n < 1:
-            raise ValueError(f"Expected an int n >= 1. Received: n={self.n!r}")
+        check_sizes(n=self.n)
         if len(getattr(self.seed, "shape", ())) > 1:
             raise ValueError(f"Expected a seed of shape () or (B,). Received: seed={self.seed}")
 
@@ -120,8 +120,8 @@ class Sampling(Strategy):
         shares = ops.where(values > DEAD / 2, shares, 0.0)
         cumulative = ops.cumsum(shares, axis=-1)
         if self.top_p < 1:
-            kept = cumulative - shares < self.top_p * cumulative[:, -1:]
-            shares = ops.where(kept, shares, 0.0)
+            inside = cumulative - shares < self.top_p * cumulative[:, -1:]
+            shares = ops.where(inside, shares, 0.0)
             cumulative = ops.cumsum(shares, axis=-1)
         place = _first_above(cumulative, uniform * cumulative[:, -1:], shares > 0)
         if self.top_k is not None or self.top_p < 1:

@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_attn.contracts import END_ID
 from keras_attn.decoding.constraints import forbid
+from keras_attn.ops.check_choice import check_sizes
 
 _EMPTY = -1
 
@@ -86,11 +87,7 @@ class WellFormedTree:
                 f"{END_ID}. Received: openings={list(openings)}, closings={list(closings)}, "
                 f"word={word}"
             )
-        if not all(isinstance(limit, int) and limit >= 1 for limit in (max_unary_chain, max_depth)):
-            raise ValueError(
-                "Expected ints max_unary_chain >= 1 and max_depth >= 1. "
-                f"Received: max_unary_chain={max_unary_chain}, max_depth={max_depth}"
-            )
+        check_sizes(max_unary_chain=max_unary_chain, max_depth=max_depth)
         self.openings, self.closings, self.word = list(openings), list(closings), word
         self.words = ops.convert_to_tensor(words, "int32")
         self.lengths = ops.convert_to_tensor(lengths, "int32")
@@ -118,17 +115,17 @@ class WellFormedTree:
         """Forbids symbols that cannot lead to a tree."""
         vocabulary = log_probabilities.shape[-1]
         label, above, below = self._top(state)
-        inside, left = state.depth > 0, state.words > 0
+        inside, has_words = state.depth > 0, state.words > 0
         first_word = ops.equal(below, _EMPTY)
         _, opened = self._opened(state, above, below)
         room = state.room > state.words + state.depth + 2
-        may_open = left & room & (state.depth < self.max_depth) & (state.words > opened)
+        may_open = has_words & room & (state.depth < self.max_depth) & (state.words > opened)
         whole = ops.equal(state.words, 1)
         enough = first_word | (state.words > self._filled(state, above, below))
-        may_say = ops.where(inside, left & enough, whole)
+        may_say = ops.where(inside, has_words & enough, whole)
         may_close = inside & ~first_word & (below < self.max_unary_chain)
-        may_close = may_close & ((state.depth > 1) | ~left)
-        may_end = ~inside & ~left
+        may_close = may_close & ((state.depth > 1) | ~has_words)
+        may_end = ~inside & ~has_words
         index = ops.arange(vocabulary, dtype="int32")
         closes = ops.equal(self._table(vocabulary, self.closings), label[:, None])
         allowed = may_open[:, None] & (self._table(vocabulary, self.openings) >= 0)

@@ -12,20 +12,6 @@ from keras_attn.evaluation.pointing import pointing_accuracy, points_at
 from keras_attn.evaluation.right_branching import RightBranching
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
 from keras_attn.evaluation.tokenization import caption_tokenization, text_tokenization
+from keras_attn.public_names import public_names
 
-__all__ = [
-    "BracketReport",
-    "ConsensusReward",
-    "RightBranching",
-    "SentenceBrackets",
-    "caption_metrics",
-    "caption_tokenization",
-    "compare_brackets",
-    "fact_metrics",
-    "mentioned_order",
-    "pointing_accuracy",
-    "points_at",
-    "text_metrics",
-    "text_signatures",
-    "text_tokenization",
-]
+__all__ = public_names(globals())

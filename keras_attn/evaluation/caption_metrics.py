@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from importlib import resources
 
 from keras_attn.evaluation.tokenization import AUTO, CHARACTERS, PTB, caption_tokenization
+from keras_attn.extras import extra
 from keras_attn.text.ptb_tokenizer import ptb_tokenize
 from keras_attn.text.unspaced_scripts import character_tokenize
 
@@ -55,7 +56,10 @@ def caption_metrics(
     arXiv:1411.5726.
     """
     _check(candidates, references)
-    bleu, cider, rouge = _scorers()
+    with extra("evaluation"):
+        from pycocoevalcap.bleu.bleu import Bleu
+        from pycocoevalcap.cider.cider import Cider
+        from pycocoevalcap.rouge.rouge import Rouge
     texts = itertools.chain.from_iterable(references)
     tokenize = CAPTION_TOKENIZERS[caption_tokenization(texts, tokenization)]
     result = {i: [" ".join(tokenize(text))] for i, text in enumerate(candidates)}
@@ -63,12 +67,12 @@ def caption_metrics(
         i: [" ".join(tokenize(caption)) for caption in captions]
         for i, captions in enumerate(references)
     }
-    if not any(words for own in truth.values() for words in own):
+    if not any(words for captions in truth.values() for words in captions):
         raise ValueError("Expected a reference with at least one word. Received: none")
     with contextlib.redirect_stdout(io.StringIO()):
-        bleu_scores, _ = bleu(4).compute_score(truth, result, verbose=0)
-        cider_score, _ = cider().compute_score(truth, result)
-        rouge_score, _ = rouge().compute_score(truth, result)
+        bleu_scores, _ = Bleu(4).compute_score(truth, result, verbose=0)
+        cider_score, _ = Cider().compute_score(truth, result)
+        rouge_score, _ = Rouge().compute_score(truth, result)
     scores = {f"bleu_{n}": 100 * float(score) for n, score in enumerate(bleu_scores, 1)}
     scores |= {"cider_d": float(cider_score), "rouge_l": 100 * float(rouge_score)}
     if meteor or (meteor is None and shutil.which("java")):
@@ -83,40 +87,28 @@ def _check(candidates, references):
         raise ValueError(
             f"Expected references for {len(candidates)} captions. Received: {len(references)}"
         )
-    for index, own in enumerate(references):
-        if isinstance(own, str) or not own:
-            raise ValueError(f"Expected a list of references at {index}. Received: {own!r}")
-
-
-def _scorers():
-    try:
-        from pycocoevalcap.bleu.bleu import Bleu
-        from pycocoevalcap.cider.cider import Cider
-        from pycocoevalcap.rouge.rouge import Rouge
-    except ImportError as error:
-        raise ImportError(
-            "Expected pycocoevalcap. Install it: pip install 'keras-attn[evaluation]'"
-        ) from error
-    return Bleu, Cider, Rouge
+    for index, captions in enumerate(references):
+        if isinstance(captions, str) or not captions:
+            raise ValueError(f"Expected a list of references at {index}. Received: {captions!r}")
 
 
 def _meteor(result, truth):
     """METEOR's jar, started once: statistics of each line, then the corpus score that they make."""
     lines = [f"SCORE ||| {' ||| '.join(truth[i])} ||| {result[i][0]}" for i in result]
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors:
         try:
-            with _meteor_jar(said) as jar:
+            with _meteor_jar(errors) as jar:
                 statistics = [_answer(jar, line) for line in lines]
                 score = _answer(jar, f"EVAL ||| {' ||| '.join(statistics)}", len(lines) + 1)
         except (BrokenPipeError, EOFError) as error:
-            said.seek(0)
-            reason = said.read().strip()[-500:] or "no answer"
+            errors.seek(0)
+            reason = errors.read().strip()[-500:] or "no answer"
             raise ValueError(f"Expected METEOR to run. Received: {reason}") from error
     return float(score)
 
 
 @contextlib.contextmanager
-def _meteor_jar(said):
+def _meteor_jar(errors):
     """The jar's process, which ends with the context or after METEOR_SECONDS."""
     java = shutil.which("java")
     if java is None:
@@ -126,7 +118,7 @@ def _meteor_jar(said):
     command += ["-l", "en", "-norm"]
     pipe = subprocess.PIPE
     with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=said, encoding="utf-8"
+        command, stdin=pipe, stdout=pipe, stderr=errors, encoding="utf-8"
     ) as process:
         timer = threading.Timer(METEOR_SECONDS, process.kill)
         timer.start()

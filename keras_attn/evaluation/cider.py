@@ -55,8 +55,8 @@ class ConsensusReward:
         self.tokenization = caption_tokenization(texts, tokenization)
         self.logarithm = math.log(self.examples)
         self.frequencies: collections.Counter[tuple[str, ...]] = collections.Counter()
-        for own in references:
-            self.frequencies.update({gram for text in own for gram in _ngrams(self.words(text))})
+        for group in references:
+            self.frequencies.update({gram for text in group for gram in _ngrams(self.words(text))})
 
     def get_config(self) -> dict:
         """What was counted, as `from_config` takes it."""
@@ -97,8 +97,8 @@ class ConsensusReward:
         truth = [self._vector(self.words(text)) for text in references]
         values = []
         for place, text in enumerate(captions):
-            own = self._vector(self.words(text, ended is None or bool(ended[place])))
-            similarity = sum(_similarity(own, reference) for reference in truth)
+            candidate = self._vector(self.words(text, ended is None or bool(ended[place])))
+            similarity = sum(_similarity(candidate, reference) for reference in truth)
             values.append(10.0 * similarity / max(len(truth), 1))
         return values
 
@@ -107,7 +107,7 @@ class ConsensusReward:
         for gram, count in _ngrams(words).items():
             rarity = self.logarithm - math.log(max(1, self.frequencies[gram]))
             weights[len(gram) - 1][gram] = count * rarity
-        norms = [math.sqrt(sum(weight * weight for weight in own.values())) for own in weights]
+        norms = [math.sqrt(sum(w * w for w in grams.values())) for grams in weights]
         return _Vector(weights, norms, max(len(words) - 1, 0))
 
 
@@ -122,8 +122,10 @@ def _ngrams(words):
 def _similarity(first, other):
     total = 0.0
     for n in range(LONGEST_NGRAM):
-        own, truth = first.weights[n], other.weights[n]
-        product = sum(min(own[gram], truth[gram]) * truth[gram] for gram in own if gram in truth)
+        weights, truth = first.weights[n], other.weights[n]
+        product = sum(
+            min(weights[gram], truth[gram]) * truth[gram] for gram in weights if gram in truth
+        )
         norm = first.norms[n] * other.norms[n]
         total += product / norm if norm else product
     distance = first.bigrams - other.bigrams

@@ -56,12 +56,12 @@ def mention(value: str, text: Sequence[str]) -> int | None:
     if not wanted:
         return None
     months = {month.lower(): str(n) for n, month in enumerate(calendar.month_name) if month}
-    said = [{word, months.get(word, word)} for word in text]
+    spellings = [{word, months.get(word, word)} for word in text]
     width, best, place = len(wanted) + 2, 0, None
-    for start in range(len(said)):
-        near = said[start : start + width]
+    for start in range(len(spellings)):
+        near = spellings[start : start + width]
         count = sum(any(word in names for names in near) for word in dict.fromkeys(wanted))
-        if count > best and any(word in said[start] for word in wanted):
+        if count > best and any(word in spellings[start] for word in wanted):
             best, place = count, start
     return place if 2 * best >= len(set(wanted)) else None
 
@@ -70,8 +70,8 @@ def mentioned_order(facts: Sequence[Fact], text: str) -> list[int]:
     """The facts whose objects a text mentions, in the order of their mention, from 0."""
     words = words_of(text)
     places = {number: mention(fact[2], words) for number, fact in enumerate(facts)}
-    found = {number: place for number, place in places.items() if place is not None}
-    return sorted(found, key=lambda number: (found[number], number))
+    mentioned = {number: place for number, place in places.items() if place is not None}
+    return sorted(mentioned, key=lambda number: (mentioned[number], number))
 
 
 def fact_metrics(
@@ -114,25 +114,24 @@ def fact_metrics(
             f"Received: {len(candidates)}, {len(facts)}, {len(references)}, {len(orders)}"
         )
     mentioned, copied, ordered = [], [], []
-    for text, own, texts, given in zip(candidates, facts, references, orders):
-        said = mentioned_order(own, text)
-        mentioned += [number in said for number in range(len(own))]
-        known = [_spelled(other) for other in texts]
-        for fact in own:
+    for text, fact_set, texts, given in zip(candidates, facts, references, orders):
+        text_order = mentioned_order(fact_set, text)
+        mentioned += [number in text_order for number in range(len(fact_set))]
+        spelled = [_spelled(other) for other in texts]
+        for fact in fact_set:
             value = _spelled(fact[2])
-            if value.strip() and any(value in other for other in known):
+            if value.strip() and any(value in other for other in spelled):
                 copied.append(value in _spelled(text))
-        whole = [list(order) for order in given if len(order) == len(own) > 1]
+        whole = [list(order) for order in given if len(order) == len(fact_set) > 1]
         if whole:
-            ordered.append(said in whole)
+            ordered.append(text_order in whole)
     counted = {"mentioned": mentioned, "copied": copied, "order": ordered}
-    return {name: _share(values) for name, values in counted.items()}
+    return {
+        name: sum(values) / len(values) if values else float("nan")
+        for name, values in counted.items()
+    }
 
 
 def _spelled(text):
     """Words with spaces around them, so that whole words are found."""
     return f" {' '.join(words_of(text))} "
-
-
-def _share(values):
-    return sum(values) / len(values) if values else float("nan")

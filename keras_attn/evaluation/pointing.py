@@ -79,8 +79,8 @@ def pointing_accuracy(explanations: Sequence[Looked], scenes: Sequence[dict], im
     for explanation, scene in zip(explanations, scenes):
         for phrase, box in zip(scene["phrases"], scene["boxes"]):
             wanted = list(scene["words"][slice(*phrase)])
-            said = list(explanation.words[slice(*phrase)]) == wanted
-            hits.append(said and points_at(explanation.weights, phrase, box, image_size))
+            is_said = list(explanation.words[slice(*phrase)]) == wanted
+            hits.append(is_said and points_at(explanation.weights, phrase, box, image_size))
     if not hits:
         raise ValueError("Expected at least one object. Received: none")
     return float(np.mean(hits))

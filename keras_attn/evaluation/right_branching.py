@@ -46,8 +46,8 @@ class RightBranching:
         if not by_tag:
             raise ValueError("Expected trees with constituents of several words. Received: none")
         labels = sum(by_tag.values(), Counter())
-        own = {tag: _most_frequent(by_tag[tag]) for tag in sorted(by_tag)}
-        return cls(_most_frequent(roots), _most_frequent(labels), own)
+        most_frequent = {tag: _most_frequent(by_tag[tag]) for tag in sorted(by_tag)}
+        return cls(_most_frequent(roots), _most_frequent(labels), most_frequent)
 
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> Tree:
         """The tree of a sentence.

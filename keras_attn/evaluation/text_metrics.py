@@ -5,6 +5,7 @@ from itertools import zip_longest
 from typing import Any
 
 from keras_attn.evaluation.tokenization import AUTO, WORDS, text_tokenization
+from keras_attn.extras import extra
 
 
 def text_metrics(
@@ -37,13 +38,13 @@ def text_metrics(
             f"Expected as many references as texts, and at least one. Received: "
             f"{len(references)} references, {len(candidates)} texts"
         )
-    several = [[own] if isinstance(own, str) else list(own) for own in references]
+    several = [[texts] if isinstance(texts, str) else list(texts) for texts in references]
     if [] in several:
         raise ValueError(f"Expected a reference for text {several.index([])}. Received: none")
     pairs = zip(candidates, several)
-    exact = sum(candidate in own for candidate, own in pairs) / len(candidates)
+    exact = sum(candidate in texts for candidate, texts in pairs) / len(candidates)
     streams = list(zip_longest(*several))
-    tokenizer = text_tokenization((text for own in several for text in own), tokenization)
+    tokenizer = text_tokenization((text for texts in several for text in texts), tokenization)
     scores = {
         name: float(metric.corpus_score(list(candidates), streams).score)
         for name, metric in _metrics(tokenizer).items()
@@ -67,12 +68,8 @@ def text_signatures(several: bool = False, tokenization: str = WORDS) -> dict[st
 
 
 def _metrics(tokenizer) -> dict[str, Any]:
-    try:
+    with extra("evaluation"):
         from sacrebleu.metrics import BLEU, CHRF
-    except ImportError as error:
-        raise ImportError(
-            "Expected sacrebleu. Install it: pip install 'keras-attn[evaluation]'"
-        ) from error
     return {
         "bleu": BLEU(force=True, tokenize=tokenizer),
         "chrf": CHRF(),

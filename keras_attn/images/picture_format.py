@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import ANOTHER_REQUEST
 from keras_attn.cores import cores
-from keras_attn.images.formats.drawing import Plan, draw, drawn, plan_of, too_large
+from keras_attn.images.formats.drawing import Plan, draw, draw_plan, plan_of, too_large
 from keras_attn.images.formats.plain import is_plain, looks_plain, pixels_of, read_plain
 from keras_attn.images.formats.reasons import DAMAGED, MOST_PIXELS
 
@@ -121,7 +121,7 @@ class PictureFormat:
         first = self._sound(self._within, first, (tf.gather(data, first),))
         good = (reasons == "") & tf.gather(allowed, other)
         second = self._sound(
-            lambda *plan: drawn(Plan(*plan)), other[good], [part[good] for part in plans]
+            lambda *plan: draw_plan(Plan(*plan)), other[good], [part[good] for part in plans]
         )
         index = tf.concat([first[0], second[0]], 0)
         # Through int32, because there is no scatter of bytes on every device.
@@ -131,10 +131,10 @@ class PictureFormat:
         readable = _marked(index, count)
         failed = plain[~tf.gather(readable, plain)]
         failures, _ = self._reasons(_plans_of(tf.gather(data, failed)))
-        places, said = tf.concat([other, failed], 0), tf.concat([reasons, failures], 0)
-        said = tf.tensor_scatter_nd_update(tf.fill((count,), ""), places[:, None], said)
-        said = tf.where(said == "", tf.where(allowed, DAMAGED, self._deferred), said)
-        return pictures, readable, tf.where(readable, "", said)
+        places, messages = tf.concat([other, failed], 0), tf.concat([reasons, failures], 0)
+        messages = tf.tensor_scatter_nd_update(tf.fill((count,), ""), places[:, None], messages)
+        messages = tf.where(messages == "", tf.where(allowed, DAMAGED, self._deferred), messages)
+        return pictures, readable, tf.where(readable, "", messages)
 
     def _within(self, data):
         """`read_plain`, with an error for a picture above `max_pixels`."""
@@ -179,7 +179,7 @@ class PictureFormat:
     def _sound(self, read, index, given):
         """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
         rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
-            lambda index, *one: (index, self.resize(read(*one))),
+            lambda index, *row: (index, self.resize(read(*row))),
             num_parallel_calls=tf.data.AUTOTUNE,
         )
         pictures = tf.zeros((0, self.height, self.width, 3), tf.uint8)
@@ -223,10 +223,10 @@ def _through_python(data):
     Then the function would wait for the thread that waits for it.
     """
     threads = tf.config.threading.get_inter_op_parallelism_threads() or cores()
-    return draw(data) if threads == 1 else tf.py_function(_drawn, [data], tf.uint8)
+    return draw(data) if threads == 1 else tf.py_function(_draw_in_python, [data], tf.uint8)
 
 
-def _drawn(data):
+def _draw_in_python(data):
     """`draw` for a graph that calls Python, where only ValueError is an InvalidArgumentError."""
     try:
         return draw(data)

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.global_attention import GlobalAttention
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.scores import additive_score
 
 
@@ -33,7 +33,7 @@ class AdditiveAttention(GlobalAttention):
 
     def __init__(self, units, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(**kwargs)
-        check_width("units", units)
+        check_sizes(units=units)
         self.units = units
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
@@ -43,15 +43,6 @@ class AdditiveAttention(GlobalAttention):
         self.key_kernel = self._kernel((key_shape[-1], self.units), "key_kernel")
         self.vector = self._kernel((self.units, 1), "vector")
 
-    def _kernel(self, shape, name):
-        initializer = self.kernel_initializer.clone()
-        return self.add_weight(shape=shape, initializer=initializer, name=name)
-
     def score(self, query, projected_keys):
         projected_query = ops.matmul(query, self.query_kernel)
         return additive_score(projected_query, projected_keys, self.vector[:, 0])
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        config = {"units": self.units, "kernel_initializer": initializer}
-        return {**super().get_config(), **config}

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import as_context_cell
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.masked_layer import sequence_mask
-from keras_attn.layers.scored_attention import ScoredAttention, check_width
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.masks import zero_masked
 
 
@@ -44,7 +44,7 @@ class AttentionState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionCell(keras.layers.Layer):
+class AttentionCell(BaseLayer):
     """Any RNN cell with any attention: a cell for `keras.layers.RNN`.
 
     With the attention after the cell (Luong et al.), and input feeding:
@@ -102,7 +102,7 @@ class AttentionCell(keras.layers.Layer):
         self.cell = as_context_cell(cell, self.dtype_policy)
         self.attention = attention
         if units is not None:
-            check_width("units", units)
+            check_sizes(units=units)
         self.units = self.output_size = self.cell.units if units is None else units
         self.input_feeding = check_flag("input_feeding", input_feeding)
         self.attend_first = check_flag("attend_first", attend_first)
@@ -156,7 +156,6 @@ class AttentionCell(keras.layers.Layer):
         shape = config.get("input_shape") or (config.get("shapes_dict") or {}).get("input_shape")
         if shape is not None and config.get("value_shape") is not None:
             self.build(tuple(shape), tuple(config["value_shape"]))
-            self.built = True
 
     def initial_state(self, value, cell_state=None, value_mask=None):
         """Initial state for `keras.layers.RNN`, with the memory in it.
@@ -273,28 +272,9 @@ class AttentionCell(keras.layers.Layer):
         context = ops.reshape(context, (-1, memory.values.shape[-1]))
         return ops.cast(context, self.compute_dtype), ops.reshape(weights, (-1, keys))
 
-    def get_config(self):
-        config = {
-            "cell": held_config(self.cell),
-            "attention": held_config(self.attention),
-            "units": self.units,
-            "input_feeding": self.input_feeding,
-            "attend_first": self.attend_first,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        parts = {
-            name: keras.saving.deserialize_keras_object(config.pop(name))
-            for name in ("cell", "attention")
-        }
-        return cls(**parts, **config)
-
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class _Opening(keras.layers.Layer):
+class _Opening(BaseLayer):
     """From a memory to the initial state of `keras.layers.RNN`, as a layer of its own.
 
     So functional models can be saved: what it computes is part of their graph.
@@ -308,7 +288,6 @@ class _Opening(keras.layers.Layer):
     def __init__(self, attention, state_sizes, top, **kwargs):
         super().__init__(**{"dtype": "float32", **kwargs})
         self.attention, self.state_sizes, self.top = attention, tuple(state_sizes), top
-        self.supports_masking = True
 
     def build(self, value_shape, cell_state_shape=None):
         if not self.attention.built:
@@ -327,12 +306,3 @@ class _Opening(keras.layers.Layer):
     def compute_mask(self, *args, **kwargs):
         """None: the mask is one of the states."""
         return None
-
-    def get_config(self):
-        config = {"attention": held_config(self.attention), "top": self.top}
-        return {**super().get_config(), **config, "state_sizes": self.state_sizes}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})

@@ -182,7 +182,7 @@ def call_masks(
             "Expected a query of shape (B, T, D) with use_causal_mask. "
             f"Received: query of shape {tuple(query.shape)}"
         )
-    own = query_mask_of(query, query_mask, mask)
+    queries = query_mask_of(query, query_mask, mask)
     value, key = memory_of(query, value, key)
     length, size = (1 if single else query.shape[1]), key.shape[1]
     if attention_mask is not None:
@@ -192,14 +192,14 @@ def call_masks(
     causal = causal_mask(ops.shape(query)[1], ops.shape(key)[1]) if use_causal_mask else None
     pairs = combine_masks(attention_mask, causal)
     if itself and value_mask is None and key_mask is None and attention_mask is None:
-        return Masks(own, own, pairs)  # Under a causal mask every key has a query.
+        return Masks(queries, queries, pairs)  # Under a causal mask every key has a query.
     memory = combine_masks(
         sequence_mask(value, value_mask=value_mask),
         sequence_mask(key, key_mask=key_mask),
-        own if itself else None,
+        queries if itself else None,
         _attended(pairs),
     )
-    return Masks(own, memory, pairs)
+    return Masks(queries, memory, pairs)
 
 
 def _attended(pairs):

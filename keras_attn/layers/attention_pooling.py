@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.masked_layer import MaskedLayer, sequence_mask
 from keras_attn.layers.scored_attention import ScoredAttention
 from keras_attn.ops.masks import zero_masked
@@ -78,15 +77,3 @@ class AttentionPooling(MaskedLayer):
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], inputs_shape[-1])
-
-    def get_config(self):
-        config = {
-            "attention": held_config(self.attention),
-            "initializer": keras.initializers.serialize(self.initializer),
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})

@@ -5,13 +5,14 @@ import functools
 import keras
 from keras import ops
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.gated_context_cell import GatedContextCell
 from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ContextCell(keras.layers.Layer):
+class ContextCell(BaseLayer):
     """A Keras RNN cell over the concatenation of its input and a context.
 
         output_t, state_t = cell([x_t; z_t], state_{t−1})
@@ -96,14 +97,6 @@ class ContextCell(keras.layers.Layer):
     def call(self, inputs, context, state):
         """`step` of inputs that are not projected yet."""
         return self.step(self.project(inputs), context, state)
-
-    def get_config(self):
-        return {**super().get_config(), "cell": keras.saving.serialize_keras_object(self.cell)}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(keras.saving.deserialize_keras_object(config.pop("cell")), **config)
 
 
 def is_context_cell(cell) -> bool:

@@ -30,8 +30,10 @@ class ContextGRUCell(GatedContextCell):
     Source: see `ops.recurrent.gru_step`.
     """
 
+    gates, hidden_bias = 3, True
+
     def __init__(self, units, **kwargs):
-        super().__init__(units, gates=3, hidden_bias=True, **kwargs)
+        super().__init__(units, **kwargs)
         self.state_sizes = (units,)
 
     def state_of(self, parts):

@@ -31,8 +31,10 @@ class ContextLSTMCell(GatedContextCell):
     Source: see `ops.recurrent.lstm_step`.
     """
 
+    gates, hidden_bias = 4, False
+
     def __init__(self, units, forget_bias=1.0, **kwargs):
-        super().__init__(units, gates=4, hidden_bias=False, **kwargs)
+        super().__init__(units, **kwargs)
         self.forget_bias, self.state_sizes = forget_bias, (units, units)
 
     def state_of(self, parts):
@@ -57,6 +59,3 @@ class ContextLSTMCell(GatedContextCell):
         hidden, cell = lstm_step(gates, cell, self.forget_bias)
         hidden = ops.cast(hidden, self.compute_dtype)
         return hidden, (hidden, cell)
-
-    def get_config(self):
-        return {**super().get_config(), "forget_bias": self.forget_bias}

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.local_attention import check_global
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.cached_attention import hypotheses_of
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
 from keras_attn.ops.masks import zero_masked
@@ -85,8 +85,7 @@ class CopyMixture(MaskedLayer):
 
     def __init__(self, attention, bias=-1.0, longest_run=0, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(longest_run, int) or isinstance(longest_run, bool) or longest_run < 0:
-            raise ValueError(f"Expected longest_run >= 0. Received: longest_run={longest_run!r}")
+        check_sizes(least=0, longest_run=longest_run)
         self.attention, self.bias, self.longest_run = check_global(attention), bias, longest_run
 
     def build(
@@ -185,12 +184,3 @@ class CopyMixture(MaskedLayer):
         self, query_shape, value_shape, logits_shape, tokens_shape, runs_shape=None
     ):
         return logits_shape
-
-    def get_config(self):
-        config = {"attention": held_config(self.attention), "bias": self.bias}
-        return {**super().get_config(), **config, "longest_run": self.longest_run}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})

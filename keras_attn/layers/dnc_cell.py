@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.memory_cell import MemoryCell, check_sizes
+from keras_attn.layers.memory_cell import MemoryCell
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.dynamic_memory import (
     allocation_weights,
     follow_links,
@@ -111,20 +112,22 @@ class DNCCell(MemoryCell):
                     f"Expected max_links <= num_slots. Received: max_links={max_links}, "
                     f"num_slots={num_slots}"
                 )
-        parts = {
-            "read_keys": (num_read_heads, slot_dim),
-            "read_strengths": (num_read_heads,),
-            "write_key": (1, slot_dim),
-            "write_strength": (1,),
-            "erased": (1, slot_dim),
-            "added": (1, slot_dim),
-            "free_gates": (num_read_heads,),
-            "allocation_gate": (1,),
-            "write_gate": (1,),
-            "read_modes": (num_read_heads, 3),
-        }
-        super().__init__(controller, units, num_slots, slot_dim, num_read_heads, parts, **kwargs)
+        super().__init__(controller, units, num_slots, slot_dim, num_read_heads, **kwargs)
         self.max_links = max_links
+        self.make_interface(
+            {
+                "read_keys": (num_read_heads, slot_dim),
+                "read_strengths": (num_read_heads,),
+                "write_key": (1, slot_dim),
+                "write_strength": (1,),
+                "erased": (1, slot_dim),
+                "added": (1, slot_dim),
+                "free_gates": (num_read_heads,),
+                "allocation_gate": (1,),
+                "write_gate": (1,),
+                "read_modes": (num_read_heads, 3),
+            }
+        )
 
     @property
     def state_shapes(self):
@@ -185,22 +188,13 @@ class DNCCell(MemoryCell):
         state = DNCState(memory, usage, links, precedence, *weights, reads, sources, controller)
         return self.respond(hidden, reads), state
 
-    def weights_of(self, state):
-        """The weights of a state.
-
-        Returns:
-            write: (B, 1, N).
-            read: (B, R, N).
-        """
-        return state.write_weights, state.read_weights
-
     def _write_weights(self, heads, memory, usage):
         """(B, N)."""
         strength = 1 + ops.softplus(heads["write_strength"])
         content = content_weights(heads["write_key"], strength, memory)[:, 0]
         allocation = ops.sigmoid(heads["allocation_gate"])
-        found = allocation * allocation_weights(usage) + (1 - allocation) * content
-        return ops.sigmoid(heads["write_gate"]) * found
+        weights = allocation * allocation_weights(usage) + (1 - allocation) * content
+        return ops.sigmoid(heads["write_gate"]) * weights
 
     def _link(self, state, write):
         """The next links, their sources, and the last read weights moved on and back along them."""
@@ -217,6 +211,3 @@ class DNCCell(MemoryCell):
         content = content_weights(heads["read_keys"], strengths, memory)
         modes = ops.softmax(heads["read_modes"])
         return modes[..., :1] * backward + modes[..., 1:2] * content + modes[..., 2:] * forward
-
-    def get_config(self):
-        return {**super().get_config(), "max_links": self.max_links}

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_probability, check_sizes
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
@@ -25,7 +24,7 @@ class FeedForwardKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FeedForward(CheckedLayer):
+class FeedForward(BaseLayer):
     """The position-wise feed-forward net: f(x W_1 + b_1) W_2 + b_2.
 
     Args:
@@ -53,6 +52,8 @@ class FeedForward(CheckedLayer):
     2016, arXiv:1606.08415.
     """
 
+    custom_config = ("activation",)
+
     def __init__(
         self,
         intermediate_dim,
@@ -62,7 +63,7 @@ class FeedForward(CheckedLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("intermediate_dim", intermediate_dim)
+        check_sizes(intermediate_dim=intermediate_dim)
         check_probability("dropout", dropout)
         self.supports_masking = True
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
@@ -115,13 +116,7 @@ class FeedForward(CheckedLayer):
         return inputs_shape
 
     def get_config(self):
-        config = {
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "activation": _config(self.activation),
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "activation": _config(self.activation)}
 
 
 def _gelu(inputs):

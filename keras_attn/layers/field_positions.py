@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FieldPositions(CheckedLayer):
+class FieldPositions(BaseLayer):
     """Adds to each word the vectors of its field and of its position in the field's value.
 
         x_i = w_i + F[field_i] + P⁺[start_i] + P⁻[end_i]
@@ -41,9 +41,7 @@ class FieldPositions(CheckedLayer):
 
     def __init__(self, num_fields, num_positions, initializer="random_normal", **kwargs):
         super().__init__(**kwargs)
-        check_width("num_fields", num_fields)
-        check_width("num_positions", num_positions)
-        self.supports_masking = True
+        check_sizes(num_fields=num_fields, num_positions=num_positions)
         self.num_fields, self.num_positions = num_fields, num_positions
         self.initializer = keras.initializers.get(initializer)
 
@@ -73,8 +71,3 @@ class FieldPositions(CheckedLayer):
         self, inputs_shape, fields_shape=None, starts_shape=None, ends_shape=None
     ):
         return inputs_shape
-
-    def get_config(self):
-        config = {"num_fields": self.num_fields, "num_positions": self.num_positions}
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), **config, "initializer": initializer}

@@ -1,19 +1,19 @@
 """What recurrent cells with gates over an input, a context and a state have in common."""
 
 import functools
+from typing import ClassVar
 
 import keras
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_sizes
 
 
-class GatedContextCell(keras.layers.Layer):
+class GatedContextCell(BaseLayer):
     """Sums of gates, and the part of them that needs no state.
 
     Args:
         units: int > 0. H.
-        gates: int. How many gates of `units` a step has.
-        hidden_bias: bool. Whether the state's part of the gates has a bias of its own.
 
     Raises:
         ValueError: units < 1.
@@ -22,11 +22,16 @@ class GatedContextCell(keras.layers.Layer):
     top_state = 0
     """Index of the state that is the output."""
 
-    def __init__(self, units, gates, hidden_bias, **kwargs):
+    gates: ClassVar[int]
+    """How many gates of `units` a step has."""
+    hidden_bias: ClassVar[bool]
+    """Whether the state's part of the gates has a bias of its own."""
+
+    def __init__(self, units, **kwargs):
         super().__init__(**kwargs)
-        check_width("units", units)
+        check_sizes(units=units)
         self.units = units
-        options = {"units": gates * units, "dtype": self.dtype_policy}
+        options = {"units": self.gates * units, "dtype": self.dtype_policy}
         self.input_gates = keras.layers.Dense(name="input_gates", **options)
         self.context_gates = None  # Keras cannot quantize a model with an unbuilt layer.
         self._make_context_gates = functools.partial(
@@ -38,7 +43,7 @@ class GatedContextCell(keras.layers.Layer):
         )
         self.hidden_gates = keras.layers.Dense(
             name="hidden_gates",
-            use_bias=hidden_bias,
+            use_bias=self.hidden_bias,
             kernel_initializer="orthogonal",
             **options,
         )
@@ -61,6 +66,3 @@ class GatedContextCell(keras.layers.Layer):
     def call(self, inputs, context, state):
         """`step` of inputs that are not projected yet."""
         return self.step(self.project(inputs), context, state)
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}

@@ -4,13 +4,12 @@ import keras
 from keras import ops
 
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.weight_normalized_dense import (
     add_normalized_weights,
     normalized_kernels,
     scaled_normal,
 )
-from keras_attn.ops.check_choice import check_choice, check_probability
+from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
 from keras_attn.ops.gated_convolution import gated_convolution, sequence_windows
 from keras_attn.ops.masks import zero_masked
 
@@ -52,6 +51,8 @@ class GatedConvolution(MaskedLayer):
     Source: Gehring et al. 2017, arXiv:1705.03122, 3.2 and 3.5.
     """
 
+    custom_config = ("dropout",)
+
     def __init__(
         self,
         filters,
@@ -62,8 +63,7 @@ class GatedConvolution(MaskedLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("filters", filters)
-        check_width("kernel_size", kernel_size)
+        check_sizes(filters=filters, kernel_size=kernel_size)
         check_choice("padding", padding, (SAME, CAUSAL))
         check_probability("dropout", dropout)
         if padding == SAME and kernel_size % 2 == 0:
@@ -119,11 +119,4 @@ class GatedConvolution(MaskedLayer):
         return (*inputs_shape[:-1], self.filters)
 
     def get_config(self):
-        config = {
-            "filters": self.filters,
-            "kernel_size": self.kernel_size,
-            "padding": self.padding,
-            "dropout": self.dropout.rate,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "dropout": self.dropout.rate}

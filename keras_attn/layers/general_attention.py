@@ -3,9 +3,8 @@
 import keras
 
 from keras_attn.layers.attention_layer import AttentionLayer
-from keras_attn.layers.held_config import held_config
-from keras_attn.layers.scored_attention import ScoredAttention, check_width
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.check_choice import check_flag, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -61,9 +60,7 @@ class GeneralAttention(AttentionLayer):
         if not isinstance(attention, ScoredAttention):
             raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
         widths = {"query_dim": query_dim, "key_dim": key_dim, "value_dim": value_dim}
-        for name, units in widths.items():
-            if units is not None:
-                check_width(name, units)
+        check_sizes(**{name: units for name, units in widths.items() if units is not None})
         self.attention = attention
         self.query_dim, self.key_dim, self.value_dim = widths.values()
         self.use_bias = check_flag("use_bias", use_bias)
@@ -102,21 +99,6 @@ class GeneralAttention(AttentionLayer):
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
         return (*query_shape[:-1], self.value_dim or (value_shape or query_shape)[-1])
-
-    def get_config(self):
-        config = {
-            "attention": held_config(self.attention),
-            "query_dim": self.query_dim,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "use_bias": self.use_bias,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})
 
 
 def _project(projection, inputs):

@@ -3,12 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.resample import resample_grid
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class GridPositions(keras.layers.Layer):
+class GridPositions(BaseLayer):
     """Adds one learned vector to each cell of a grid, interpolated for other grid sizes.
 
     The interpolation is bicubic with half-pixel centers and without antialiasing, in float32, as
@@ -41,8 +42,7 @@ class GridPositions(keras.layers.Layer):
     def __init__(self, height, width, initializer="random_normal", **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        check_width("height", height)
-        check_width("width", width)
+        check_sizes(height=height, width=width)
         self.height, self.width = height, width
         self.initializer = keras.initializers.get(initializer)
 
@@ -64,11 +64,3 @@ class GridPositions(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        config = {
-            "height": self.height,
-            "width": self.width,
-            "initializer": keras.initializers.serialize(self.initializer),
-        }
-        return {**super().get_config(), **config}

@@ -5,13 +5,12 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.local_attention import check_global
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.attend import attention_weights
 from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import hypotheses_of
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.masks import zero_masked
 
@@ -89,8 +88,7 @@ class HybridAttention(MaskedLayer):
 
     def __init__(self, attention, num_fields, units, least=0.5, most=0.7, **kwargs):
         super().__init__(**kwargs)
-        check_width("num_fields", num_fields)
-        check_width("units", units)
+        check_sizes(num_fields=num_fields, units=units)
         if not 0 <= least <= most <= 1:
             raise ValueError(
                 f"Expected 0 <= least <= most <= 1. Received: least={least}, most={most}"
@@ -197,17 +195,3 @@ class HybridAttention(MaskedLayer):
 
     def compute_output_shape(self, query_shape, value_shape, fields_shape=None):
         return (*query_shape[:-1], value_shape[-1])
-
-    def get_config(self):
-        config = {
-            "num_fields": self.num_fields,
-            "units": self.units,
-            "least": self.least,
-            "most": self.most,
-        }
-        return {**super().get_config(), **config, "attention": held_config(self.attention)}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})

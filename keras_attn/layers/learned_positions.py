@@ -3,20 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.layers.sinusoidal_positions import (
-    ADD,
-    check_added,
-    check_join,
-    join_positions,
-    joined_shape,
-)
+from keras_attn.layers.joined_positions import ADD, JoinedPositions
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.positions import positions_from
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LearnedPositions(CheckedLayer):
+class LearnedPositions(JoinedPositions):
     """Adds or concatenates one learned vector per position.
 
     Args:
@@ -48,15 +41,13 @@ class LearnedPositions(CheckedLayer):
     def __init__(
         self, sequence_length, join=ADD, units=None, initializer="random_normal", **kwargs
     ):
-        super().__init__(**kwargs)
-        check_width("sequence_length", sequence_length)
-        check_join(join, units)
-        self.supports_masking = True
-        self.sequence_length, self.join, self.units = sequence_length, join, units
+        super().__init__(join, units, **kwargs)
+        check_sizes(sequence_length=sequence_length)
+        self.sequence_length = sequence_length
         self.initializer = keras.initializers.get(initializer)
 
     def build(self, inputs_shape):
-        check_added(self.join, self.units, inputs_shape)
+        super().build(inputs_shape)
         shape = (self.sequence_length, self.units or inputs_shape[-1])
         self.table = self.add_weight(shape=shape, initializer=self.initializer, name="table")
 
@@ -78,16 +69,4 @@ class LearnedPositions(CheckedLayer):
             vectors = ops.reshape(rows, (length, self.table.shape[-1]))
         else:
             vectors = ops.take(self.table, positions_from(start_index, length), axis=0)
-        return join_positions(inputs, vectors, self.join)
-
-    def compute_output_shape(self, inputs_shape):
-        return joined_shape(inputs_shape, self.join, self.units)
-
-    def get_config(self):
-        config = {
-            "sequence_length": self.sequence_length,
-            "join": self.join,
-            "units": self.units,
-            "initializer": keras.initializers.serialize(self.initializer),
-        }
-        return {**super().get_config(), **config}
+        return self.joined(inputs, vectors)

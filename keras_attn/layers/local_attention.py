@@ -1,11 +1,10 @@
 """Base of local attentions: a window around a position."""
 
-import keras
 from keras import ops
 
 from keras_attn.layers.global_attention import GlobalAttention
-from keras_attn.layers.held_config import held_config
-from keras_attn.layers.scored_attention import ScoredAttention, check_width
+from keras_attn.layers.scored_attention import ScoredAttention
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.local_attention import memory_lengths
 
 
@@ -25,7 +24,7 @@ class LocalAttention(ScoredAttention):
 
     def __init__(self, attention, window, **kwargs):
         super().__init__(**kwargs)
-        check_width("window", window)
+        check_sizes(window=window)
         self.attention, self.window = check_global(attention), window
 
     def build(self, query_shape, value_shape=None, key_shape=None):
@@ -46,15 +45,6 @@ class LocalAttention(ScoredAttention):
             positions = ops.arange(queries, dtype="int32")
         positions = ops.broadcast_to(ops.cast(positions, "int32"), (batch, queries))
         return memory_lengths(mask, batch, queries, keys), positions
-
-    def get_config(self):
-        config = {"attention": held_config(self.attention), "window": self.window}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        attention = keras.saving.deserialize_keras_object(config["attention"])
-        return cls(**{**config, "attention": attention})
 
 
 def check_global(attention):

@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from keras_attn.layers.local_attention import LocalAttention
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.attend import attend
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.local_attention import gaussian_window, window_mask
 from keras_attn.ops.masks import combine_masks
 
@@ -44,7 +44,7 @@ class LocalPredictiveAttention(LocalAttention):
 
     def __init__(self, attention, window, units, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(attention, window, **kwargs)
-        check_width("units", units)
+        check_sizes(units=units)
         self.units = units
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
@@ -52,10 +52,6 @@ class LocalPredictiveAttention(LocalAttention):
         super().build(query_shape, value_shape, key_shape)
         self.position_kernel = self._kernel((query_shape[-1], self.units), "position_kernel")
         self.position_vector = self._kernel((self.units, 1), "position_vector")
-
-    def _kernel(self, shape, name):
-        initializer = self.kernel_initializer.clone()
-        return self.add_weight(shape=shape, initializer=initializer, name=name)
 
     def centers(self, query, lengths):
         """Predicted positions p_t.
@@ -77,8 +73,3 @@ class LocalPredictiveAttention(LocalAttention):
         inside = combine_masks(window_mask(centers, keys, self.window), mask)
         favored = gaussian_window(centers, keys, self.window)
         return attend(self.score(query, projected_keys), values, inside, favored=favored)
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        config = {"units": self.units, "kernel_initializer": initializer}
-        return {**super().get_config(), **config}

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.global_attention import GlobalAttention
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -34,7 +34,7 @@ class LocationAttention(GlobalAttention):
 
     def __init__(self, max_length, kernel_initializer="glorot_uniform", **kwargs):
         super().__init__(**kwargs)
-        check_width("max_length", max_length)
+        check_sizes(max_length=max_length)
         self.max_length = max_length
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
@@ -52,8 +52,3 @@ class LocationAttention(GlobalAttention):
         scores = ops.cast(ops.matmul(query, self.kernel), "float32")
         places = ops.arange(ops.shape(projected_keys)[1], dtype="int32")
         return ops.take(scores, places, axis=-1)
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        config = {"max_length": self.max_length, "kernel_initializer": initializer}
-        return {**super().get_config(), **config}

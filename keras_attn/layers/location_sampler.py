@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.reinforce import reinforce_objective
 from keras_attn.ops.replicas import global_mean, sum_over_replicas
@@ -14,7 +15,7 @@ EXPECTED = -1
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class LocationSampler(keras.layers.Layer):
+class LocationSampler(BaseLayer):
     """Samples one location s_t ~ α_t per step, and trains the weights α by REINFORCE.
 
     A share of the examples uses the expectation over all locations instead. A location is drawn by
@@ -56,8 +57,7 @@ class LocationSampler(keras.layers.Layer):
             )
         self.expectation_share = expectation_share
         self.reward_weight, self.entropy_weight = reward_weight, entropy_weight
-        self.baseline_decay = baseline_decay
-        self.seed = seed
+        self.baseline_decay, self.seed = baseline_decay, seed
         self.seed_generator = keras.random.SeedGenerator(seed)
 
     def build(self, input_shape=None):
@@ -144,10 +144,6 @@ class LocationSampler(keras.layers.Layer):
         some = sum_over_replicas(ops.sum(sampled)) > 0
         moved = self.baseline_decay * self.baseline + (1.0 - self.baseline_decay) * mean
         self.baseline.assign(ops.where(some, moved, ops.convert_to_tensor(self.baseline)))
-
-    def get_config(self):
-        names = ("expectation_share", "reward_weight", "entropy_weight", "baseline_decay", "seed")
-        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
 
 
 def held_sampler(sampler, dtype):

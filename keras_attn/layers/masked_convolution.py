@@ -3,8 +3,8 @@
 import keras
 
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 
 
@@ -38,10 +38,11 @@ class MaskedConvolution(MaskedLayer):
     Source: Kim 2014, arXiv:1408.5882, 2.
     """
 
+    custom_config = ("activation",)
+
     def __init__(self, filters, kernel_size, activation="relu", **kwargs):
         super().__init__(**kwargs)
-        check_width("filters", filters)
-        check_width("kernel_size", kernel_size)
+        check_sizes(filters=filters, kernel_size=kernel_size)
         self.filters, self.kernel_size = filters, kernel_size
         self.activation = keras.activations.get(activation)
         self.convolution = keras.layers.Conv1D(
@@ -64,6 +65,5 @@ class MaskedConvolution(MaskedLayer):
         return (*inputs_shape[:-1], self.filters)
 
     def get_config(self):
-        config = {"filters": self.filters, "kernel_size": self.kernel_size}
         activation = keras.activations.serialize(self.activation)
-        return {**super().get_config(), **config, "activation": activation}
+        return {**super().get_config(), "activation": activation}

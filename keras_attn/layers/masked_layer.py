@@ -6,14 +6,14 @@ from typing import ClassVar
 import keras
 from keras.src import backend  # Keras' masks have no public functions.
 
-from keras_attn.layers.checked_layer import CheckedLayer
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.ops.masks import as_mask, combine_masks
 
 CALL = "layer(query, value=None, key=None)"
 
 
-class MaskedLayer(CheckedLayer):
+class MaskedLayer(BaseLayer):
     """Abstract: a layer over sequences with padding.
 
     Subclasses read 0 at masked places, see `ops.zero_masked`, so that nothing else there reaches
@@ -53,6 +53,10 @@ class MaskedLayer(CheckedLayer):
             )
         return super().__call__(*args, **kwargs)
 
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        return traced_spec(self, *args, **kwargs)
+
     def _check_tensors(self, arguments):
         """Raises ValueError for wrong shapes before weights are created for them."""
         shapes = {}
@@ -68,10 +72,6 @@ class MaskedLayer(CheckedLayer):
                     f"Expected {name} of {' or '.join(map(str, ranks))} axes. Received: {kind}"
                 )
         _check_batches(shapes, self.sequences)
-
-    def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of what the call returns; with weights only if requested."""
-        return traced_spec(self, *args, **kwargs)
 
 
 def _is_self_attention(arguments):

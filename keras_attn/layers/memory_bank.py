@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.memory_bank import read_bank
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MemoryBank(keras.layers.Layer):
+class MemoryBank(BaseLayer):
     """Slots with learned keys and values, which a query reads by attention.
 
         α = softmax(hᵀ K) over all slots,  c = Σ_j α_j V_j
@@ -47,8 +48,8 @@ class MemoryBank(keras.layers.Layer):
         if not isinstance(slots, Sequence) or not slots:
             raise ValueError(f"Expected the slots of each domain. Received: slots={slots!r}")
         for count in slots:
-            check_width("slots", count)
-        check_width("units", units)
+            check_sizes(slots=count)
+        check_sizes(units=units)
         self.slots, self.units = tuple(slots), units
         self.initializer = keras.initializers.get(initializer)
 
@@ -75,10 +76,5 @@ class MemoryBank(keras.layers.Layer):
         return (*inputs_shape[:-1], self.units)
 
     def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of the outputs."""
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
         return traced_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        config = {"slots": list(self.slots), "units": self.units}
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), **config, "initializer": initializer}

@@ -2,13 +2,13 @@
 
 import keras
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import as_context_cell
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.memory_bank import MemoryBank
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MemoryBankCell(keras.layers.Layer):
+class MemoryBankCell(BaseLayer):
     """Any RNN cell that reads a bank of slots at each step: a cell for `keras.layers.RNN`.
 
         c_t = bank(h_{t−1}),  h_t, s_t = cell([x_t; c_t], s_{t−1})
@@ -53,10 +53,8 @@ class MemoryBankCell(keras.layers.Layer):
     def build(self, input_shape):
         if not self.bank.built:
             self.bank.build((None, self.units))
-            self.bank.built = True
         if not self.cell.built:
             self.cell.build((None, input_shape[-1]), (None, self.bank.units))
-            self.cell.built = True
 
     def call(self, inputs, states):
         state = self.cell.state_of(states)
@@ -84,16 +82,3 @@ class MemoryBankCell(keras.layers.Layer):
             state: the next state.
         """
         return self.cell.step(projected, self.bank(state[self.cell.top_state]), state)
-
-    def get_config(self):
-        config = {"cell": held_config(self.cell), "bank": held_config(self.bank)}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        parts = {
-            name: keras.saving.deserialize_keras_object(config.pop(name))
-            for name in ("cell", "bank")
-        }
-        return cls(**parts, **config)

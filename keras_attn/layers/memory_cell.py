@@ -5,12 +5,11 @@ import math
 import keras
 from keras import ops
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import as_context_cell, is_context_cell
-from keras_attn.layers.held_config import held_config
-from keras_attn.layers.scored_attention import check_width
 
 
-class MemoryCell(keras.layers.Layer):
+class MemoryCell(BaseLayer):
     """A controller, its interface to a memory, and the output.
 
         h_t = controller([x_t; r_{t−1}]),  ξ_t = W_ξ h_t + b_ξ,  y_t = W_y [h_t; r_t] + b_y
@@ -25,7 +24,6 @@ class MemoryCell(keras.layers.Layer):
         num_slots: int > 0. N.
         slot_dim: int > 0. W.
         num_read_heads: int > 0. R.
-        interface_parts: dict of name -> shape without B. The parts of ξ, in their order.
         dtype: float32 or float64. Inside `keras.layers.RNN` the state has this dtype. float32 by
             default whatever the global policy is; the controller has its own policy.
 
@@ -34,9 +32,7 @@ class MemoryCell(keras.layers.Layer):
             dropout, a size < 1 or another dtype.
     """
 
-    def __init__(
-        self, controller, units, num_slots, slot_dim, num_read_heads, interface_parts, **kwargs
-    ):
+    def __init__(self, controller, units, num_slots, slot_dim, num_read_heads, **kwargs):
         super().__init__(**{"dtype": "float32", **kwargs})
         if self.compute_dtype not in ("float32", "float64"):
             raise ValueError(
@@ -49,10 +45,17 @@ class MemoryCell(keras.layers.Layer):
         self.controller = _controller(controller, self.dtype_policy)
         self.recurrent = hasattr(self.controller, "state_sizes")
         self.controller_sizes = tuple(self.controller.state_sizes) if self.recurrent else ()
-        self.interface_parts = interface_parts
-        size = sum(math.prod(shape) for shape in interface_parts.values())
-        self.interface = keras.layers.Dense(size, name="interface", dtype=self.dtype_policy)
-        self.readout = keras.layers.Dense(units, name="readout", dtype=self.dtype_policy)
+
+    def make_interface(self, parts):
+        """Creates the layers of ξ and y, in the constructor.
+
+        Args:
+            parts: dict of name -> shape without B. The parts of ξ, in their order.
+        """
+        self.interface_parts, policy = parts, self.dtype_policy
+        size = sum(math.prod(shape) for shape in parts.values())
+        self.interface = keras.layers.Dense(size, name="interface", dtype=policy)
+        self.readout = keras.layers.Dense(self.units, name="readout", dtype=policy)
 
     def build(self, input_shape):
         reads = self.num_read_heads * self.slot_dim
@@ -123,6 +126,15 @@ class MemoryCell(keras.layers.Layer):
         leading = [ops.reshape(part, (-1, *shape)) for part, shape in zip(parts, shapes)]
         return *leading, tuple(parts[len(shapes) :])
 
+    def weights_of(self, state):
+        """The weights of a state.
+
+        Returns:
+            write: (B, H, N), with H heads that write.
+            read: (B, R, N).
+        """
+        return state.write_weights, state.read_weights
+
     def call(self, inputs, states):
         output, state = self.step(inputs, self.state_of(states))
         return output, self.flatten(state)
@@ -134,27 +146,6 @@ class MemoryCell(keras.layers.Layer):
             parts[name] = ops.reshape(interface[:, start:end], (-1, *shape))
             start = end
         return parts
-
-    def get_config(self):
-        config = {
-            "controller": held_config(self.controller),
-            "units": self.units,
-            "num_slots": self.num_slots,
-            "slot_dim": self.slot_dim,
-            "num_read_heads": self.num_read_heads,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(keras.saving.deserialize_keras_object(config.pop("controller")), **config)
-
-
-def check_sizes(**sizes):
-    """Raises ValueError, naming the first size that is not an int of at least 1."""
-    for name, size in sizes.items():
-        check_width(name, size)
 
 
 def _controller(controller, dtype):

@@ -4,14 +4,13 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.sentence_encoder import small_normal
 from keras_attn.layers.traced_spec import traced_spec
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 from keras_attn.ops.memory_network import (
     ENCODINGS,
     POSITION,
-    dropped_sentences,
     encode_sentences,
     memory_hop,
     newest_sentences,
@@ -22,7 +21,7 @@ ADJACENT, LAYER_WISE = TYINGS = ("adjacent", "layer_wise")
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MemoryNetwork(keras.layers.Layer):
+class MemoryNetwork(BaseLayer):
     """A question that reads a story in several hops.
 
         u_1 = B q,  m_i = A_k x_i + T^A_k(age_i),  c_i = C_k x_i + T^C_k(age_i)
@@ -95,9 +94,8 @@ class MemoryNetwork(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes = {"input_dim": input_dim, "output_dim": output_dim, "num_hops": num_hops}
-        for name, size in {**sizes, "memory_size": memory_size}.items():
-            check_width(name, size)
+        check_sizes(input_dim=input_dim, output_dim=output_dim)
+        check_sizes(num_hops=num_hops, memory_size=memory_size)
         check_choice("encoding", encoding, ENCODINGS)
         check_choice("tying", tying, TYINGS)
         check_probability("memory_noise", memory_noise)
@@ -108,8 +106,8 @@ class MemoryNetwork(keras.layers.Layer):
         self.empty_memories = check_flag("empty_memories", empty_memories)
         self.linear_start = check_flag("linear_start", linear_start)
         self.initializer, self.seed = small_normal(initializer), seed
-        drawn = memory_noise or word_dropout
-        self.generator = keras.random.SeedGenerator(seed) if drawn else None
+        is_random = memory_noise or word_dropout
+        self.generator = keras.random.SeedGenerator(seed) if is_random else None
 
     def build(self, query_shape=None, value_shape=None):
         count = self.num_hops + 1 if self.tying == ADJACENT else 2
@@ -155,17 +153,9 @@ class MemoryNetwork(keras.layers.Layer):
         if self.linear_start:
             self.linear.assign(0.0)
 
-    def dropped(self, value):
-        """int32 (B,): sentences of each story that are dropped, being more than the memory holds.
-
-        Args:
-            value: as in the call.
-        """
-        return dropped_sentences(self._real(value), self.memory_size)
-
     def call(self, query, value, return_attention_scores=False, training=None):
         query, value = ops.cast(query, "int32"), ops.cast(value, "int32")
-        real = self._real(value)
+        real = ops.any(ops.not_equal(value, PAD_ID), axis=-1)  # Sentences with a word.
         gaps = self._gaps(value) if training and self.memory_noise else None
         ages = sentence_ages(real, gaps)
         mask = newest_sentences(real, self.memory_size)
@@ -188,14 +178,10 @@ class MemoryNetwork(keras.layers.Layer):
         state = ops.cast(state, self.compute_dtype)
         return (state, ops.stack(weights, axis=1)) if return_attention_scores else state
 
-    def _real(self, value):
-        """bool (B, M): sentences with a word."""
-        return ops.any(ops.not_equal(value, PAD_ID), axis=-1)
-
     def _gaps(self, value):
         """int32 (B, M): empty memories before each sentence, 0 or 1."""
-        drawn = keras.random.uniform(ops.shape(value)[:2], seed=self.generator)
-        return ops.cast(drawn < self.memory_noise, "int32")
+        uniform = keras.random.uniform(ops.shape(value)[:2], seed=self.generator)
+        return ops.cast(uniform < self.memory_noise, "int32")
 
     def _encoded(self, tokens, tables, training):
         """float32 (..., D · tables): sentences (..., W) in several tables, side by side."""
@@ -204,8 +190,8 @@ class MemoryNetwork(keras.layers.Layer):
         table = ops.concatenate(tables, axis=-1) if count > 1 else tables[0]
         words = ops.take(table, tokens, axis=0)
         if training and self.word_dropout:
-            drawn = keras.random.uniform(ops.shape(tokens), seed=self.generator)
-            words = words * ops.cast(drawn >= self.word_dropout, words.dtype)[..., None]
+            uniform = keras.random.uniform(ops.shape(tokens), seed=self.generator)
+            words = words * ops.cast(uniform >= self.word_dropout, words.dtype)[..., None]
         return encode_sentences(words, mask, self.encoding, width)
 
     def compute_mask(self, *args, **kwargs):
@@ -216,12 +202,5 @@ class MemoryNetwork(keras.layers.Layer):
         return (query_shape[0], self.output_dim)
 
     def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of the outputs."""
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
         return traced_spec(self, *args, **kwargs)
-
-    def get_config(self):
-        names = ("input_dim", "output_dim", "num_hops", "memory_size", "encoding", "tying")
-        names = (*names, "memory_noise", "word_dropout", "empty_memories", "linear_start", "seed")
-        config = {name: getattr(self, name) for name in names}
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), **config, "initializer": initializer}

@@ -5,15 +5,16 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.memory_cell import MemoryCell
+from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.recurrent import masked_recurrence
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class MemoryRNN(keras.layers.Layer):
+class MemoryRNN(BaseLayer):
     """A cell with a memory over a sequence, with the weights of every step on request.
 
     `keras.layers.RNN(cell, return_sequences=True)` gives the same outputs. Where the mask is False
@@ -48,12 +49,10 @@ class MemoryRNN(keras.layers.Layer):
         if not isinstance(cell, MemoryCell):
             raise ValueError(f"Expected an NTMCell or a DNCCell. Received: cell={cell!r}")
         self.cell = cell
-        self.supports_masking = True
 
     def build(self, input_shape):
         if not self.cell.built:
             self.cell.build((input_shape[0], input_shape[-1]))
-            self.cell.built = True
 
     def call(self, inputs, mask=None, return_attention_scores=False):
         mask = sequence_mask(inputs, mask=mask)
@@ -84,24 +83,9 @@ class MemoryRNN(keras.layers.Layer):
         """The mask of the inputs, for the outputs."""
         return (mask, None, None) if return_attention_scores else mask
 
-    def compute_output_spec(self, inputs, mask=None, return_attention_scores=False):
-        """Shapes and dtypes of what the call returns; with weights only if requested."""
-        outputs = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
-        if not return_attention_scores:
-            return outputs
-        weights = [
-            keras.KerasTensor((*inputs.shape[:2], *shape), self.cell.compute_dtype)
-            for shape in self.cell.weight_shapes
-        ]
-        return outputs, *weights
-
     def compute_output_shape(self, input_shape):
         return *input_shape[:-1], self.cell.units
 
-    def get_config(self):
-        return {**super().get_config(), "cell": held_config(self.cell)}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(keras.saving.deserialize_keras_object(config.pop("cell")), **config)
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        return traced_spec(self, *args, **kwargs)

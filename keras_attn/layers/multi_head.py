@@ -7,8 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.masked_layer import MaskedLayer
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
 
@@ -67,6 +66,8 @@ class MultiHead(MaskedLayer):
         ValueError: a width < 1; dropout outside [0, 1).
     """
 
+    custom_config = ("output_shape",)
+
     def __init__(
         self,
         num_heads,
@@ -81,10 +82,9 @@ class MultiHead(MaskedLayer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("num_heads", num_heads)
-        check_width("key_dim", key_dim)
+        check_sizes(num_heads=num_heads, key_dim=key_dim)
         if value_dim is not None:
-            check_width("value_dim", value_dim)
+            check_sizes(value_dim=value_dim)
         check_probability("dropout", dropout)
         self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
         self.output_dim = _output_dim(output_shape)
@@ -243,18 +243,7 @@ class MultiHead(MaskedLayer):
         return lambda weights: self.dropout_layer(weights, training=training)
 
     def get_config(self):
-        config = {
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "dropout": self.dropout,
-            "use_bias": self.use_bias,
-            "output_shape": self.output_dim,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
-            "seed": self.seed,
-        }
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "output_shape": self.output_dim}
 
 
 def _output_dim(output_shape):
@@ -267,5 +256,5 @@ def _output_dim(output_shape):
             )
         (output_shape,) = output_shape
     if output_shape is not None:
-        check_width("output_shape", output_shape)
+        check_sizes(output_shape=output_shape)
     return output_shape

@@ -134,6 +134,3 @@ class MultiStepAttention(MaskedLayer):
         self, query_shape, value_shape=None, key_shape=None, embedded_shape=None
     ):
         return query_shape
-
-    def get_config(self):
-        return super().get_config()

@@ -42,7 +42,3 @@ class MultiplicativeAttention(GlobalAttention):
 
     def score(self, query, projected_keys):
         return multiplicative_score(query, projected_keys, self.kernel)
-
-    def get_config(self):
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        return {**super().get_config(), "kernel_initializer": initializer}

@@ -4,11 +4,11 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.layers.checked_layer import CheckedLayer
+from keras_attn.layers.base_layer import BaseLayer
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class NextSource(CheckedLayer):
+class NextSource(BaseLayer):
     """A linear projection of the next source step; each occurrence of the token advances by one.
 
         n_t = Σ_{i ≤ t} [token_i = c],  x_t = W v_{n_t}
@@ -81,6 +81,3 @@ class NextSource(CheckedLayer):
         places = ops.arange(length, dtype="int32")
         chosen = ops.equal(ops.minimum(counts, length - 1)[..., None], places)
         return ops.matmul(ops.cast(chosen, values.dtype), values)
-
-    def get_config(self):
-        return {**super().get_config(), "token": self.token, "units": self.units}

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.hashed_ngrams import hashed_ngrams
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class NGramEmbedding(keras.layers.Layer):
+class NGramEmbedding(BaseLayer):
     """A learned vector for the n tokens that end at each position, hashed into buckets.
 
         e_t = E[hash(x_{t−n+1} … x_t)]
@@ -53,12 +53,10 @@ class NGramEmbedding(keras.layers.Layer):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        for name, size in (("num_buckets", num_buckets), ("output_dim", output_dim), ("n", n)):
-            check_width(name, size)
+        check_sizes(num_buckets=num_buckets, output_dim=output_dim, n=n)
         self.num_buckets, self.output_dim, self.n = num_buckets, output_dim, n
         self.embeddings_initializer = keras.initializers.get(embeddings_initializer)
         self.mask_zero = check_flag("mask_zero", mask_zero)
-        self.supports_masking = True
 
     def build(self, inputs_shape=None):
         self.table = self.add_weight(
@@ -77,13 +75,3 @@ class NGramEmbedding(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape, self.output_dim)
-
-    def get_config(self):
-        config = {
-            "num_buckets": self.num_buckets,
-            "output_dim": self.output_dim,
-            "n": self.n,
-            "embeddings_initializer": keras.initializers.serialize(self.embeddings_initializer),
-            "mask_zero": self.mask_zero,
-        }
-        return {**super().get_config(), **config}

@@ -6,7 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attn.layers.memory_cell import MemoryCell, check_sizes
+from keras_attn.layers.memory_cell import MemoryCell
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.memory_addressing import (
     circular_shift,
     content_weights,
@@ -102,25 +103,26 @@ class NTMCell(MemoryCell):
             num_read_heads=num_read_heads,
             num_write_heads=num_write_heads,
         )
-        if not isinstance(max_shift, int) or isinstance(max_shift, bool) or max_shift < 0:
-            raise ValueError(f"Expected max_shift >= 0. Received: max_shift={max_shift!r}")
+        check_sizes(least=0, max_shift=max_shift)
         if num_slots < 2 * max_shift + 1:
             raise ValueError(
                 f"Expected num_slots >= 2 * max_shift + 1. Received: num_slots={num_slots}, "
                 f"max_shift={max_shift}"
             )
-        heads = num_read_heads + num_write_heads
-        parts = {
-            "keys": (heads, slot_dim),
-            "strengths": (heads,),
-            "gates": (heads,),
-            "shifts": (heads, 2 * max_shift + 1),
-            "exponents": (heads,),
-            "erased": (num_write_heads, slot_dim),
-            "added": (num_write_heads, slot_dim),
-        }
-        super().__init__(controller, units, num_slots, slot_dim, num_read_heads, parts, **kwargs)
+        super().__init__(controller, units, num_slots, slot_dim, num_read_heads, **kwargs)
         self.num_write_heads, self.max_shift = num_write_heads, max_shift
+        heads = num_read_heads + num_write_heads
+        self.make_interface(
+            {
+                "keys": (heads, slot_dim),
+                "strengths": (heads,),
+                "gates": (heads,),
+                "shifts": (heads, 2 * max_shift + 1),
+                "exponents": (heads,),
+                "erased": (num_write_heads, slot_dim),
+                "added": (num_write_heads, slot_dim),
+            }
+        )
 
     @property
     def state_shapes(self):
@@ -186,15 +188,6 @@ class NTMCell(MemoryCell):
         """Shapes of the weights of `weights_of`, without B."""
         return self.state_shapes[1:3]
 
-    def weights_of(self, state):
-        """The weights of a state.
-
-        Returns:
-            write: (B, H, N).
-            read: (B, R, N).
-        """
-        return state.write_weights, state.read_weights
-
     def _address(self, heads, chosen, memory, previous):
         """The weights (B, h, N) of some heads."""
         keys, strengths, gates, shifts, exponents = (
@@ -205,10 +198,6 @@ class NTMCell(MemoryCell):
         if self.max_shift:
             weights = circular_shift(weights, ops.softmax(shifts))
         return sharpen(weights, 1 + ops.softplus(exponents))
-
-    def get_config(self):
-        config = {"num_write_heads": self.num_write_heads, "max_shift": self.max_shift}
-        return {**super().get_config(), **config}
 
 
 def _first_slot(shape, dtype=None):

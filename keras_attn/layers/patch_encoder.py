@@ -3,14 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.ops.check_choice import check_flag, check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class PatchEncoder(CheckedLayer):
+class PatchEncoder(BaseLayer):
     """A linear map of each non-overlapping patch of P × P pixels.
 
     The kernel (P, P, C, D) is that of a convolution whose stride is its size. Read as a matrix
@@ -44,8 +43,7 @@ class PatchEncoder(CheckedLayer):
         self, patch_size, hidden_dim, use_bias=True, kernel_initializer="lecun_normal", **kwargs
     ):
         super().__init__(**kwargs)
-        check_width("patch_size", patch_size)
-        check_width("hidden_dim", hidden_dim)
+        check_sizes(patch_size=patch_size, hidden_dim=hidden_dim)
         self.use_bias = check_flag("use_bias", use_bias)
         self.patch_size, self.hidden_dim = patch_size, hidden_dim
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
@@ -92,12 +90,3 @@ class PatchEncoder(CheckedLayer):
                 f"Received: {name}={size}"
             )
         return size // self.patch_size
-
-    def get_config(self):
-        config = {
-            "patch_size": self.patch_size,
-            "hidden_dim": self.hidden_dim,
-            "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
-        return {**super().get_config(), **config}

@@ -3,12 +3,12 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RelationBias(CheckedLayer):
+class RelationBias(BaseLayer):
     """One learned bias per relation and head, added to the scores of `MultiHeadAttention`.
 
     Args:
@@ -38,8 +38,7 @@ class RelationBias(CheckedLayer):
 
     def __init__(self, num_relations, num_heads, initializer="zeros", **kwargs):
         super().__init__(**kwargs)
-        check_width("num_relations", num_relations)
-        check_width("num_heads", num_heads)
+        check_sizes(num_relations=num_relations, num_heads=num_heads)
         self.num_relations, self.num_heads = num_relations, num_heads
         self.initializer = keras.initializers.get(initializer)
 
@@ -55,8 +54,3 @@ class RelationBias(CheckedLayer):
     def compute_output_shape(self, inputs_shape):
         batch, queries, keys = inputs_shape
         return (batch, self.num_heads, queries, keys)
-
-    def get_config(self):
-        config = {"num_relations": self.num_relations, "num_heads": self.num_heads}
-        initializer = keras.initializers.serialize(self.initializer)
-        return {**super().get_config(), **config, "initializer": initializer}

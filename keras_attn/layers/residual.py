@@ -2,7 +2,7 @@
 
 import keras
 
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.ops.check_choice import check_flag, check_probability
 
 
 class Residual(keras.layers.Layer):
@@ -24,7 +24,7 @@ class Residual(keras.layers.Layer):
 
     def __init__(self, normalize_first=False, dropout=0.0, epsilon=1e-6, **kwargs):
         super().__init__(**kwargs)
-        check_normalize_first(normalize_first)
+        check_flag("normalize_first", normalize_first)
         check_probability("dropout", dropout)
         if not epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={epsilon}")
@@ -45,12 +45,3 @@ class Residual(keras.layers.Layer):
         """The output of the block, from the inputs and the sublayer's outputs."""
         outputs = inputs + self.dropout(outputs, training=training)
         return outputs if self.normalize_first else self.normalization(outputs)
-
-
-def check_normalize_first(normalize_first):
-    """Raises ValueError unless it is a bool."""
-    if not isinstance(normalize_first, bool):
-        raise ValueError(
-            "Expected normalize_first=True, x + f(LN(x)), or False, LN(x + f(x)). "
-            f"Received: normalize_first={normalize_first!r}"
-        )

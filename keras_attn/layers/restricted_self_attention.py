@@ -4,6 +4,7 @@ import keras
 
 from keras_attn.layers.masked_layer import carry_mask, sequence_mask
 from keras_attn.layers.multi_head import MultiHead
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.restricted_attention import restricted_attention
 
@@ -51,8 +52,7 @@ class RestrictedSelfAttention(MultiHead):
 
     def __init__(self, num_heads, key_dim, radius, value_dim=None, **kwargs):
         super().__init__(num_heads, key_dim, value_dim, **kwargs)
-        if not isinstance(radius, int) or isinstance(radius, bool) or radius < 0:
-            raise ValueError(f"Expected an int radius >= 0. Received: radius={radius!r}")
+        check_sizes(least=0, radius=radius)
         self.radius = radius
 
     def build(self, inputs_shape):
@@ -69,6 +69,3 @@ class RestrictedSelfAttention(MultiHead):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.output_dim or inputs_shape[-1])
-
-    def get_config(self):
-        return {**super().get_config(), "radius": self.radius}

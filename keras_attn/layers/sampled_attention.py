@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.local_attention import check_global
 from keras_attn.layers.location_sampler import EXPECTED, held_sampler
 from keras_attn.layers.scored_attention import ScoredAttention
@@ -76,15 +75,3 @@ class SampledAttention(ScoredAttention):
         sampled = take_by_row(values, ops.where(expected, 0, location))
         sampled = ops.where(some, sampled, 0)
         return ops.where(expected[..., None], context, sampled), weights
-
-    def get_config(self):
-        parts = {"attention": self.attention, "sampler": self.sampler}
-        return {**super().get_config(), **{key: held_config(part) for key, part in parts.items()}}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("attention", "sampler")
-        }
-        return cls(**{**config, **parts})

@@ -5,14 +5,13 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.linear import linear
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ScaledEmbedding(CheckedLayer):
+class ScaledEmbedding(BaseLayer):
     """√D · E[token]; `logits` multiplies by Eᵀ, for tied embeddings.
 
     The table is initialized with standard deviation 1/√D, so that outputs have standard deviation
@@ -41,11 +40,9 @@ class ScaledEmbedding(CheckedLayer):
 
     def __init__(self, input_dim, output_dim, mask_zero=False, **kwargs):
         super().__init__(**kwargs)
-        check_width("input_dim", input_dim)
-        check_width("output_dim", output_dim)
+        check_sizes(input_dim=input_dim, output_dim=output_dim)
         self.mask_zero = check_flag("mask_zero", mask_zero)
         self.input_dim, self.output_dim = input_dim, output_dim
-        self.supports_masking = True
 
     def build(self, inputs_shape=None):
         initializer = keras.initializers.RandomNormal(stddev=1 / math.sqrt(self.output_dim))
@@ -81,7 +78,3 @@ class ScaledEmbedding(CheckedLayer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape, self.output_dim)
-
-    def get_config(self):
-        config = {"input_dim": self.input_dim, "output_dim": self.output_dim}
-        return {**super().get_config(), **config, "mask_zero": self.mask_zero}

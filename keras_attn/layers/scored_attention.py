@@ -14,6 +14,11 @@ class ScoredAttention(AttentionLayer):
     def build(self, query_shape, value_shape=None, key_shape=None):
         """Creates no weights; subclasses may."""
 
+    def _kernel(self, shape, name):
+        """A weight with values of its own, of `kernel_initializer`."""
+        initializer = self.kernel_initializer.clone()
+        return self.add_weight(shape=shape, initializer=initializer, name=name)
+
     def project_keys(self, keys):
         """The part of the score that depends on the keys (B, S, E) alone; computed once."""
         raise NotImplementedError
@@ -49,9 +54,3 @@ class ScoredAttention(AttentionLayer):
 
     def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
         return (*query_shape[:-1], (value_shape or query_shape)[-1])
-
-
-def check_width(name, units):
-    """Raises ValueError unless `units` is an int of at least 1."""
-    if not isinstance(units, int) or isinstance(units, bool) or units < 1:
-        raise ValueError(f"Expected {name} >= 1. Received: {name}={units!r}")

@@ -4,13 +4,13 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_choice, check_sizes
 from keras_attn.ops.memory_network import ENCODINGS, POSITION, encode_sentences
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SentenceEncoder(keras.layers.Layer):
+class SentenceEncoder(BaseLayer):
     """Embeds the words of a sentence and sums them, in their order or as a bag.
 
     The nil word, token 0, has the vector 0, whatever its row of the table holds.
@@ -40,12 +40,10 @@ class SentenceEncoder(keras.layers.Layer):
 
     def __init__(self, input_dim, output_dim, encoding=POSITION, initializer=None, **kwargs):
         super().__init__(**kwargs)
-        check_width("input_dim", input_dim)
-        check_width("output_dim", output_dim)
+        check_sizes(input_dim=input_dim, output_dim=output_dim)
         check_choice("encoding", encoding, ENCODINGS)
         self.input_dim, self.output_dim, self.encoding = input_dim, output_dim, encoding
         self.initializer = small_normal(initializer)
-        self.supports_masking = True
 
     def build(self, inputs_shape=None):
         self.table = self.add_weight(
@@ -67,15 +65,6 @@ class SentenceEncoder(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.output_dim)
-
-    def get_config(self):
-        config = {
-            "input_dim": self.input_dim,
-            "output_dim": self.output_dim,
-            "encoding": self.encoding,
-            "initializer": keras.initializers.serialize(self.initializer),
-        }
-        return {**super().get_config(), **config}
 
 
 def small_normal(initializer):

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.layers.transforms import Transform
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
@@ -33,7 +33,7 @@ class Transformed(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SpatialTransformer(keras.layers.Layer):
+class SpatialTransformer(BaseLayer):
     """Predicts a transform from a picture and samples the picture through it.
 
         θ = θ_0 + W f(U) + b,  V = sample(U, T_θ(G))
@@ -142,7 +142,8 @@ class SpatialTransformer(keras.layers.Layer):
         self.flatten = keras.layers.Flatten(name="flatten", dtype="float32")
 
     def build(self, images_shape):
-        sizes = (*self._size(images_shape), images_shape[self._channels_axis()])
+        channels = images_shape[-1 if self.data_format == CHANNELS[0] else 1]
+        sizes = (*self._size(images_shape), channels)
         if None in sizes or min(sizes[:2]) < 2:
             raise ValueError(
                 "Expected images of at least 2 x 2 pixels, size and channels known. "
@@ -159,9 +160,6 @@ class SpatialTransformer(keras.layers.Layer):
                 dtype="float32",
                 autocast=False,
             )
-
-    def _channels_axis(self):
-        return -1 if self.data_format == CHANNELS[0] else 1
 
     def _size(self, images_shape):
         """Height and width of the images."""
@@ -199,10 +197,6 @@ class SpatialTransformer(keras.layers.Layer):
             return images
         return ops.moveaxis(images, 1 if axis == -1 else -1, axis)
 
-    def compute_output_spec(self, images, training=None):
-        """Images in the compute dtype; the rest of `Transformed` is float32."""
-        return traced_spec(self, images, training=training)
-
     def compute_output_shape(self, images_shape):
         points = self.points if self.learned_grid and self.built else self._target(images_shape)
         height, width = points.shape[:2]
@@ -215,29 +209,9 @@ class SpatialTransformer(keras.layers.Layer):
         batch = images_shape[0]
         return Transformed(images, (batch, self.transform.parameters), (batch, height, width, 2))
 
-    def get_config(self):
-        config = {
-            "localization": held_config(self.localization),
-            "transform": keras.saving.serialize_keras_object(self.transform),
-            "output_size": self.output_size,
-            "interpolation": self.interpolation,
-            "padding": self.padding,
-            "align_corners": self.align_corners,
-            "learned_grid": self.learned_grid,
-            "bound": self.bound,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-            "data_format": self.data_format,
-            "return_grid": self.return_grid,
-            "initial_theta": self.initial_theta,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        for name in ("localization", "transform"):
-            config[name] = keras.saving.deserialize_keras_object(config[name])
-        return cls(**config)
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        return traced_spec(self, *args, **kwargs)
 
 
 def _finite_numbers(values, count):

@@ -2,13 +2,13 @@
 
 import keras
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.gated_context_cell import GatedContextCell
-from keras_attn.layers.held_config import held_config
 from keras_attn.ops.check_choice import check_flag
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class StackedContextCells(keras.layers.Layer):
+class StackedContextCells(BaseLayer):
     """Recurrent layers on top of each other, with residual connections between them.
 
         h¹_t = cell¹(x_t, z_t),  hˡ_t = hˡ⁻¹_t + cellˡ(hˡ⁻¹_t)
@@ -62,7 +62,7 @@ class StackedContextCells(keras.layers.Layer):
 
     def state_of(self, parts):
         """The initial state from tensors (N, H), one for each of `state_sizes`."""
-        return tuple(part for cell, own in self._by_cell(parts) for part in cell.state_of(own))
+        return tuple(part for cell, piece in self._by_cell(parts) for part in cell.state_of(piece))
 
     def step(self, projected, context, state):
         """One step.
@@ -77,13 +77,13 @@ class StackedContextCells(keras.layers.Layer):
             state: the next state.
         """
         output, after = None, []
-        for cell, own in self._by_cell(state):
+        for cell, cell_state in self._by_cell(state):
             if output is None:
-                output, own = cell.step(projected, context, own)
+                output, cell_state = cell.step(projected, context, cell_state)
             else:
-                higher, own = cell.step(cell.project(output), None, own)
+                higher, cell_state = cell.step(cell.project(output), None, cell_state)
                 output = output + higher if self.residual else higher
-            after += own
+            after += cell_state
         return output, tuple(after)
 
     def call(self, inputs, context, state):
@@ -95,12 +95,3 @@ class StackedContextCells(keras.layers.Layer):
         for cell in self.cells:
             yield cell, tuple(parts[start : start + len(cell.state_sizes)])
             start += len(cell.state_sizes)
-
-    def get_config(self):
-        config = {"cells": [held_config(cell) for cell in self.cells], "residual": self.residual}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        cells = [keras.saving.deserialize_keras_object(cell) for cell in config["cells"]]
-        return cls(**{**config, "cells": cells})

@@ -5,12 +5,9 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.feed_forward import RELU, FeedForward
-from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
-from keras_attn.layers.multi_head_attention import MultiHeadAttention
-from keras_attn.layers.residual import Residual
+from keras_attn.layers.masked_layer import carry_mask, sequence_mask
+from keras_attn.layers.transformer_block import TransformerBlock
 from keras_attn.ops.cached_attention import hypotheses_of
-from keras_attn.ops.check_choice import check_flag, check_probability
 from keras_attn.ops.masks import zero_masked
 
 
@@ -30,7 +27,7 @@ class BlockMemory(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerDecoderBlock(MaskedLayer):
+class TransformerDecoderBlock(TransformerBlock):
     """Causal self-attention, attention to the encoder's output, feed-forward net; each residual.
 
     Step by step: `start(value)` once, then `extend` with a cache of `empty_cache`.
@@ -79,49 +76,7 @@ class TransformerDecoderBlock(MaskedLayer):
     """
 
     sequences = True
-
-    def __init__(
-        self,
-        num_heads,
-        key_dim,
-        value_dim=None,
-        intermediate_dim=None,
-        dropout=0.1,
-        attention_dropout=0.0,
-        normalize_first=False,
-        use_bias=False,
-        epsilon=1e-6,
-        activation=RELU,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
-        self.intermediate_dim, self.dropout = intermediate_dim, dropout
-        self.attention_dropout = attention_dropout
-        check_probability("attention_dropout", attention_dropout)
-        self.use_bias = check_flag("use_bias", use_bias)
-        self.normalize_first, self.epsilon = normalize_first, epsilon
-        self.attention = self._attention("attention")
-        self.cross_attention = self._attention("cross_attention")
-        policy = self.dtype_policy
-        self.feed_forward = FeedForward(
-            intermediate_dim, activation=activation, name="feed_forward", dtype=policy
-        )
-        self.residuals = [
-            Residual(normalize_first, dropout, epsilon, name=f"{name}_residual", dtype=policy)
-            for name in ("attention", "cross_attention", "feed_forward")
-        ]
-
-    def _attention(self, name):
-        return MultiHeadAttention(
-            self.num_heads,
-            self.key_dim,
-            self.value_dim,
-            dropout=self.attention_dropout,
-            use_bias=self.use_bias,
-            name=name,
-            dtype=self.dtype_policy,
-        )
+    attentions = ("attention", "cross_attention")
 
     def build(self, query_shape, value_shape):
         self.cross_attention.build(query_shape, value_shape)
@@ -217,18 +172,3 @@ class TransformerDecoderBlock(MaskedLayer):
         inputs = crossing.leave(inputs, attended, training=False)
         fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward, training=False)
         return feeding.leave(inputs, fed, training=False), cache, cross_weights
-
-    def get_config(self):
-        config = {
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "normalize_first": self.normalize_first,
-            "use_bias": self.use_bias,
-            "epsilon": self.epsilon,
-            "activation": self.feed_forward.get_config()["activation"],
-        }
-        return {**super().get_config(), **config}

@@ -2,16 +2,13 @@
 
 import keras
 
-from keras_attn.layers.feed_forward import RELU, FeedForward
-from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
-from keras_attn.layers.multi_head_attention import MultiHeadAttention
-from keras_attn.layers.residual import Residual
-from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.layers.masked_layer import carry_mask, sequence_mask
+from keras_attn.layers.transformer_block import TransformerBlock
 from keras_attn.ops.masks import zero_masked
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerEncoderBlock(MaskedLayer):
+class TransformerEncoderBlock(TransformerBlock):
     """Multi-head self-attention, then a feed-forward net, each in a residual connection.
 
     Args:
@@ -52,44 +49,7 @@ class TransformerEncoderBlock(MaskedLayer):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
     """
 
-    def __init__(
-        self,
-        num_heads,
-        key_dim,
-        value_dim=None,
-        intermediate_dim=None,
-        dropout=0.1,
-        attention_dropout=0.0,
-        normalize_first=False,
-        use_bias=False,
-        epsilon=1e-6,
-        activation=RELU,
-        **kwargs,
-    ):
-        super().__init__(**kwargs)
-        self.num_heads, self.key_dim, self.value_dim = num_heads, key_dim, value_dim
-        self.intermediate_dim, self.dropout = intermediate_dim, dropout
-        self.attention_dropout = attention_dropout
-        check_probability("attention_dropout", attention_dropout)
-        self.use_bias = check_flag("use_bias", use_bias)
-        self.normalize_first, self.epsilon = normalize_first, epsilon
-        policy = self.dtype_policy
-        self.attention = MultiHeadAttention(
-            num_heads,
-            key_dim,
-            value_dim,
-            dropout=attention_dropout,
-            use_bias=use_bias,
-            name="attention",
-            dtype=policy,
-        )
-        self.feed_forward = FeedForward(
-            intermediate_dim, activation=activation, name="feed_forward", dtype=policy
-        )
-        self.residuals = [
-            Residual(normalize_first, dropout, epsilon, name=f"{name}_residual", dtype=policy)
-            for name in ("attention", "feed_forward")
-        ]
+    attentions = ("attention",)
 
     def build(self, inputs_shape):
         for layer in (self.attention, self.feed_forward, *self.residuals):
@@ -124,18 +84,3 @@ class TransformerEncoderBlock(MaskedLayer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        config = {
-            "num_heads": self.num_heads,
-            "key_dim": self.key_dim,
-            "value_dim": self.value_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "dropout": self.dropout,
-            "attention_dropout": self.attention_dropout,
-            "normalize_first": self.normalize_first,
-            "use_bias": self.use_bias,
-            "epsilon": self.epsilon,
-            "activation": self.feed_forward.get_config()["activation"],
-        }
-        return {**super().get_config(), **config}

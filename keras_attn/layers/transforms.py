@@ -11,7 +11,8 @@ import keras
 import numpy as np
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.config_fields import ConfigFields
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.sampling_grids import (
     affine_grid,
     attention_grid,
@@ -24,7 +25,7 @@ from keras_attn.ops.sampling_grids import (
 
 
 @dataclass(frozen=True)
-class Transform:
+class Transform(ConfigFields):
     """Abstract: a family of maps."""
 
     @property
@@ -62,20 +63,14 @@ class Transform:
             )
         return ops.reshape(theta, (-1, rows, columns))
 
-    def get_config(self):
-        """The constructor's arguments."""
-        return asdict(self)
 
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of `get_config`."""
-        return cls(**config)
+class Unturned(Transform):
+    """Abstract: a family without rotations."""
 
-
-def _no_rotations(transform):
-    return ValueError(
-        f"Expected a transform with rotations, such as Affine(). Received: {transform!r}"
-    )
+    def rotation(self, angle):
+        raise ValueError(
+            f"Expected a transform with rotations, such as Affine(). Received: {self!r}"
+        )
 
 
 def _numbers(*values):
@@ -88,28 +83,22 @@ def _matrix(angle):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class Translation(Transform):
+class Translation(Unturned):
     """θ = (t_x, t_y): moved, as `translation_grid`."""
 
     def identity(self):
         return _numbers(0, 0)
-
-    def rotation(self, angle):
-        raise _no_rotations(self)
 
     def grid(self, theta, points):
         return translation_grid(theta, points)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class AttentionWindow(Transform):
+class AttentionWindow(Unturned):
     """θ = (s, t_x, t_y): an axis-aligned window, as `attention_grid`."""
 
     def identity(self):
         return _numbers(1, 0, 0)
-
-    def rotation(self, angle):
-        raise _no_rotations(self)
 
     def grid(self, theta, points):
         return attention_grid(theta, points)
@@ -179,10 +168,7 @@ class ThinPlateSpline(Transform):
     columns: int = 4
 
     def __post_init__(self):
-        for name, count in asdict(self).items():
-            check_width(name, count)
-            if count < 2:
-                raise ValueError(f"Expected {name} >= 2. Received: {name}={count}")
+        check_sizes(least=2, **asdict(self))
 
     def control(self):
         """The lattice, NumPy float32 (rows · columns, 2), row by row."""

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_flag
+from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.linear import linear
 from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 
@@ -19,7 +19,7 @@ class NormalizedKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class WeightNormalizedDense(keras.layers.Layer):
+class WeightNormalizedDense(BaseLayer):
     """A linear layer whose weights are directions times gains: y_e = g_e (v_e · x) / ‖v_e‖ + b_e.
 
     The gains begin as ‖v_e‖, so that the layer begins as one without normalization.
@@ -48,7 +48,7 @@ class WeightNormalizedDense(keras.layers.Layer):
 
     def __init__(self, units, use_bias=True, kernel_initializer=None, **kwargs):
         super().__init__(**kwargs)
-        check_width("units", units)
+        check_sizes(units=units)
         self.units, self.use_bias = units, check_flag("use_bias", use_bias)
         self.kernel_initializer = (
             scaled_normal(1.0)
@@ -74,14 +74,6 @@ class WeightNormalizedDense(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.units)
-
-    def get_config(self):
-        config = {
-            "units": self.units,
-            "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
-        return {**super().get_config(), **config}
 
 
 def scaled_normal(scale):

@@ -1,21 +1,30 @@
 """Base of all models: typed inputs, for export and shape inference."""
 
+from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 from keras import tree
 
-from keras_attn.former_names import check_former_names
+from keras_attn.layers.constructor_config import constructor_arguments, constructor_config
 from keras_attn.layers.traced_spec import traced_spec
 
 
 class BaseModel(keras.Model):
-    """Abstract: a Keras model with a declared input signature."""
+    """Abstract: a Keras model with a declared input signature, and the config of `BaseLayer`."""
 
-    def __new__(cls, *args, **kwargs):
-        check_former_names(cls, kwargs)
-        return super().__new__(cls, *args, **kwargs)
+    custom_config: ClassVar[tuple[str, ...]] = ()
+    """See `BaseLayer`."""
+
+    def get_config(self):
+        """The arguments of the constructor."""
+        return {**super().get_config(), **constructor_config(self)}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        """The inverse of `get_config`."""
+        return cls(**constructor_arguments(config))
 
     def input_signature(self) -> Any:
         """The inputs of a call: a structure of `keras.InputSpec` with None for free sizes."""
@@ -40,6 +49,10 @@ class BaseModel(keras.Model):
             filepath, format=format, verbose=verbose, input_signature=signature, **kwargs
         )
 
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns."""
+        return traced_spec(self, *args, **kwargs)
+
     def compute_output_shape(self, input_shape):
         """Shapes of the outputs, from the shapes of the inputs."""
         signature = self.input_signature()
@@ -53,21 +66,25 @@ class BaseModel(keras.Model):
         outputs = traced_spec(self, tensors)
         return tree.map_structure(lambda spec: tuple(spec.shape), outputs)
 
-    def compute_output_spec(self, *args, **kwargs):
-        """Shapes and dtypes of the outputs."""
-        return traced_spec(self, *args, **kwargs)
 
+class PictureClassifier(BaseModel):
+    """Abstract: logits float32 (B, num_classes) from pictures."""
 
-def picture_signature(model):
-    """`keras.InputSpec` of pictures of the size that a model was built for.
+    def input_signature(self):
+        """See `BaseModel`: the sizes of the pictures that the model was built for.
 
-    Raises:
-        ValueError: a model that is not built.
-    """
-    if not model.built:
-        raise ValueError(f"Expected a model that has been built or called. Received: {model.name}")
-    shape = model.get_build_config()["input_shape"]
-    return keras.InputSpec(dtype="uint8", shape=(None, *shape[1:]))
+        Raises:
+            ValueError: a model that is not built.
+        """
+        if not self.built:
+            raise ValueError(
+                f"Expected a model that has been built or called. Received: {self.name}"
+            )
+        shape = self.get_build_config()["input_shape"]
+        return keras.InputSpec(dtype="uint8", shape=(None, *shape[1:]))
+
+    def compute_output_shape(self, images_shape):
+        return (images_shape[0], self.num_classes)
 
 
 def config_of(kind, config, keywords):
@@ -75,11 +92,11 @@ def config_of(kind, config, keywords):
 
     Args:
         kind: the dataclass of the config.
-        config: `kind`, or None.
+        config: `kind`, a dict of its fields, or None.
         keywords: dict of a constructor's keywords; the fields of the config are taken out.
 
     Raises:
-        ValueError: both, something else, or a former name of a field.
+        ValueError: both, or something else.
 
     Example:
         >>> from keras_attn.models import TransformerConfig
@@ -89,9 +106,10 @@ def config_of(kind, config, keywords):
     """
     names = [field.name for field in fields(kind)]
     given = {name: keywords.pop(name) for name in names if name in keywords}
-    check_former_names(kind, keywords)
     if config is None:
         return kind(**given)
+    if isinstance(config, Mapping):
+        config = kind(**config)
     if not isinstance(config, kind):
         raise ValueError(f"Expected a {kind.__name__} or its fields. Received: {config!r}")
     if given:

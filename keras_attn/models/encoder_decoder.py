@@ -1,6 +1,7 @@
 """Base of models with an encoder and a step-by-step decoder."""
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -10,6 +11,16 @@ from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
+
+
+class CrossWeights(NamedTuple):
+    """The attention weights of a batch, where only the decoder attends, to the encoder's output.
+
+    Attributes:
+        cross: tuple by layer of float32 (B, H, T, S), H 1 where a layer has no heads.
+    """
+
+    cross: Any
 
 
 class EncoderDecoder(BaseModel):

@@ -10,8 +10,34 @@ from keras_attn.models.encoder_decoder import EncoderDecoder
 class SourceTarget(EncoderDecoder):
     """Abstract: an encoder–decoder whose batches have SOURCE int32 (B, S) and TOKENS int32 (B, T).
 
-    Subclasses set `decoder` and define `encode`, whose result the decoder's `start` takes.
+    Subclasses set `encoder` and `decoder`, and `source_embedding` unless it is the decoder's, and
+    define `encode`, whose result the decoder's `start` takes.
     """
+
+    source_embedding = None
+
+    def build(self, input_shape=None):
+        embedding, embedded = self.source_embedding, self.decoder.embedding.output_dim
+        if embedding is not None and not embedding.built:
+            embedding.build((None, None))
+        if not self.encoder.built:
+            self.encoder.build((None, None, embedded))
+        if not self.decoder.built:
+            self.decoder.build((None, None), (None, None, embedded))
+
+    def embedded(self, source):
+        """Sources int32 (B, S) as embeddings (B, S, E), and their mask bool (B, S).
+
+        Raises:
+            ValueError: another number of axes.
+        """
+        source = ops.convert_to_tensor(source, dtype="int32")
+        if len(source.shape) != 2:
+            raise ValueError(
+                f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
+            )
+        embedding = self.source_embedding or self.decoder.embedding
+        return embedding(source), ops.not_equal(source, PAD_ID)
 
     def encode(self, source, training=None):
         """What the decoder reads of sources, int32 (B, S)."""
@@ -25,20 +51,6 @@ class SourceTarget(EncoderDecoder):
         """Stepper: memory and state from source tokens, int32 (B, S), or a dict with SOURCE."""
         source = context[SOURCE] if isinstance(context, dict) else context
         return self.decoder.start(self.encode(source, training=False), length)
-
-
-def source_tokens(source):
-    """Sources as tensors int32 (B, S), and their mask bool (B, S).
-
-    Raises:
-        ValueError: another number of axes.
-    """
-    source = ops.convert_to_tensor(source, dtype="int32")
-    if len(source.shape) != 2:
-        raise ValueError(
-            f"Expected {SOURCE} of shape (B, S). Received: shape={tuple(source.shape)}"
-        )
-    return source, ops.not_equal(source, PAD_ID)
 
 
 def check_pairs(batch) -> None:

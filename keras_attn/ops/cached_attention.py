@@ -77,8 +77,8 @@ def own_caches(batch, width, length):
         >>> ops.convert_to_numpy(own_caches(1, 2, 3)).astype(int).tolist()
         [[[1, 1, 1], [0, 0, 0]], [[0, 0, 0], [1, 1, 1]]]
     """
-    own = ops.eye(width, dtype="bool")[None, :, :, None]
-    return ops.reshape(ops.broadcast_to(own, (batch, width, width, length)), (-1, width, length))
+    eye = ops.eye(width, dtype="bool")[None, :, :, None]
+    return ops.reshape(ops.broadcast_to(eye, (batch, width, width, length)), (-1, width, length))
 
 
 def owning_from(ancestors, time):

@@ -43,3 +43,19 @@ def check_probability(name, value):
     """
     if not isinstance(value, numbers.Real) or not 0 <= value < 1:
         raise ValueError(f"Expected 0 <= {name} < 1. Received: {name}={value!r}")
+
+
+def check_sizes(least=1, **sizes):
+    """Raises ValueError unless all are integers of at least `least`.
+
+    Example:
+        >>> check_sizes(units=0)
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected units >= 1. Received: units=0
+    """
+    for name, size in sizes.items():
+        is_integer = isinstance(size, int) and not isinstance(size, bool)
+        if not is_integer or size < least:
+            kind = "" if is_integer else ", an int"
+            raise ValueError(f"Expected {name} >= {least}{kind}. Received: {name}={size!r}")

@@ -92,8 +92,8 @@ def _jitted(function, model):
     def run(values, inputs):
         with keras.StatelessScope(zip(model().variables, values)) as scope:
             outputs = function(inputs)
-        kept = model().non_trainable_variables
-        return outputs, [scope.get_current_value(variable) for variable in kept]
+        states = model().non_trainable_variables
+        return outputs, [scope.get_current_value(variable) for variable in states]
 
     def call(inputs):
         arrays = jax.tree.map(ops.convert_to_tensor, inputs)

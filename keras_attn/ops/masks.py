@@ -72,14 +72,14 @@ def as_mask(mask, name="mask", shape=None):
 
 def _check_shape(mask, name, shape):
     """Raises ValueError unless the mask's static shape may be `shape`."""
-    own = tuple(mask.shape)
-    pairs = zip(own, shape)
-    if len(own) != len(shape) or any(None not in pair and len({*pair}) > 1 for pair in pairs):
+    actual = tuple(mask.shape)
+    pairs = zip(actual, shape)
+    if len(actual) != len(shape) or any(None not in pair and len({*pair}) > 1 for pair in pairs):
         hint = ""
-        if len(own) > len(shape):
+        if len(actual) > len(shape):
             hint = "; pass a mask of pairs of positions as attention_mask"
         raise ValueError(
-            f"Expected {name} of shape {_readable(shape)}{hint}. Received: shape={own}"
+            f"Expected {name} of shape {_readable(shape)}{hint}. Received: shape={actual}"
         )
 
 
@@ -126,16 +126,16 @@ def as_attention_mask(mask, batch, query_length, key_length, heads=None):
         ValueError: a mask of floats, or of another shape.
     """
     mask = as_mask(mask, "attention_mask")
-    own, last = tuple(mask.shape), (query_length, key_length)
+    actual, last = tuple(mask.shape), (query_length, key_length)
     allowed = {2, 3} if heads is None else {2, 3, 4}
-    wanted = {2: last, 3: (batch, *last), 4: (batch, heads, *last)}.get(len(own))
-    if len(own) not in allowed or not all(map(_fits, own, wanted)):
+    wanted = {2: last, 3: (batch, *last), 4: (batch, heads, *last)}.get(len(actual))
+    if len(actual) not in allowed or not all(map(_fits, actual, wanted)):
         by_head = "" if heads is None else f" or (B, {heads}, T, S)"
         raise ValueError(
             f"Expected attention_mask broadcastable to (B, T, S){by_head} with B, T, S = "
-            f"{_readable((batch, *last))}. Received: shape={own}"
+            f"{_readable((batch, *last))}. Received: shape={actual}"
         )
-    return ops.expand_dims(mask, 1) if heads is not None and len(own) == 3 else mask
+    return ops.expand_dims(mask, 1) if heads is not None and len(actual) == 3 else mask
 
 
 def _fits(size, wanted):

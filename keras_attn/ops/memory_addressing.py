@@ -173,6 +173,6 @@ def steps_read(write_weights, read_weights):
         [0.25, 0.25, 0.25]
     """
     written = ops.minimum(ops.sum(write_weights, axis=2), 1.0)
-    kept = ops.log(ops.maximum(1.0 - written, LEAST_WEIGHT))
-    after = ops.sum(kept, axis=1, keepdims=True) - ops.cumsum(kept, axis=1)
+    unwritten = ops.log(ops.maximum(1.0 - written, LEAST_WEIGHT))
+    after = ops.sum(unwritten, axis=1, keepdims=True) - ops.cumsum(unwritten, axis=1)
     return ops.einsum("brn,btn->brt", read_weights, written * ops.exp(after))

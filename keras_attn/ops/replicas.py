@@ -39,9 +39,9 @@ def first_row(rows):
     replica = tf.distribute.get_replica_context()
     if replica is None or replica.num_replicas_in_sync == 1:
         return ops.zeros_like(rows)
-    own, place = replica.replica_id_in_sync_group, ops.arange(replica.num_replicas_in_sync)
-    counts = sum_over_replicas(ops.where(ops.equal(place, own), rows, 0))
-    return ops.sum(ops.where(place < own, counts, 0))
+    replica_id, place = replica.replica_id_in_sync_group, ops.arange(replica.num_replicas_in_sync)
+    counts = sum_over_replicas(ops.where(ops.equal(place, replica_id), rows, 0))
+    return ops.sum(ops.where(place < replica_id, counts, 0))
 
 
 def global_mean(values, weights):

@@ -44,18 +44,18 @@ def sparse_temporal_links(links, precedence, write_weights):
     slots, count = links.strengths.shape[1:]
     strongest, entering = ops.top_k(precedence, count)
     entering = ops.cast(entering, "int32")
-    own = write_weights[..., None]
+    writes = write_weights[..., None]
     from_source = take_by_row(write_weights, ops.reshape(links.sources, (-1, slots * count)))
-    kept = (1 - own - ops.reshape(from_source, (-1, slots, count))) * links.strengths
+    retained = (1 - writes - ops.reshape(from_source, (-1, slots, count))) * links.strengths
     to_itself = entering[:, None, :] == ops.arange(slots, dtype="int32")[None, :, None]
-    added = ops.where(to_itself, 0.0, own * strongest[:, None, :])
-    known = links.sources[..., None] == entering[:, None, None, :]
-    kept = kept + ops.sum(ops.where(known, added[:, :, None, :], 0.0), axis=-1)
-    added = ops.where(ops.any(known, axis=2) | to_itself, NOT_CHOSEN, added)
+    added = ops.where(to_itself, 0.0, writes * strongest[:, None, :])
+    is_stored = links.sources[..., None] == entering[:, None, None, :]
+    retained = retained + ops.sum(ops.where(is_stored, added[:, :, None, :], 0.0), axis=-1)
+    added = ops.where(ops.any(is_stored, axis=2) | to_itself, NOT_CHOSEN, added)
     sources = ops.concatenate(
         [links.sources, ops.broadcast_to(entering[:, None, :], ops.shape(links.sources))], axis=-1
     )
-    strengths, places = ops.top_k(ops.concatenate([kept, added], axis=-1), count)
+    strengths, places = ops.top_k(ops.concatenate([retained, added], axis=-1), count)
     places = ops.reshape(ops.cast(places, "int32"), (-1, count))
     sources = take_by_row(ops.reshape(sources, (-1, 2 * count)), places)
     return SparseLinks(strengths, ops.reshape(sources, (-1, slots, count)))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.torch_state_dict import read_state_dict
 from keras_attn.untrusted import naming_damage, read_arrays, read_json
 
@@ -73,12 +74,8 @@ def read_tensors(path):
 
 
 def _read_safetensors(path):
-    try:
+    with extra("pretrained"):
         from safetensors.numpy import load_file
-    except ImportError as error:
-        raise ImportError(
-            "Expected the package safetensors. Install it: pip install 'keras-attn[pretrained]'"
-        ) from error
     return load_file(path)
 
 
@@ -118,13 +115,8 @@ def _weights_in(folder):
 
 def _download(name):
     """The folder in the hub's cache."""
-    try:
+    with extra("pretrained"):
         import huggingface_hub
-    except ImportError as error:
-        raise ImportError(
-            f"Expected the package huggingface_hub for {name!r}, which is not a file or folder. "
-            "Install it: pip install 'keras-attn[pretrained]'"
-        ) from error
     try:
         wanted = [WEIGHTS[0], SETTINGS, PREPROCESSING]
         return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))

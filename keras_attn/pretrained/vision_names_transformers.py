@@ -42,9 +42,9 @@ def sizes(files, choices):
     settings, path = files.settings, files.path
     if not settings:
         raise refusal(path, "no config.json beside it")
-    for name, known in _ALWAYS.items():
-        if settings.get(name, known) != known:
-            raise refusal(path, f"{name}={settings[name]!r} in config.json, not {known!r}")
+    for name, expected in _ALWAYS.items():
+        if settings.get(name, expected) != expected:
+            raise refusal(path, f"{name}={settings[name]!r} in config.json, not {expected!r}")
     activation = settings.get("hidden_act", "gelu")
     if activation not in tuple(_ACTIVATIONS):
         raise refusal(path, f"hidden_act={activation!r}, none of {list(_ACTIVATIONS)}")

@@ -8,7 +8,6 @@ from keras_attn.text.trees import DEEPEST, Leaf, Node, Tree
 
 # An opening bracket with its label, or a whole leaf; a closing bracket; anything else.
 _TOKEN = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*\))?|\)|[^\s()]+", re.ASCII)
-_ESCAPES = {"(": "-LRB-", ")": "-RRB-", "{": "-LCB-", "}": "-RCB-", "[": "-LSB-", "]": "-RSB-"}
 
 
 def parse_trees(text: str, name: str = "text") -> Iterator[tuple[int, Node]]:
@@ -85,30 +84,6 @@ def bracket_text(node: Node) -> str:
             pieces.append(f" ({_name(top.label) if top.label or pieces else ''}")
             ahead += [")", *reversed(top.children)]
     return "".join(pieces).lstrip(" ")
-
-
-def escaped(text: str) -> str:
-    """A raw word or sentence with its brackets as the Treebank writes them.
-
-    Example:
-        >>> escaped("f(x) [1]")
-        'f-LRB-x-RRB- -LSB-1-RSB-'
-    """
-    for bracket, escape in _ESCAPES.items():
-        text = text.replace(bracket, escape)
-    return text
-
-
-def unescaped(text: str) -> str:
-    """The inverse of `escaped`, for output that people read; trees keep their words as they are.
-
-    Example:
-        >>> unescaped("f-LRB-x-RRB-")
-        'f(x)'
-    """
-    for bracket, escape in _ESCAPES.items():
-        text = text.replace(escape, bracket)
-    return text
 
 
 def _name(text):

@@ -87,19 +87,6 @@ def tree_from(symbols: Sequence[str], words: Sequence[str], tags: Sequence[str])
     return tops[0]
 
 
-def symbol_counts(trees: Iterable[Node]) -> dict[str, int]:
-    """How often each symbol stands in the linearized trees; the keys, sorted, are the vocabulary.
-
-    Example:
-        >>> symbol_counts([Tree("NP", (Leaf("DT", "the"), Leaf("NN", "cell")))])
-        {'(NP': 1, ')NP': 1, 'XX': 2}
-    """
-    counts: Counter[str] = Counter()
-    for tree in trees:
-        counts.update(_symbols(tree))
-    return dict(sorted(counts.items()))
-
-
 def chain_counts(trees: Iterable[Node]) -> dict[int, int]:
     """How often each length of a unary chain occurs, by length from the shortest.
 

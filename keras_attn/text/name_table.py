@@ -54,8 +54,8 @@ class NameTable(tf.Module):
     def pieces(self, ids):
         """Ids, int32 (...), to their names, string (...); '' for ids without a name."""
         ids = tf.convert_to_tensor(ids, tf.int32)
-        known = (ids >= self.first_id) & (ids < self.vocabulary_size)
-        places = tf.where(known, ids - self.first_id + 1, 0)
+        is_name = (ids >= self.first_id) & (ids < self.vocabulary_size)
+        places = tf.where(is_name, ids - self.first_id + 1, 0)
         return tf.gather(tf.constant(["", *self.names]), places)
 
     @classmethod

@@ -166,7 +166,7 @@ _ABBREVIATIONS: list[_Pattern] = [
 def _split_words(word: str, letter: str) -> list[_Pattern]:
     """Words and their parts: "can not", "do n't", "dog 's", "o'clock", "y' all"."""
     pairs = ["can not", "gon na", "got ta", "lem me", "gim me", "wan na", f"more {_APOSTROPHE}n"]
-    kept = [
+    exceptions = [
         f"{_APOSTROPHE}(?i:em|till?|cause|n{_APOSTROPHE}?)|{_APOSTROPHE}[2-9]0s",
         f"[A-HJ-XZn]{_ANY_APOSTROPHE}[{letter}]{{2}}[{letter}]*|[lL]i{_APOSTROPHE}l",
         f"(?i:[ldj]|ol|dunkin|somethin){_APOSTROPHE}|[cC]'[mM][oO][nN]",
@@ -181,7 +181,7 @@ def _split_words(word: str, letter: str) -> list[_Pattern]:
         ("'[tT]", "(?i:is|was)"),
         (word, ""),
         (_CLOSED, r"[\s\S]{2}"),
-        ("|".join(kept), ""),
+        ("|".join(exceptions), ""),
         (f"(?i:y){_APOSTROPHE}", f"[{letter}]"),
         (f"{_APOSTROPHE}[0-9][0-9]", "[ \t\n\xa0]"),
         (f"(?i:n){_ANY_APOSTROPHE}(?i:t)|{_CLITIC}", "[^A-Za-z]"),

@@ -47,10 +47,3 @@ class SequenceSettings(tf.Module):
         path = Path(folder) / "sequence_words.json"
         with naming_damage(f"settings of words in {path}"):
             return cls(**read_json(path, "settings of words"))
-
-
-def check_sizes(least: int = 1, **sizes) -> None:
-    """Raises ValueError, naming the first size that is not an int of at least `least`."""
-    for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < least:
-            raise ValueError(f"Expected {name} >= {least}. Received: {name}={size!r}")

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.text.sequence_forms import (
     COPY,
     END_WORD,
@@ -12,7 +13,7 @@ from keras_attn.text.sequence_forms import (
     REPEAT_COPY,
     SHORTEST_PATH,
 )
-from keras_attn.text.sequence_settings import SequenceSettings, check_sizes
+from keras_attn.text.sequence_settings import SequenceSettings
 
 MARKS = 3
 """Channels of a source after those of words and of the number: "|", "?" and the source's end."""
@@ -82,7 +83,7 @@ class SourceWords(SequenceSettings):
         texts = tf.strings.strip(tf.strings.regex_replace(texts, r"\s+", " "))
         form = FORMS[self.problem]
         good = tf.strings.regex_full_match(texts, form.regex(self.bits))
-        wrong = [f"expected {form.described(self.bits)}; received: ", shown(texts)]
+        wrong = [f"expected {form.described(self.bits)}; received: ", beginnings(texts)]
         words = tf.strings.split(tf.where(good, texts, ""))
         steps = tf.where(good, self._steps(words), 0)
         counts = tf.cast(words.row_lengths(), tf.int32)
@@ -119,8 +120,8 @@ class SourceWords(SequenceSettings):
             if self.problem == REPEAT_COPY:
                 return (counts - 1) * given + 1
             return tf.minimum(counts - 1, given)
-        asked = words.with_values(tf.cast(words.values == "?", tf.int32))
-        place = tf.reduce_sum(asked.with_values(asked.values * _places(words)), axis=1)
+        question = words.with_values(tf.cast(words.values == "?", tf.int32))
+        place = tf.reduce_sum(question.with_values(question.values * _places(words)), axis=1)
         return counts - 1 - place
 
     def _vectors(self, words):
@@ -190,7 +191,7 @@ class AnswerWords(SequenceSettings):
         return tf.strings.strip(tf.strings.reduce_join(words, axis=-1, separator=" "))
 
 
-def shown(texts):
+def beginnings(texts):
     """string (B,): the beginnings of texts."""
     return tf.strings.regex_replace(tf.strings.substr(texts, 0, 60, "UTF8_CHAR"), r"\s+", " ")
 

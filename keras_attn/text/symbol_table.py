@@ -35,8 +35,8 @@ class SymbolTable(NameTable):
     def __init__(self, names: Sequence[str]):
         super().__init__(names)
         ids = tf.range(self.first_id, self.vocabulary_size)
-        known = tf.lookup.KeyValueTensorInitializer(tf.constant(self.names), ids)
-        self._lookup = tf.lookup.StaticHashTable(known, UNKNOWN_ID)
+        entries = tf.lookup.KeyValueTensorInitializer(tf.constant(self.names), ids)
+        self._lookup = tf.lookup.StaticHashTable(entries, UNKNOWN_ID)
 
     def normalize(self, texts):
         """Symbols with one space between them: string (...) to string (...)."""

@@ -9,17 +9,14 @@ from pathlib import Path
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
+from keras_attn.extras import extra
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
-try:
+with extra("text"):
     import sentencepiece
     import tensorflow_text
     from tensorflow_text.python.ops import sentencepiece_tokenizer
-except ImportError as error:  # pragma: no cover - both come with the extra
-    raise ImportError(
-        "Expected tensorflow-text and sentencepiece. Install them: pip install 'keras-attn[text]'"
-    ) from error
 
 LEARNED = 2**18
 """Texts from which pieces are learned, at most."""
@@ -179,8 +176,8 @@ class Tokenizer(tf.Module):
         shape = tf.shape(tokens)
         rows = tf.reshape(tokens, (-1, shape[-1]))
         before_end = tf.cumsum(tf.cast(rows == END_ID, tf.int32), axis=1) == 0
-        kept = tf.ragged.boolean_mask(rows, before_end & self._is_piece(rows))
-        return tf.reshape(self._sentencepiece.detokenize(kept), shape[:-1])
+        pieces = tf.ragged.boolean_mask(rows, before_end & self._is_piece(rows))
+        return tf.reshape(self._sentencepiece.detokenize(pieces), shape[:-1])
 
     def pieces(self, tokens):
         """Ids to the pieces they stand for, ▁ before a word; '' for all others.
@@ -192,9 +189,9 @@ class Tokenizer(tf.Module):
             string (..., T).
         """
         tokens = tf.convert_to_tensor(tokens, tf.int32)
-        known = self._is_piece(tokens)
-        pieces = self._sentencepiece.id_to_string(tf.where(known, tokens, UNKNOWN_ID))
-        return tf.where(known, pieces, "")
+        is_piece = self._is_piece(tokens)
+        pieces = self._sentencepiece.id_to_string(tf.where(is_piece, tokens, UNKNOWN_ID))
+        return tf.where(is_piece, pieces, "")
 
     def _is_piece(self, tokens):
         return (tokens >= SPECIAL_PIECES) & (tokens < self.vocabulary_size)

@@ -25,7 +25,7 @@ def without_traces(node: Node) -> Node | None:
     """
     if isinstance(node, Leaf):
         return None if node.tag == TRACE else node
-    children = tuple(kept for child in node.children if (kept := without_traces(child)) is not None)
+    children = tuple(part for child in node.children if (part := without_traces(child)) is not None)
     return Tree(node.label, children) if children else None
 
 
@@ -82,8 +82,8 @@ def normalized(node: Node, rules: Sequence[Rule] = RULES) -> Node | None:
         Tree(label='S', children=(Tree(label='VP', children=(Leaf(tag='VB', word='go'),)),))
     """
     for rule in rules:
-        left = rule(node)
-        if left is None:
+        result = rule(node)
+        if result is None:
             return None
-        node = left
+        node = result
     return node

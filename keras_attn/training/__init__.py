@@ -1,5 +1,6 @@
 """Training: losses, optimizers, schedules, callbacks, stages, and where to train."""
 
+from keras_attn.public_names import public_names
 from keras_attn.training.averaging import AverageModel, average_models, average_weights
 from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, ExactSequences
 from keras_attn.training.callbacks import (
@@ -38,46 +39,4 @@ from keras_attn.training.training_stage import TrainingStage, trained_model
 from keras_attn.training.transformer_layout import transformer_layout
 from keras_attn.training.workers import Workers
 
-__all__ = [
-    "AttentionImages",
-    "AverageModel",
-    "BestModel",
-    "BitCrossEntropy",
-    "BitsPerSequence",
-    "Checkpoint",
-    "ClippedAdam",
-    "ClippedSGD",
-    "EpochLog",
-    "ExactSequences",
-    "ExponentialShare",
-    "FiniteLoss",
-    "GenerationMetrics",
-    "InverseSigmoidShare",
-    "InverseSquareRoot",
-    "LinearShare",
-    "LinearStart",
-    "LossScaled",
-    "MultiWorkerStrategy",
-    "RegularizedDropout",
-    "ScheduledSampling",
-    "SelfCritical",
-    "TimeLeft",
-    "TokenAccuracy",
-    "TokenCrossEntropy",
-    "TrainingStage",
-    "Workers",
-    "average_models",
-    "average_weights",
-    "jit_compile_for",
-    "paper_adam",
-    "paper_schedule",
-    "precision_policy",
-    "read_model_file",
-    "scaled_for",
-    "staircase",
-    "strategy_for",
-    "strategy_named",
-    "trained_model",
-    "transformer_layout",
-    "warmup_cosine",
-]
+__all__ = public_names(globals())

@@ -117,9 +117,9 @@ class AverageModel(keras.callbacks.Callback):
         self.saved()
 
     def saved(self):
-        kept = {self._file(step) for step, _ in self.snapshots}
+        files = {self._file(step) for step, _ in self.snapshots}
         for path in sorted(self.folder.glob(SNAPSHOT)) if is_marked(self.folder) else ():
-            if path not in kept:
+            if path not in files:
                 path.unlink()
 
     def _file(self, step):

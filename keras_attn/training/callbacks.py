@@ -84,8 +84,8 @@ class GenerationMetrics(keras.callbacks.Callback):
 
     def _caption_metrics(self, texts, references):
         scores = caption_metrics(texts, references, meteor=False, tokenization=self.tokenization)
-        own = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
-        exact = [text.encode() in accepted for text, accepted in zip(texts, own)]
+        normalized = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
+        exact = [text.encode() in accepted for text, accepted in zip(texts, normalized)]
         return {**scores, "exact": float(np.mean(exact))}
 
 

@@ -4,28 +4,17 @@ Each is a function of the batches trained on, int scalar i from 0, to a probabil
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import keras
 from keras import ops
 
-
-class GoldShare:
-    """Abstract: a share that a saved stage can hold."""
-
-    def get_config(self):
-        """The constructor's arguments."""
-        return asdict(self)
-
-    @classmethod
-    def from_config(cls, config):
-        """The inverse of `get_config`."""
-        return cls(**config)
+from keras_attn.layers.config_fields import ConfigFields
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class LinearShare(GoldShare):
+class LinearShare(ConfigFields):
     """max(floor, start − slope · i).
 
     Args:
@@ -61,7 +50,7 @@ class LinearShare(GoldShare):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class ExponentialShare(GoldShare):
+class ExponentialShare(ConfigFields):
     """k^i.
 
     Args:
@@ -85,7 +74,7 @@ class ExponentialShare(GoldShare):
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 @dataclass(frozen=True)
-class InverseSigmoidShare(GoldShare):
+class InverseSigmoidShare(ConfigFields):
     """k / (k + exp(i / k)).
 
     Args:

@@ -43,8 +43,8 @@ class JaxDevices:
 
     def scope(self):
         """Context in which models are built, trained and restored."""
-        one = self._distribution is None
-        return contextlib.nullcontext() if one else self._distribution.scope()
+        is_single = self._distribution is None
+        return contextlib.nullcontext() if is_single else self._distribution.scope()
 
 
 def check_even(spec, devices: int) -> None:

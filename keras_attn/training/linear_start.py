@@ -59,7 +59,11 @@ class LinearStart(keras.callbacks.Callback):
         if "val_loss" not in (logs or {}):
             raise ValueError(f"Expected a val_loss in the logs. Received: {sorted(logs or {})}")
         loss = float(logs["val_loss"])
-        waited = 0 if loss < _number(self.answerer.lowest_loss) else self._waited() + 1
+        waited = (
+            0
+            if loss < _number(self.answerer.lowest_loss)
+            else round(_number(self.answerer.epochs_waited)) + 1
+        )
         self.answerer.epochs_waited.assign(waited)
         if not waited:
             self.answerer.lowest_loss.assign(loss)
@@ -69,9 +73,6 @@ class LinearStart(keras.callbacks.Callback):
     def _end(self, epoch):
         self.answerer.memory.end_linear_start()
         print(f"\nlinear start: ends after epoch {epoch + 1}, the softmax is put in")
-
-    def _waited(self):
-        return round(_number(self.answerer.epochs_waited))
 
 
 def _number(variable):

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 from keras.src import backend  # Keras' masks have no public functions.
 
+from keras_attn.ops.check_choice import check_probability
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import global_mean
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
@@ -36,10 +37,7 @@ class TokenCrossEntropy(keras.losses.Loss):
 
     def __init__(self, label_smoothing=0.0, name="token_cross_entropy", **kwargs):
         super().__init__(name=name, **kwargs)
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(
-                f"Expected 0 <= label_smoothing < 1. Received: label_smoothing={label_smoothing}"
-            )
+        check_probability("label_smoothing", label_smoothing)
         self.label_smoothing = label_smoothing
 
     def __call__(self, y_true, y_pred, sample_weight=None):

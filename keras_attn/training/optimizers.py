@@ -102,9 +102,9 @@ class ClippedAdam(keras.optimizers.Adam):
             return super().apply(grads, trainable_variables)
         pairs = list(zip(grads, trainable_variables))
         pairs = [
-            (gradient, own)
-            for gradient, own in pairs
-            if gradient is not None or not self._is_slow(own)
+            (gradient, variable)
+            for gradient, variable in pairs
+            if gradient is not None or not self._is_slow(variable)
         ]
         return super().apply(*map(list, zip(*pairs)))
 
@@ -137,9 +137,9 @@ class ClippedAdam(keras.optimizers.Adam):
 
     def _later_start(self, step):
         """What makes Adam's correction of young moments, √(1 − β₂ᵗ) / (1 − β₁ᵗ), that of `step`."""
-        own, common = ops.cast(ops.maximum(step, 0) + 1, "float32"), self.iterations + 1
+        since_start, common = ops.cast(ops.maximum(step, 0) + 1, "float32"), self.iterations + 1
         first, second = (
-            (1 - ops.power(beta, own)) / (1 - ops.power(beta, ops.cast(common, "float32")))
+            (1 - ops.power(beta, since_start)) / (1 - ops.power(beta, ops.cast(common, "float32")))
             for beta in (self.beta_1, self.beta_2)
         )
         return ops.sqrt(second) / first

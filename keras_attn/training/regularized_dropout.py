@@ -83,9 +83,6 @@ class RegularizedDropout(TrainingStage):
         mask = backend.get_keras_mask(first[name])
         return global_mean(values, zero_masked(weights, mask))
 
-    def get_config(self):
-        return {**super().get_config(), "weight": self.weight}
-
 
 def _halves(output):
     """The rows of both passes, each with its part of the mask."""

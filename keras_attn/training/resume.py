@@ -82,7 +82,7 @@ class Checkpoint(keras.callbacks.Callback):
         self.workers = Workers() if workers is None else workers
         self.path, self.seconds, self.steps_per_epoch = Path(path), seconds, steps_per_epoch
         self.keeps = {type(callback).__name__: callback for callback in keeps}
-        if len(self.keeps) < len(keeps) or not all(hasattr(kept, "saved") for kept in keeps):
+        if len(self.keeps) < len(keeps) or not all(hasattr(part, "saved") for part in keeps):
             raise ValueError(
                 "Expected callbacks with a state, one of each class, see Resumable. "
                 f"Received: keeps={[type(callback).__name__ for callback in keeps]}"
@@ -192,10 +192,11 @@ class Checkpoint(keras.callbacks.Callback):
             arrays = read_arrays(self.path)
             state = parse_json(arrays.pop(STATE).tobytes())
         metrics = [name for name in arrays if name.startswith(METRIC)]
-        wrong = {name for name, variable in variables if _shape(arrays, name) != variable.shape}
-        kept = set(state) if isinstance(state, dict) else {"its state"}
-        if wrong or len(arrays) != len(variables) + len(metrics) or kept != set(self.keeps):
-            wrong |= kept ^ set(self.keeps)
+        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+        wrong = {name for name, variable in variables if shapes.get(name) != variable.shape}
+        names = set(state) if isinstance(state, dict) else {"its state"}
+        if wrong or len(arrays) != len(variables) + len(metrics) or names != set(self.keeps):
+            wrong |= names ^ set(self.keeps)
             raise ValueError(
                 f"Expected the checkpoint {self.path} of this model and its callbacks. "
                 f"Received: one of another, which differs in {sorted(wrong)[:3]}"
@@ -214,8 +215,8 @@ def _step(model):
 
 def _variables(model):
     """(name, variable) of all that changes in training."""
-    own = [(f"model {i}", variable) for i, variable in enumerate(model.variables)]
-    return own + [
+    variables = [(f"model {i}", variable) for i, variable in enumerate(model.variables)]
+    return variables + [
         (f"optimizer {i}", variable) for i, variable in enumerate(model.optimizer.variables)
     ]
 
@@ -227,10 +228,6 @@ def _metrics(model):
         place = sum(name.startswith(f"{variable.path} ") for name in variables)
         variables[f"{variable.path} {place}"] = variable
     return variables
-
-
-def _shape(arrays, name):
-    return tuple(arrays[name].shape) if name in arrays else None
 
 
 def is_checkpoint(path) -> bool:

@@ -50,8 +50,6 @@ class ScheduledSampling(TrainingStage):
     Source: Bengio et al. 2015, arXiv:1506.03099.
     """
 
-    held = ("model", "share", "strategy")
-
     def __init__(self, model, share, strategy=None, seed=0, **kwargs):
         super().__init__(model, **kwargs)
         strategy = Sampling() if strategy is None else strategy
@@ -87,14 +85,14 @@ class ScheduledSampling(TrainingStage):
         if len(gold.shape) == 3:
             state = stepper.widen(state, gold.shape[1])
         rows = ops.transpose(ops.reshape(gold, (-1, length)))
-        own = self._own_tokens(stepper, memory, ops.shape(rows), step)
+        predict = self._own_tokens(stepper, memory, ops.shape(rows), step)
         coins = self._coins(ops.shape(rows), step) < self.share(step)
         coins = ops.logical_or(coins, ops.equal(rows, PAD_ID))
 
         def advance(carry, inputs):
             tokens, state = carry
             time, word, is_gold = inputs
-            predicted, state = own(time, tokens, state)
+            predicted, state = predict(time, tokens, state)
             tokens = ops.where(is_gold, word, predicted)
             return (tokens, state), (tokens,)
 
@@ -111,13 +109,13 @@ class ScheduledSampling(TrainingStage):
             strategy = replace(strategy, seed=self._seeds(rows, step), n=1)
         beginning = strategy.begin(rows, 1, length)  # At every step, so that none has ended.
 
-        def own(time, tokens, state):
+        def predict(time, tokens, state):
             result = stepper.step(tokens, memory, state)
             scores = log_probabilities(result.logits)
             _, selection = strategy.advance(beginning, Candidates(scores), time, length)
             return selection.tokens[:, 0], result.state
 
-        return own
+        return predict
 
     def _coins(self, shape, step):
         """float32 (T, N) in [0, 1); `Sampling` draws from the same seeds by another counter."""
@@ -129,11 +127,3 @@ class ScheduledSampling(TrainingStage):
         """uint32 (N,), one for each row of the global batch."""
         places = first_row(rows) + ops.arange(rows, dtype="int32")
         return derived_seed(derived_seed(self.seed, ops.cast(step, "int32")), places)
-
-    def get_config(self):
-        config = {
-            "share": keras.saving.serialize_keras_object(self.share),
-            "strategy": keras.saving.serialize_keras_object(self.strategy),
-            "seed": self.seed,
-        }
-        return {**super().get_config(), **config}

@@ -10,6 +10,7 @@ from keras import ops
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_ID, TOKENS
 from keras_attn.decoding import Sampling
 from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.counter_random import derived_seed
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.replicas import first_row, sum_over_replicas
@@ -55,12 +56,12 @@ class SelfCritical(TrainingStage):
     divided by the tokens of the batch.
     """
 
+    custom_config = ("reward", "tokenizer")
+
     def __init__(self, model, reward, tokenizer, samples=5, max_length=40, seed=0, **kwargs):
         super().__init__(model, **kwargs)
-        if samples < 2:
-            raise ValueError(f"Expected samples >= 2. Received: samples={samples}")
-        if max_length < 1:
-            raise ValueError(f"Expected max_length >= 1. Received: max_length={max_length}")
+        check_sizes(least=2, samples=samples)
+        check_sizes(max_length=max_length)
         if not isinstance(reward, ConsensusReward):
             raise ValueError(f"Expected a ConsensusReward. Received: reward={reward!r}")
         if not hasattr(tokenizer, "decode"):
@@ -108,10 +109,10 @@ class SelfCritical(TrainingStage):
 
     def get_metrics_result(self):
         """What was compiled; Keras asks before validation has built it."""
-        own, metrics = {REWARD}, self.metrics
+        metrics = self.metrics
         if not all(getattr(metric, "built", True) for metric in metrics):
             return {}
-        return {key: value for key, value in super().get_metrics_result().items() if key not in own}
+        return {key: value for key, value in super().get_metrics_result().items() if key != REWARD}
 
     def played(self, batch, step):
         """Samples captions of a batch and rewards them.
@@ -148,10 +149,10 @@ class SelfCritical(TrainingStage):
         starts = ops.full_like(tokens[..., :1], START_ID)
         inputs = ops.concatenate([starts, tokens[..., :-1]], axis=-1)
         logits = self.model({**batch, TOKENS: inputs}, training=False)[LOGITS]
-        said = ops.logical_and(tokens != PAD_ID, (real > 0)[:, None, None])
+        counted = ops.logical_and(tokens != PAD_ID, (real > 0)[:, None, None])
         losses = smoothed_cross_entropy(tokens, ops.cast(logits, "float32"))
-        count = sum_over_replicas(ops.sum(ops.cast(said, "float32")))
-        losses = zero_masked(advantage[..., None] * losses, said)
+        count = sum_over_replicas(ops.sum(ops.cast(counted, "float32")))
+        losses = zero_masked(advantage[..., None] * losses, counted)
         return ops.sum(losses) / ops.maximum(count, 1.0)
 
     def _rewarded(self, tokens, gold):
@@ -172,11 +173,11 @@ class SelfCritical(TrainingStage):
         ended = np.any(tokens == END_ID, axis=-1)
         rewards = [
             self.reward.scores(
-                [text.decode() for text in own],
+                [text.decode() for text in samples],
                 [reference.decode() for reference in truth if reference],
                 stopped,
             )
-            for own, stopped, truth in zip(captions, ended, references)
+            for samples, stopped, truth in zip(captions, ended, references)
         ]
         return np.array(rewards, "float32").reshape(captions.shape)
 
@@ -187,9 +188,6 @@ class SelfCritical(TrainingStage):
                 "model": base64.b64encode(self.tokenizer.model).decode(),
                 "lowercase": self.tokenizer.lowercase,
             },
-            "samples": self.samples,
-            "max_length": self.max_length,
-            "seed": self.seed,
         }
         return {**super().get_config(), **config}
 

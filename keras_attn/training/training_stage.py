@@ -77,20 +77,6 @@ class TrainingStage(EncoderDecoder):
         """What the model answers in a training step, of which `step` came before: a dict."""
         raise NotImplementedError
 
-    def get_config(self):
-        model = keras.saving.serialize_keras_object(self.model)
-        return {**super().get_config(), "model": model}
-
-    @classmethod
-    def from_config(cls, config):
-        restored = keras.saving.deserialize_keras_object
-        return cls(
-            **{key: restored(value) if key in cls.held else value for key, value in config.items()}
-        )
-
-    held: tuple[str, ...] = ("model",)
-    """Arguments of the constructor that are objects."""
-
 
 def trained_model(model: BaseModel) -> BaseModel:
     """The model that a stage trains; any other model itself."""

@@ -52,9 +52,16 @@ class Workers:
         """Whether this process decides, and writes the run directory."""
         return self.cluster is None or self.cluster.is_chief
 
+    def say(self, line: str) -> None:
+        """Prints a line, on the chief."""
+        if self.is_chief:
+            print(line, flush=True)
+
     def told(self, value=None):
         """The chief's value, of JSON types."""
-        return value if self.cluster is None else json.loads(self._told(json.dumps(value).encode()))
+        if self.cluster is None:
+            return value
+        return json.loads(self._bytes_of_chief(json.dumps(value).encode()))
 
     def told_arrays(self, arrays=None):
         """The chief's arrays, by name."""
@@ -62,8 +69,9 @@ class Workers:
             return arrays
         file = io.BytesIO()
         np.savez(file, **(arrays or {}))
-        with np.load(io.BytesIO(self._told(file.getvalue())), allow_pickle=False) as told:
-            return {name: told[name] for name in told.files}
+        data = self._bytes_of_chief(file.getvalue())
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
 
     def check_equal(self, values):
         """Raises ValueError on all workers if one of them has other values.
@@ -73,8 +81,8 @@ class Workers:
         """
         if self.cluster is None:
             return
-        chief, own = self.told(values), json.loads(json.dumps(values))
-        differing = [name for name in chief if chief[name] != own[name]]
+        chief, mine = self.told(values), json.loads(json.dumps(values))
+        differing = [name for name in chief if chief[name] != mine[name]]
         if self._sum(np.array([len(differing)]))[0]:
             received = f"here, other {' and '.join(differing)}" if differing else "others on some"
             raise ValueError(
@@ -127,16 +135,16 @@ class Workers:
                 self.lost = True
                 _thread.interrupt_main(INTERRUPT)
 
-    def _told(self, data: bytes) -> bytes:
+    def _bytes_of_chief(self, data: bytes) -> bytes:
         """The chief's bytes: their number and the first ones in one message, then the others."""
         numbers = np.frombuffer(data.ljust(-(-len(data) // 8) * 8, b"\0"), "int64")
         numbers = np.append(len(data), numbers) if self.is_chief else np.zeros(0, "int64")
-        told = [self._sum(_piece(numbers, 0, HEAD))]
-        size = int(told[0][0])
+        pieces = [self._sum(_piece(numbers, 0, HEAD))]
+        size = int(pieces[0][0])
         for start in range(HEAD, 1 + -(-size // 8), PIECE):
             length = min(PIECE, 1 + -(-size // 8) - start)
-            told.append(self._sum(_piece(numbers, start, length)))
-        return np.concatenate(told)[1:].tobytes()[:size]
+            pieces.append(self._sum(_piece(numbers, start, length)))
+        return np.concatenate(pieces)[1:].tobytes()[:size]
 
     def _sum(self, numbers):
         """int64 (N,): sum over workers."""

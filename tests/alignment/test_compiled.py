@@ -29,5 +29,5 @@ def test_damaged_machine_code_is_made_again(tmp_path):
 
 def test_numba_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
-    with pytest.raises(ImportError, match=r"Expected numba .*keras-attn\[alignment\].*numba"):
+    with pytest.raises(ImportError, match=r"keras-attn\[alignment\].* numba"):
         compiled(len)([1])

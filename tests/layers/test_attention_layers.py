@@ -14,7 +14,6 @@ from keras_attn.layers import (
     MultiHeadAttention,
     MultiplicativeAttention,
     ScaledDotAttention,
-    ScaledEmbedding,
 )
 from keras_attn.models import Transformer, TransformerConfig
 from keras_attn.ops.attend import attention_weights
@@ -181,9 +180,6 @@ def test_scores_above_the_greatest_of_float16(length):
 WRONG_CALLS = {
     "a list": (lambda layer: layer([QUERY, KEYS]), r"Expected tensors, as in layer\(query, value="),
     "a key alone": (lambda layer: layer(QUERY, key=KEYS), "Expected a value with the key"),
-    "keys": (lambda layer: layer(QUERY, keys=KEYS), "Expected value .*Received: keys"),
-    "values": (lambda layer: layer(QUERY, values=KEYS), "Expected value .*Received: values"),
-    "keys_mask": (lambda layer: layer(QUERY, KEYS, keys_mask=MASK), "Expected value_mask"),
     "pairs as mask": (
         lambda layer: layer(QUERY, mask=np.ones((2, 3, 3), bool)),
         r"Expected mask of shape \(2, 3\); pass a mask of pairs of positions as attention_mask",
@@ -246,28 +242,13 @@ def test_wrong_calls_are_told_what_to_write(name, make):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: MultiHeadAttention(heads=2, key_dim=3),
-            "Expected num_heads in MultiHeadAttention",
-        ),
-        (lambda: MultiHeadAttention(2, key_units=3), "Expected key_dim .*Received: key_units"),
-        (lambda: MultiHeadAttention(2, 3, output_units=3), "Expected output_shape"),
-        (
-            lambda: MultiHeadAttention(2, 3, causal=True),
-            "Expected use_causal_mask=True in the call",
-        ),
-        (lambda: GeneralAttention(DotAttention(), query_units=3), "Expected query_dim"),
-        (lambda: TransformerConfig(13, layers=2), "Expected num_layers in TransformerConfig"),
-        (lambda: Transformer(vocabulary_size=13, model_units=6), "Expected hidden_dim"),
-        (lambda: Transformer(vocabulary_size=13, hidden_units=6), "Expected intermediate_dim"),
         (lambda: Transformer(13), "Expected a TransformerConfig or its fields. Received: 13"),
         (
             lambda: Transformer(TransformerConfig(13), num_layers=2),
             r"Received: both \(fields: num_layers\)",
         ),
-        (lambda: ScaledEmbedding(vocabulary_size=13, units=3), "Expected input_dim"),
     ],
 )
-def test_former_names_are_told_the_new_ones(make, message):
+def test_models_take_a_config_or_its_fields(make, message):
     with pytest.raises(ValueError, match=message):
         make()

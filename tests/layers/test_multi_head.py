@@ -218,7 +218,7 @@ def test_bad_arguments():
         FeedForward(0)
     with pytest.raises(ValueError, match="Received: dropout=-1"):
         FeedForward(3, -1)
-    with pytest.raises(ValueError, match=r"Expected normalize_first=True.*normalize_first='none'"):
+    with pytest.raises(ValueError, match=r"Expected normalize_first to be.*'none'"):
         TransformerEncoderBlock(2, 3, 3, 7, normalize_first="none")
     with pytest.raises(ValueError, match="Received: dropout=2"):
         TransformerDecoderBlock(2, 3, 3, 7, dropout=2)

@@ -12,6 +12,7 @@ from keras_attn.layers import GatedConvolution, MultiStepAttention, WeightNormal
 from keras_attn.models import CONV_SEQ2SEQ_PRESETS, ConvSeq2Seq, ConvSeq2SeqConfig
 from keras_attn.ops.scale_gradient import scale_gradient
 from tests.models.tiny_conv_seq2seq import SIZES, TIED, batch, conv_seq2seq, named, of_torch
+from tests.reference import parameter_counts
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "conv_seq2seq.npz"
 both = pytest.mark.parametrize("choices", [{}, TIED], ids=["untied", "tied"])
@@ -48,7 +49,9 @@ def test_equals_torch(name, choices):
 def test_presets_have_the_parameters_of_the_published_models():
     with np.load(GOLDEN) as file:
         for name, preset in CONV_SEQ2SEQ_PRESETS.items():
-            assert preset.config(40000).count_parameters() == file[f"count/{name}"], name
+            assert parameter_counts.conv_seq2seq(preset.config(40000)) == file[f"count/{name}"], (
+                name
+            )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +59,7 @@ def test_presets_have_the_parameters_of_the_published_models():
 )
 def test_parameters_are_counted(choices):
     model = conv_seq2seq(**choices)
-    assert model.config.count_parameters() == model.count_params()
+    assert parameter_counts.conv_seq2seq(model.config) == model.count_params()
 
 
 def test_the_paper_s_initialization():

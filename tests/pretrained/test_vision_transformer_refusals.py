@@ -98,7 +98,7 @@ def test_damaged_npz(damage, tmp_path, monkeypatch):
         ({"hidden_act": "quick_gelu"}, r"hidden_act='quick_gelu', none of \['gelu',"),
         ({"model_type": "deit"}, r"model_type='deit' in config.json, not 'vit'"),
         ({"num_channels": 1}, r"num_channels=1 in config.json, not 3"),
-        ({"patch_size": [5, 3]}, r"patch_size >= 1\. Received: patch_size=\[5, 3\]"),
+        ({"patch_size": [5, 3]}, r"patch_size >= 1, an int\. Received: patch_size=\[5, 3\]"),
         ({"image_size": None}, r"Received: .*image_size=\(None, None\)"),
         ({"num_hidden_layers": 2}, r"layer\.2.*expected no such tensor"),
         ({"num_hidden_layers": 4}, r"no vit\.encoder\.layer\.3"),

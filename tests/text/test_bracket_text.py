@@ -1,17 +1,12 @@
 """Bracket text: read back as written, and every damage named with its line."""
 
-import re
-
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from keras_attn.text.bracket_text import (
     bracket_text,
-    escaped,
     parse_tree,
     parse_trees,
-    unescaped,
 )
 from keras_attn.text.trees import DEEPEST, Leaf, Tree
 from tests.text.generated_trees import NODES, deep
@@ -114,16 +109,3 @@ def test_one_tree_means_one(text):
 def test_what_would_be_read_as_something_else_is_not_written(node):
     with pytest.raises(ValueError, match=r"no brackets and no white space in a name. Received: '"):
         bracket_text(node)
-
-
-@settings(max_examples=60)
-@given(st.text("(){}[] aB"))
-def test_escapes_are_undone(text):
-    assert not re.search(r"[][(){}]", escaped(text))
-    assert unescaped(escaped(text)) == text
-
-
-def test_every_escape():
-    assert escaped("(a) {b} [c]") == "-LRB-a-RRB- -LCB-b-RCB- -LSB-c-RSB-"
-    assert parse_tree(f"(NN {escaped('f(x)')})") == Leaf("NN", "f-LRB-x-RRB-")
-    assert unescaped("f-LRB-x-RRB-") == "f(x)"

@@ -1,10 +1,12 @@
 """Linearization: exactly undone on all trees, and symbols that are no tree are refused."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given, settings
 
 from keras_attn.text.bracket_text import parse_tree
-from keras_attn.text.linearization import chain_counts, linearize, symbol_counts, tree_from
+from keras_attn.text.linearization import chain_counts, linearize, tree_from
 from keras_attn.text.trees import DEEPEST, Leaf
 from keras_attn_pipelines.data.readers.tree_reader import read_trees
 from tests.text.generated_trees import NODES, deep
@@ -37,14 +39,15 @@ def test_undone_on_a_treebank(data_folder):
     trees = undone_on(data_folder / "craft-treebank" / "dev.mrg.gz")
     assert len(trees) == 3471
     assert chain_counts(trees) == {1: 60896, 2: 2470, 3: 28}
-    counts = symbol_counts(trees)
+    counts = Counter(symbol for tree in trees for symbol in linearize(tree).symbols)
     assert len(counts) == 59 and counts["(NP"] == counts[")NP"] == 28685
 
 
 @pytest.mark.slow
 def test_undone_on_a_treebank_to_train_on(data_folder):
     trees = undone_on(data_folder / "craft-treebank" / "train.mrg.gz")
-    assert len(trees) == 23657 and len(symbol_counts(trees)) == 59
+    symbols = {symbol for tree in trees for symbol in linearize(tree).symbols}
+    assert len(trees) == 23657 and len(symbols) == 59
 
 
 @pytest.mark.parametrize(
@@ -77,13 +80,6 @@ def test_depth_has_a_bound():
     assert tree_from(*linearize(deep(DEEPEST))) == deep(DEEPEST)
     with pytest.raises(ValueError, match=f"at most {DEEPEST} .* at symbol {DEEPEST}. Received"):
         tree_from(*linearize(deep(DEEPEST + 1)))
-
-
-def test_symbols_are_counted_in_order():
-    counts = symbol_counts([TREE, TREE, Leaf("NN", "cell")])
-    assert list(counts) == sorted(counts)
-    assert counts == {"(NP": 2, "(S": 2, "(VP": 2, ")NP": 2, ")S": 2, ")VP": 2, "XX": 7}
-    assert symbol_counts([]) == {}
 
 
 @pytest.mark.parametrize(

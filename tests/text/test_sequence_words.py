@@ -108,7 +108,7 @@ def test_settings_are_kept(tmp_path):
     [
         (("copies", 3, 5, 7), "Expected one of copy, .*Received: problem='copies'"),
         (("copy", 0, 5, 7), r"Expected bits >= 1\. Received: bits=0"),
-        (("copy", 3, True, 7), r"Expected longest >= 1\. Received: longest=True"),
+        (("copy", 3, True, 7), r"Expected longest >= 1, an int\. Received: longest=True"),
         (("copy", 3, 5, 0), r"Expected longest_answer >= 1\. Received: longest_answer=0"),
         (("copy", 3, 5, 7, -1), r"Expected planning_steps >= 0\. Received: planning_steps=-1"),
     ],

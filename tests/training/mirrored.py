@@ -46,7 +46,7 @@ def main(name, folder, out):
     assert strategy.num_replicas_in_sync == (2 if name == "mirrored" else 1)
     recipe = RECIPE.replaced({"image_size": 13, "vocabulary_size": 300})
     splits = recipe.source.read(folder).splits
-    tokenizer = recipe.task.learn(splits["train"])["tokenizer"]
+    tokenizer = recipe.work.learn(splits["train"])["tokenizer"]
     pictures = recipe.task.pictures.picture_format()
 
     def batches(split):

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
-from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.experiment import Adam, Cosine
 
 
 def test_clip_scales_the_whole_gradient():
@@ -70,7 +70,9 @@ def test_weight_decay_leaves_slow_layers_alone():
 
 @pytest.mark.parametrize("steps", [1, 17, 1700])
 def test_normalized_weight_decay(steps):
-    optimizer = Adam(learning_rate=0.03, warmup_steps=0, weight_decay=0.25).build(steps)
+    optimizer = Adam(learning_rate=0.03, schedule=Cosine(warmup_steps=0), weight_decay=0.25).build(
+        steps
+    )
     assert float(optimizer.weight_decay) * 0.03 == pytest.approx(0.25 / steps**0.5)
     assert Adam().build(steps).weight_decay is None
 

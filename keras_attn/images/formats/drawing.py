@@ -65,7 +65,7 @@ def plan_of(data):
     )
 
 
-def drawn(plan):
+def draw_plan(plan):
     """uint8 (h, w, 3) by a plan without a reason; an error if the data is damaged after all."""
     picture = tf.cond(
         plan.channels == 4,
@@ -93,7 +93,7 @@ def draw(data):
     plan = plan_of(data)
     check = tf.raw_ops.Assert(condition=plan.reason == "", data=[plan.reason])
     with tf.control_dependencies([check]):
-        return drawn(plan._replace(data=tf.identity(plan.data)))
+        return draw_plan(plan._replace(data=tf.identity(plan.data)))
 
 
 def too_large(width, height, limit):
@@ -114,14 +114,14 @@ def _apart(branch, octets):
 
 def _kind(octets):
     """Index into FORMATS by the first bytes, int32; len(FORMATS) for anything else."""
-    shown = [
+    matches = [
         octets.shows(0, b"\xff\xd8\xff"),
         octets.shows(0, b"\x89PNG\r\n\x1a\n"),
         octets.shows(0, b"GIF87a") | octets.shows(0, b"GIF89a"),
         octets.shows(0, b"BM"),
         octets.shows(0, b"RIFF") & octets.shows(8, b"WEBP"),
     ]
-    return tf.argmax(tf.stack([*shown, tf.constant(True)]), output_type=tf.int32)
+    return tf.argmax(tf.stack([*matches, tf.constant(True)]), output_type=tf.int32)
 
 
 def _reason(octets, kind, header):

@@ -60,8 +60,8 @@ def _first_frame(octets):
     colors = _colors(octets.take(start + 9, 1)[0])
     end = tf.cond(start >= 0, lambda: _past(octets, start + 11 + 3 * colors), lambda: whole(-1))
     table = tf.where(colors > 0, start + 10, 13)
-    known = (clear >= 0) & (clear < tf.where(colors > 0, colors, screen_colors))
-    return Frame(start, end, tf.where(known, table + 3 * clear, -1))
+    has_color = (clear >= 0) & (clear < tf.where(colors > 0, colors, screen_colors))
+    return Frame(start, end, tf.where(has_color, table + 3 * clear, -1))
 
 
 def _image_after(octets, position):
@@ -73,10 +73,10 @@ def _image_after(octets, position):
     def look(step, position, image, clear):
         kind, label, size, flags = tf.unstack(octets.take(position, 4))
         control = (kind == 0x21) & (label == 0xF9) & (size >= 4)
-        shown = tf.where(flags % 2 == 1, octets.take(position + 6, 1)[0], whole(-1))
+        transparent = tf.where(flags % 2 == 1, octets.take(position + 6, 1)[0], whole(-1))
         image = tf.where(kind == 0x2C, position, image)
         after = tf.cond(kind == 0x21, lambda: _past(octets, position + 2), lambda: whole(-1))
-        return step + 1, after, image, tf.where(control, shown, clear)
+        return step + 1, after, image, tf.where(control, transparent, clear)
 
     return tf.while_loop(search, look, (0, position, whole(-1), whole(-1)))[2:]
 

@@ -1,26 +1,24 @@
 """The recurrent caption decoder: from grid features to one word piece per step."""
 
 import functools
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
-from keras_attn.former_names import CheckedConfig
-from keras_attn.layers.checked_layer import CheckedLayer
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import ContextCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.ops.check_choice import check_probability, check_sizes
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 
 
 @dataclass(frozen=True)
-class CaptionDecoderConfig(CheckedConfig):
+class CaptionDecoderConfig:
     """Sizes of a `CaptionDecoder`.
 
     Attributes:
@@ -40,14 +38,14 @@ class CaptionDecoderConfig(CheckedConfig):
 
     def __post_init__(self):
         for name in ("vocabulary_size", "embedding_dim", "hidden_dim"):
-            check_width(name, getattr(self, name))
+            check_sizes(**{name: getattr(self, name)})
         if self.feature_dim is not None:
-            check_width("feature_dim", self.feature_dim)
+            check_sizes(feature_dim=self.feature_dim)
         check_probability("dropout", self.dropout)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class CaptionDecoder(CheckedLayer):
+class CaptionDecoder(BaseLayer):
     """Recurrent decoder that attends to the picture at each step, with a deep output.
 
         s₀ = tanh(W ā + b), one for each part of the cell's state,  ā = mean of the features
@@ -159,9 +157,9 @@ class CaptionDecoder(CheckedLayer):
         weights = (*tokens_shape, features_shape[1])
         return (*tokens_shape, self.config.vocabulary_size), weights
 
-    def compute_output_spec(self, features, tokens, training=None):
-        """Logits, weights and locations, if any; float32 in any precision."""
-        return traced_spec(self, features, tokens, training=training)
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        return traced_spec(self, *args, **kwargs)
 
     def start(self, context, length, training=False):
         """Memory and initial state of each picture.
@@ -195,11 +193,11 @@ class CaptionDecoder(CheckedLayer):
         return prefill_by_steps(self.step, prefix, prefix != PAD_ID, memory, state)
 
     def widen(self, state, width):
-        """From one hypothesis per picture to `width` equal ones."""
+        """From one hypothesis per example to `width` equal ones."""
         return repeat_hypotheses(state, width)
 
     def reorder(self, state, parents):
-        """Reorders hypotheses by their parents, int32 (B, K)."""
+        """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
         return gather_hypotheses(state, parents)
 
     def _recur(self, memory, state, inputs):
@@ -217,20 +215,3 @@ class CaptionDecoder(CheckedLayer):
     def _deep_output(self, embedded, hidden, context, training):
         deep = embedded + self.hidden_output(hidden) + self.context_output(context)
         return self.logits(self.dropout(ops.tanh(deep), training=training))
-
-    def get_config(self):
-        parts = {
-            "attention": keras.saving.serialize_keras_object(self.attention),
-            "cell": keras.saving.serialize_keras_object(self.cell),
-        }
-        return {**super().get_config(), "config": asdict(self.config), **parts}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        sizes = CaptionDecoderConfig(**config.pop("config"))
-        parts = {
-            name: keras.saving.deserialize_keras_object(config.pop(name))
-            for name in ("attention", "cell")
-        }
-        return cls(sizes, **parts, **config)

@@ -1,7 +1,5 @@
 """A picture encoder, and a decoder with attention over its grid."""
 
-from typing import Any, NamedTuple
-
 import keras
 from keras import ops
 
@@ -9,17 +7,7 @@ from keras_attn.contracts import FEATURES, IMAGE, LOCATIONS, LOGITS, PAD_ID, TOK
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.models.captioner.caption_decoder import CaptionDecoder
 from keras_attn.models.captioner.transformer_caption_decoder import TransformerCaptionDecoder
-from keras_attn.models.encoder_decoder import EncoderDecoder
-
-
-class CaptionerWeights(NamedTuple):
-    """Every attention weight of a batch.
-
-    Attributes:
-        cross: tuple by layer of float32 (B, H, T, S).
-    """
-
-    cross: Any
+from keras_attn.models.encoder_decoder import CrossWeights, EncoderDecoder
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -110,9 +98,9 @@ class Captioner(EncoderDecoder):
         return ("cross",) if isinstance(self.decoder, TransformerCaptionDecoder) else ()
 
     def attention(self, batch):
-        """`CaptionerWeights` of a batch with TOKENS (B, T), without dropout."""
+        """`CrossWeights` of a batch with TOKENS (B, T), without dropout."""
         features = self._features(batch, training=False)
-        return CaptionerWeights(self.decoder.cross_weights(features, batch[TOKENS]))
+        return CrossWeights(self.decoder.cross_weights(features, batch[TOKENS]))
 
     def encoded(self, features):
         """A dict with FEATURES, which stands for a batch's IMAGE."""
@@ -126,19 +114,3 @@ class Captioner(EncoderDecoder):
         raise ValueError(
             f"Expected {IMAGE!r} or {FEATURES!r} in the batch. Received: {list(batch)}"
         )
-
-    def get_config(self):
-        config = {
-            "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "decoder": keras.saving.serialize_keras_object(self.decoder),
-            "image_size": list(self.image_size),
-            "attention_penalty": self.attention_penalty,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
-        decoder = keras.saving.deserialize_keras_object(config.pop("decoder"))
-        return cls(encoder, decoder, **config)

@@ -8,9 +8,10 @@ import keras
 from keras import ops
 
 from keras_attn.layers.additive_attention import AdditiveAttention
+from keras_attn.layers.base_layer import BaseLayer
 
 
-class GridAttention(keras.layers.Layer):
+class GridAttention(BaseLayer):
     """Abstract: gated additive attention over the grid. Subclasses read it.
 
     Args:
@@ -78,6 +79,3 @@ class GridAttention(keras.layers.Layer):
     def gated(self, hidden, context):
         """The context, scaled by β = sigmoid(w · h_{t−1} + b)."""
         return ops.cast(ops.sigmoid(self.gate(hidden)), context.dtype) * context
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units}

@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.location_sampler import EXPECTED, held_sampler
 from keras_attn.models.captioner.grid_attention import GridAttention
 from keras_attn.ops.take_by_row import take_by_row
@@ -57,11 +56,3 @@ class HardAttention(GridAttention):
         locations = ops.reshape(location, (ops.shape(features)[0], -1))
         chosen_features = take_by_row(features, ops.cast(locations, "int32"))
         return self.gated(hidden, ops.reshape(chosen_features, (-1, features.shape[-1])))
-
-    def get_config(self):
-        return {**super().get_config(), "sampler": held_config(self.sampler)}
-
-    @classmethod
-    def from_config(cls, config):
-        sampler = keras.saving.deserialize_keras_object(config["sampler"])
-        return cls(**{**config, "sampler": sampler})

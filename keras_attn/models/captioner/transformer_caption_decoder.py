@@ -1,21 +1,21 @@
 """The Transformer caption decoder: from grid features to one word piece per step."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.traced_spec import traced_spec
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
+from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class TransformerCaptionDecoder(CheckedLayer):
+class TransformerCaptionDecoder(BaseLayer):
     """A Transformer encoder over the cells of a picture's grid, and a decoder over the caption.
 
         keys = encoder(dropout(W a_i + b) + p_i),  p_i one learned vector per cell
@@ -58,8 +58,9 @@ class TransformerCaptionDecoder(CheckedLayer):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         if num_encoder_layers:
-            check_width("num_encoder_layers", num_encoder_layers)
+            check_sizes(num_encoder_layers=num_encoder_layers)
         self.config, self.num_encoder_layers = config, num_encoder_layers
+        self.weights_layer = weights_layer
         policy = self.dtype_policy
         self.feature_projection = None
         if num_encoder_layers:
@@ -93,9 +94,9 @@ class TransformerCaptionDecoder(CheckedLayer):
         weights = (*tokens_shape, features_shape[1])
         return (*tokens_shape, self.config.target_size), weights
 
-    def compute_output_spec(self, features, tokens, training=None):
-        """Logits and weights, float32 in any precision."""
-        return traced_spec(self, features, tokens, training=training)
+    def compute_output_spec(self, *args, **kwargs):
+        """Shapes and dtypes of what the call returns; with weights only if requested."""
+        return traced_spec(self, *args, **kwargs)
 
     def cross_weights(self, features, tokens):
         """Attention to the picture, without dropout, of captions int32 (B, T): tuple by layer of
@@ -139,16 +140,3 @@ class TransformerCaptionDecoder(CheckedLayer):
     def reorder(self, state, parents):
         """Stepper: the decoder's state, reordered."""
         return self.decoder.reorder(state, parents)
-
-    def get_config(self):
-        config = {
-            "config": asdict(self.config),
-            "num_encoder_layers": self.num_encoder_layers,
-            "weights_layer": self.decoder.weights_layer,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)

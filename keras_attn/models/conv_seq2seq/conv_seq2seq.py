@@ -1,7 +1,5 @@
 """Convolutional sequence-to-sequence learning."""
 
-from typing import Any, NamedTuple
-
 import keras
 
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
@@ -12,18 +10,9 @@ from keras_attn.models.conv_seq2seq.conv_seq2seq_encoder import (
     ConvSeq2SeqEncoder,
     embedding_initializer,
 )
-from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
-from keras_attn.models.transformer.transformer_config import ALL
-
-
-class ConvSeq2SeqWeights(NamedTuple):
-    """Every attention weight of a batch.
-
-    Attributes:
-        cross: tuple by decoder layer of float32 (B, 1, T, S).
-    """
-
-    cross: Any
+from keras_attn.models.encoder_decoder import CrossWeights
+from keras_attn.models.language_pair import ALL
+from keras_attn.models.source_target import SourceTarget, check_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -60,9 +49,8 @@ class ConvSeq2Seq(SourceTarget):
     def __init__(self, config=None, weights_layer=None, **kwargs):
         config = config_of(ConvSeq2SeqConfig, config, kwargs)
         super().__init__(**kwargs)
-        self.config = config
+        self.config, self.weights_layer = config, weights_layer
         policy = self.dtype_policy
-        self.source_embedding = None
         if config.tied != ALL:
             self.source_embedding = keras.layers.Embedding(
                 config.vocabulary_size,
@@ -73,15 +61,6 @@ class ConvSeq2Seq(SourceTarget):
             )
         self.encoder = ConvSeq2SeqEncoder(config, name="encoder", dtype=policy)
         self.decoder = ConvSeq2SeqDecoder(config, weights_layer, name="decoder", dtype=policy)
-
-    def build(self, input_shape=None):
-        shape = (None, None, self.config.embedding_dim)
-        if self.source_embedding is not None and not self.source_embedding.built:
-            self.source_embedding.build((None, None))
-        if not self.encoder.built:
-            self.encoder.build(shape)
-        if not self.decoder.built:
-            self.decoder.build((None, None), shape)
 
     def call(self, batch, training=None):
         logits, weights = self._run(batch, training)
@@ -99,14 +78,13 @@ class ConvSeq2Seq(SourceTarget):
     """Kinds of attention that `attention` returns."""
 
     def attention(self, batch):
-        """`ConvSeq2SeqWeights` of a batch, without dropout."""
+        """`CrossWeights` of a batch, without dropout."""
         return self._run(batch, training=False)[1]
 
     def encode(self, source, training=None):
         """int32 (B, S) to the decoder's values and keys (B, S, E), and their mask (B, S)."""
-        source, mask = source_tokens(source)
-        embedding = self.source_embedding or self.decoder.embedding
-        keys, values = self.encoder(embedding(source), mask=mask, training=training)
+        embedded, mask = self.embedded(source)
+        keys, values = self.encoder(embedded, mask=mask, training=training)
         return values, keys, mask
 
     def _run(self, batch, training):
@@ -120,16 +98,4 @@ class ConvSeq2Seq(SourceTarget):
             return_attention_scores=True,
             training=training,
         )
-        return logits, ConvSeq2SeqWeights(cross)
-
-    def get_config(self):
-        config = {
-            "config": self.config.arguments(),
-            "weights_layer": self.decoder.weights_layer,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(ConvSeq2SeqConfig(**config.pop("config")), **config)
+        return logits, CrossWeights(cross)

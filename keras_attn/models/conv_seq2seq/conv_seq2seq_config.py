@@ -1,24 +1,21 @@
 """Sizes of a convolutional sequence-to-sequence model, and those of the paper's models."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.models.language_pair import NOTHING, LanguagePair
 from keras_attn.models.transformer.transformer_config import (
-    ALL,
-    DECODER,
     LEARNED,
-    NOTHING,
     SINUSOIDAL,
 )
-from keras_attn.ops.check_choice import check_choice, check_probability
+from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
 
 Layers = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class ConvSeq2SeqConfig:
+class ConvSeq2SeqConfig(LanguagePair):
     """Sizes and choices of a `ConvSeq2Seq`; the defaults are the paper's English-Romanian model.
 
     Attributes:
@@ -40,8 +37,6 @@ class ConvSeq2SeqConfig:
             tied embeddings with output_dim ≠ embedding_dim, or tied "all" with two vocabularies.
     """
 
-    vocabulary_size: int
-    target_vocabulary_size: int | None = None
     encoder_layers: Layers = ((512, 3),) * 20
     decoder_layers: Layers = ((512, 3),) * 20
     embedding_dim: int = 512
@@ -52,10 +47,9 @@ class ConvSeq2SeqConfig:
     tied: str = NOTHING
 
     def __post_init__(self):
-        for name in ("vocabulary_size", "embedding_dim", "output_dim", "max_sequence_length"):
-            check_width(name, getattr(self, name))
-        if self.target_vocabulary_size is not None:
-            check_width("target_vocabulary_size", self.target_vocabulary_size)
+        self.check_vocabularies()
+        for name in ("embedding_dim", "output_dim", "max_sequence_length"):
+            check_sizes(**{name: getattr(self, name)})
         for name in ("encoder_layers", "decoder_layers"):
             object.__setattr__(self, name, _checked_layers(name, getattr(self, name)))
         even = [width for _, width in self.encoder_layers if width % 2 == 0]
@@ -66,44 +60,11 @@ class ConvSeq2SeqConfig:
             )
         check_probability("dropout", self.dropout)
         check_choice("positions", self.positions, (LEARNED, SINUSOIDAL))
-        check_choice("tied", self.tied, (NOTHING, DECODER, ALL))
         if self.tied != NOTHING and self.output_dim != self.embedding_dim:
             raise ValueError(
                 f"Expected output_dim=embedding_dim for tied={self.tied!r}. Received: "
                 f"output_dim={self.output_dim}, embedding_dim={self.embedding_dim}"
             )
-        if self.tied == ALL and self.target_size != self.vocabulary_size:
-            raise ValueError(
-                "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
-                f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
-            )
-
-    @property
-    def target_size(self):
-        """V of the target."""
-        return self.target_vocabulary_size or self.vocabulary_size
-
-    def arguments(self):
-        """The fields as JSON types."""
-        layers = {
-            name: [list(layer) for layer in getattr(self, name)]
-            for name in ("encoder_layers", "decoder_layers")
-        }
-        return {**asdict(self), **layers}
-
-    def count_parameters(self):
-        """Number of trainable parameters, without building the model."""
-        units = self.embedding_dim
-        encoder, decoder = self.encoder_layers, self.decoder_layers
-        total = _count_stack(units, encoder, units) + _count_stack(units, decoder, self.output_dim)
-        total += sum(_dense(size, units) + _dense(units, size) for size, _ in decoder)
-        if self.positions == LEARNED:
-            total += 2 * self.max_sequence_length * units
-        total += self.target_size * units
-        total += 0 if self.tied == ALL else self.vocabulary_size * units
-        if self.tied == NOTHING:
-            return total + _dense(self.output_dim, self.target_size)
-        return total + self.target_size
 
 
 def _checked_layers(name, layers):
@@ -117,25 +78,8 @@ def _checked_layers(name, layers):
             f"Expected {name} as pairs (channels, kernel width). Received: {name}={layers!r}"
         )
     for channels, width in pairs:
-        check_width(f"channels of {name}", channels)
-        check_width(f"kernel widths of {name}", width)
+        check_sizes(**{f"channels of {name}": channels, f"kernel widths of {name}": width})
     return pairs
-
-
-def _dense(inputs, outputs):
-    """Parameters of a `WeightNormalizedDense`: directions, gains and biases."""
-    return inputs * outputs + 2 * outputs
-
-
-def _count_stack(units, layers, outputs):
-    """Parameters of convolutions between two projections, residual projections included."""
-    before = layers[0][0]
-    total = _dense(units, before)
-    for channels, width in layers:
-        total += 0 if channels == before else _dense(before, channels)
-        total += _dense(width * before, 2 * channels)
-        before = channels
-    return total + _dense(before, outputs)
 
 
 @dataclass(frozen=True)

@@ -301,15 +301,6 @@ class ConvSeq2SeqDecoder(MaskedLayer):
             return self.embedding(ops.arange(self.config.target_size, dtype="int32"))
         return ops.cast(self.embedding.embeddings, self.compute_dtype)
 
-    def get_config(self):
-        config = {"config": self.config.arguments(), "weights_layer": self.weights_layer}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(ConvSeq2SeqConfig(**config.pop("config")), **config)
-
 
 def _logits(hidden, kernels):
     """float32 (..., V) from (..., D)."""

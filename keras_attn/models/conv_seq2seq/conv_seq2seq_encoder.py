@@ -90,14 +90,6 @@ class ConvSeq2SeqEncoder(MaskedLayer):
     def compute_output_shape(self, inputs_shape):
         return inputs_shape, inputs_shape
 
-    def get_config(self):
-        return {**super().get_config(), "config": self.config.arguments()}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(ConvSeq2SeqConfig(**config.pop("config")), **config)
-
 
 def embedding_initializer():
     """N(0, 0.1), of embeddings and learned positions."""

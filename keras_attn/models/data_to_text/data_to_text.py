@@ -4,9 +4,10 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.constructor_config import serialized
 from keras_attn.models.base_model import config_of
 from keras_attn.models.data_to_text.fact_encoder import FactEncoder, FactTokens
-from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder, held_parts
+from keras_attn.models.data_to_text.planning_decoder import PlanningDecoder
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.source_target import check_pairs
 from keras_attn.models.transformer.transformer import TransformerWeights
@@ -52,6 +53,8 @@ class DataToText(EncoderDecoder):
     over a graph in place of an LSTM over a table.
     """
 
+    custom_config = ("attention", "copying")
+
     def __init__(self, config=None, attention=None, copying=None, num_positions=30, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
@@ -60,7 +63,7 @@ class DataToText(EncoderDecoder):
                 "Expected one vocabulary for facts and texts, tied='all'. "
                 f"Received: tied={config.tied!r}"
             )
-        self.config = config
+        self.config, self.num_positions = config, num_positions
         policy = self.dtype_policy
         self.encoder = FactEncoder(config, num_positions, name="encoder", dtype=policy)
         self.decoder = PlanningDecoder(config, attention, copying, name="decoder", dtype=policy)
@@ -118,14 +121,8 @@ class DataToText(EncoderDecoder):
         return logits, weights, TransformerWeights(encoder, *both)
 
     def get_config(self):
-        config, options = super().get_config(), self.decoder.get_config()
-        config |= {name: options[name] for name in ("config", "attention", "copying")}
-        return {**config, "num_positions": self.encoder.num_positions}
-
-    @classmethod
-    def from_config(cls, config):
-        config = {**config, **held_parts(config)}
-        return cls(TransformerConfig(**config.pop("config")), **config)
+        parts = {name: serialized(getattr(self.decoder, name)) for name in self.custom_config}
+        return {**super().get_config(), **parts}
 
 
 def fact_tokens(source):

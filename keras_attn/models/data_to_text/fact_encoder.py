@@ -1,6 +1,5 @@
 """The encoder of sets of facts: a Transformer over their graph."""
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
@@ -81,21 +80,19 @@ class FactEncoder(MaskedLayer):
             config.hidden_dim, use_bias=False, name="before", dtype=policy
         )
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
-        self.blocks, self.biases = (
-            [make(name=f"{name}_{n}", dtype=policy) for n in range(config.num_layers)]
-            for name, make in (("block", self._block), ("bias", self._bias))
-        )
+        self.blocks = [
+            TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=policy)
+            for n in range(config.num_layers)
+        ]
+        self.biases = [
+            RelationBias(NUM_RELATIONS, config.num_heads, name=f"bias_{n}", dtype=policy)
+            for n in range(config.num_layers)
+        ]
         self.last_norm = None
         if config.normalize_first:
             self.last_norm = keras.layers.LayerNormalization(
                 epsilon=config.epsilon, name="last_norm", dtype=policy
             )
-
-    def _block(self, **kwargs):
-        return TransformerEncoderBlock(**self.config.block, **kwargs)
-
-    def _bias(self, **kwargs):
-        return RelationBias(NUM_RELATIONS, self.config.num_heads, **kwargs)
 
     def build(self, inputs_shape=None, source_shape=None):
         shape = (None, None, self.config.hidden_dim)
@@ -135,12 +132,3 @@ class FactEncoder(MaskedLayer):
 
     def compute_output_shape(self, inputs_shape, source_shape=None):
         return inputs_shape
-
-    def get_config(self):
-        config = {"config": asdict(self.config), "num_positions": self.num_positions}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)

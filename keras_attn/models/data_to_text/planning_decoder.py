@@ -1,6 +1,5 @@
 """A Transformer decoder that plans the order of facts, and copies from them."""
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
@@ -8,7 +7,6 @@ from keras import ops
 
 from keras_attn.contracts import PAD_ID, StepResult
 from keras_attn.layers.copy_mixture import CopyMixture
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.hybrid_attention import HybridAttention
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.models.base_model import config_of
@@ -195,9 +193,9 @@ class PlanningDecoder(MaskedLayer):
             hidden, memory.attention, state.expected
         )
         history = ops.concatenate([state.recent, ops.cast(tokens, "int32")], axis=1)
-        steps, kept = ops.shape(tokens)[1], self._num_recent
-        recent = [history[:, 1 + place : 1 + place + steps] for place in range(kept)]
-        recent = ops.stack(recent, axis=-1) if kept else history[:, :, None][:, :steps, :0]
+        steps, count = ops.shape(tokens)[1], self._num_recent
+        recent = [history[:, 1 + place : 1 + place + steps] for place in range(count)]
+        recent = ops.stack(recent, axis=-1) if count else history[:, :, None][:, :steps, :0]
         return hidden + self.merge(context), weights, PlanningState(decoder, expected, recent)
 
     def _result(self, hidden, weights, memory, state):
@@ -218,28 +216,10 @@ class PlanningDecoder(MaskedLayer):
 
     def widen(self, state, width):
         """From one hypothesis per example to `width` equal ones."""
-        own = (repeat_hypotheses(array, width) for array in (state.expected, state.recent))
-        return PlanningState(self.decoder.widen(state.decoder, width), *own)
+        arrays = (repeat_hypotheses(array, width) for array in (state.expected, state.recent))
+        return PlanningState(self.decoder.widen(state.decoder, width), *arrays)
 
     def reorder(self, state, parents):
         """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
-        own = (gather_hypotheses(array, parents) for array in (state.expected, state.recent))
-        return PlanningState(self.decoder.reorder(state.decoder, parents), *own)
-
-    def get_config(self):
-        parts = {"attention": self.attention, "copying": self.copying}
-        parts = {name: held_config(part) for name, part in parts.items()}
-        return {**super().get_config(), "config": asdict(self.config), **parts}
-
-    @classmethod
-    def from_config(cls, config):
-        config = {**config, **held_parts(config)}
-        return cls(TransformerConfig(**config.pop("config")), **config)
-
-
-def held_parts(config):
-    """The layers attention and copying of a config, made again."""
-    return {
-        name: keras.saving.deserialize_keras_object(config[name])
-        for name in ("attention", "copying")
-    }
+        arrays = (gather_hypotheses(array, parents) for array in (state.expected, state.recent))
+        return PlanningState(self.decoder.reorder(state.decoder, parents), *arrays)

@@ -3,11 +3,12 @@
 import keras
 from keras import ops
 
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SmallConvEncoder(keras.layers.Layer):
+class SmallConvEncoder(BaseLayer):
     """A small CNN for drawn scenes; every stage downsamples the grid, then refines it.
 
     A stage is a strided convolution, then one of stride 1 with a shortcut. Each is followed by a
@@ -59,16 +60,14 @@ class SmallConvEncoder(keras.layers.Layer):
             _Stage(width, stride, kernel_size, coordinates, dtype=self.dtype_policy)
             for width, stride in zip(filters, strides)
         ]
-        self._locate = (
-            keras.layers.Dense(
+        self._locate = None
+        if coordinates:
+            self._locate = keras.layers.Dense(
                 self.filters[-1],
                 use_bias=False,
                 kernel_initializer=keras.initializers.RandomNormal(stddev=1.0),
                 dtype=self.dtype_policy,
             )
-            if coordinates
-            else None
-        )
 
     def build(self, input_shape):
         for stage in self._stages:
@@ -94,15 +93,6 @@ class SmallConvEncoder(keras.layers.Layer):
             input_shape = stage.compute_output_shape(input_shape)
         return input_shape
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "filters": list(self.filters),
-            "strides": list(self.strides),
-            "kernel_size": self.kernel_size,
-            "coordinates": self.coordinates,
-        }
-
 
 class _Stage(keras.layers.Layer):
     """A strided convolution, with the positions' part added, then a residual refinement."""
@@ -117,11 +107,9 @@ class _Stage(keras.layers.Layer):
         }
         coarser = {**settings, "strides": stride}
         self._reduce = keras.layers.Conv2D(filters, 2 * stride, **coarser)
-        self._locate = (
-            keras.layers.Conv2D(filters, 2 * stride, use_bias=False, **coarser)
-            if coordinates
-            else None
-        )
+        self._locate = None
+        if coordinates:
+            self._locate = keras.layers.Conv2D(filters, 2 * stride, use_bias=False, **coarser)
         self._refine = keras.layers.Conv2D(filters, kernel_size, **settings)
         self._reduce_norm, self._refine_norm = (
             keras.layers.LayerNormalization(epsilon=1e-5, dtype=self.dtype_policy) for _ in range(2)
@@ -155,9 +143,8 @@ def _located(features, grid, locate):
 
 def _places(height, width):
     """float32 (1, height, width, 2): vertical and horizontal position of each cell's center."""
-    rows = ops.broadcast_to(_centers(height)[:, None], (height, width))
-    columns = ops.broadcast_to(_centers(width)[None, :], (height, width))
-    return ops.stack([rows, columns], axis=-1)[None]
+    grids = ops.meshgrid(_centers(height), _centers(width), indexing="ij")
+    return ops.stack(grids, axis=-1)[None]
 
 
 def _centers(count):

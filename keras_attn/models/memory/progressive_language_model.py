@@ -8,9 +8,8 @@ from keras_attn.contracts import PAD_ID
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
 from keras_attn.layers.memory_bank import MemoryBank
 from keras_attn.layers.memory_bank_cell import MemoryBankCell
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
-from keras_attn.ops.check_choice import check_probability
+from keras_attn.ops.check_choice import check_probability, check_sizes
 from keras_attn.ops.recurrent import masked_recurrence
 
 GATES = 4
@@ -49,6 +48,8 @@ class ProgressiveLanguageModel(BaseModel):
     Source: Asghar et al. 2020, arXiv:1811.00239.
     """
 
+    custom_config = ("dropout",)
+
     def __init__(
         self,
         vocabulary_size,
@@ -60,10 +61,11 @@ class ProgressiveLanguageModel(BaseModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes = {"vocabulary_size": vocabulary_size, "embedding_dim": embedding_dim}
-        for name, size in {**sizes, "hidden_dim": hidden_dim, "memory_dim": memory_dim}.items():
-            check_width(name, size)
+        check_sizes(vocabulary_size=vocabulary_size, embedding_dim=embedding_dim)
+        check_sizes(hidden_dim=hidden_dim, memory_dim=memory_dim)
         check_probability("dropout", dropout)
+        self.vocabulary_size, self.embedding_dim = vocabulary_size, embedding_dim
+        self.hidden_dim, self.memory_dim = hidden_dim, memory_dim
         policy = self.dtype_policy
         self.embedding = keras.layers.Embedding(
             vocabulary_size, embedding_dim, name="embedding", dtype=policy
@@ -75,13 +77,13 @@ class ProgressiveLanguageModel(BaseModel):
             name="cell",
             dtype=policy,
         )
+        self.slots = self.cell.bank.slots
         self.logits = keras.layers.Dense(vocabulary_size, name="logits", dtype=policy)
 
     def build(self, input_shape=(None, None)):
         self.embedding.build()
         if not self.cell.built:
             self.cell.build((None, self.embedding.output_dim))
-            self.cell.built = True
         self.logits.build((None, None, self.cell.units))
 
     def call(self, tokens, training=None):
@@ -132,9 +134,9 @@ class ProgressiveLanguageModel(BaseModel):
         """
         if not isinstance(other, ProgressiveLanguageModel):
             raise ValueError(f"Expected a ProgressiveLanguageModel. Received: {other!r}")
-        mine, theirs = self._sizes(), other._sizes()
-        known = len(theirs["slots"])
-        same = {"slots": mine["slots"][:known], **{key: mine[key] for key in FIXED}}
+        mine, theirs = self.get_config(), other.get_config()
+        count = len(theirs["slots"])
+        same = {"slots": mine["slots"][:count], **{key: mine[key] for key in FIXED}}
         if wrong := [key for key, value in same.items() if value != theirs[key]]:
             expected = ", ".join(f"{key}={theirs[key]!r}" for key in wrong)
             more = " and more" if "slots" in wrong else ""
@@ -144,14 +146,10 @@ class ProgressiveLanguageModel(BaseModel):
             if mine[key] < theirs[key]:
                 raise ValueError(f"Expected {key} >= {theirs[key]}. Received: {key}={mine[key]}")
         gates = {weight.path for weight in self.cell.cell.weights}
-        own = {_place(weight): weight for weight in self.weights}
+        targets = {_place(weight): weight for weight in self.weights}
         for weight in other.weights:
-            target = own[_place(weight)]
+            target = targets[_place(weight)]
             _take_over(target, weight, GATES if target.path in gates else 1)
-
-    def _sizes(self):
-        config = self.get_config()
-        return {**config, "slots": tuple(config["slots"])}
 
     def float32_layers(self):
         """Layers that compute in float32 under any precision: the bank."""
@@ -161,15 +159,7 @@ class ProgressiveLanguageModel(BaseModel):
         return keras.InputSpec(dtype="int32", shape=(None, None))
 
     def get_config(self):
-        config = {
-            "vocabulary_size": self.embedding.input_dim,
-            "slots": list(self.cell.bank.slots),
-            "embedding_dim": self.embedding.output_dim,
-            "hidden_dim": self.cell.units,
-            "memory_dim": self.cell.bank.units,
-            "dropout": self.dropout.rate,
-        }
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "dropout": self.dropout.rate}
 
 
 FIXED = ("embedding_dim", "memory_dim")

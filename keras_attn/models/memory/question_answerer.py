@@ -4,16 +4,15 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import QUESTION, STORY
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.memory_network import ADJACENT, MemoryNetwork
-from keras_attn.models.base_model import BaseModel
+from keras_attn.models.memory.story_model import StoryModel
 
 GREATEST = 3e38
 """Above every loss, and finite in float32."""
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class QuestionAnswerer(BaseModel):
+class QuestionAnswerer(StoryModel):
     """A memory network whose last state chooses a word as the answer.
 
         logits = W u_{K+1},  with adjacent tying W = C_Kᵀ
@@ -63,25 +62,14 @@ class QuestionAnswerer(BaseModel):
         """V."""
         return self.memory.input_dim
 
-    num_classes = vocabulary_size
-
     @property
     def memory_size(self):
         """Most sentences of a story that are read."""
         return self.memory.memory_size
 
-    def dropped(self, story):
-        """int32 (B,): sentences of each story that are not read, being too many.
-
-        Args:
-            story: int32 (B, M, W), as in the call.
-        """
-        return self.memory.dropped(story)
-
     def build(self, input_shape=None):
         if not self.memory.built:
             self.memory.build()
-            self.memory.built = True
         if self.answer is not None and not self.answer.built:
             self.answer.build((None, self.memory.output_dim))
         if self.memory.linear_start:
@@ -126,17 +114,3 @@ class QuestionAnswerer(BaseModel):
     def float32_layers(self):
         """Layers that compute in float32 under any precision: all."""
         return [layer for layer in (self.memory, self.answer) if layer is not None]
-
-    def input_signature(self):
-        return {
-            STORY: keras.InputSpec(dtype="int32", shape=(None, None, None)),
-            QUESTION: keras.InputSpec(dtype="int32", shape=(None, None)),
-        }
-
-    def get_config(self):
-        return {**super().get_config(), "memory": held_config(self.memory)}
-
-    @classmethod
-    def from_config(cls, config):
-        memory = keras.saving.deserialize_keras_object(config["memory"])
-        return cls(**{**config, "memory": memory})

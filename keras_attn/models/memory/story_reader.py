@@ -4,20 +4,18 @@ import keras
 from keras import ops
 
 from keras_attn.contracts import PAD_ID, QUESTION, STORY
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.memory_rnn import MemoryRNN
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.layers.sentence_encoder import SentenceEncoder
-from keras_attn.models.base_model import BaseModel
-from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.models.memory.story_model import StoryModel, has_words
+from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.memory_addressing import steps_read
-from keras_attn.ops.memory_network import dropped_sentences, newest_sentences
+from keras_attn.ops.memory_network import newest_sentences
 from keras_attn.ops.take_by_row import take_by_row
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class StoryReader(BaseModel):
+class StoryReader(StoryModel):
     """A network with a memory reads a story, then the question, and answers with a word.
 
         x_t = Σ_j l_j ∘ E w_tj, for sentence t;  x_{T+1} = the question's + d
@@ -66,7 +64,7 @@ class StoryReader(BaseModel):
             raise ValueError(f"Expected a SentenceEncoder. Received: encoder={encoder!r}")
         if not isinstance(memory, MemoryRNN):
             raise ValueError(f"Expected a MemoryRNN. Received: memory={memory!r}")
-        check_width("memory_size", memory_size)
+        check_sizes(memory_size=memory_size)
         check_probability("dropout", dropout)
         self.encoder, self.memory, self.memory_size = encoder, memory, memory_size
         self.by_word, self.dropout, self.seed = check_flag("by_word", by_word), dropout, seed
@@ -81,8 +79,6 @@ class StoryReader(BaseModel):
         """V."""
         return self.encoder.input_dim
 
-    num_classes = vocabulary_size
-
     def build(self, input_shape=None):
         width = self.encoder.output_dim
         for layer, shape in (
@@ -92,16 +88,7 @@ class StoryReader(BaseModel):
         ):
             if not layer.built:
                 layer.build(shape)
-                layer.built = True
         self.asked = self.add_weight(shape=(width,), initializer="zeros", name="asked")
-
-    def dropped(self, story):
-        """int32 (B,): sentences of each story that are not read, being too many.
-
-        Args:
-            story: int32 (B, M, W), as in the call.
-        """
-        return dropped_sentences(_real(story), self.memory_size)
 
     def call(self, batch, training=None):
         steps, mask = self._steps(batch, training)
@@ -132,8 +119,8 @@ class StoryReader(BaseModel):
     def _steps(self, batch, training):
         """x float32 (B, S, D) of all steps, and their mask."""
         story, question = (ops.cast(batch[key], "int32") for key in (STORY, QUESTION))
-        kept = newest_sentences(_real(story), self.memory_size)
-        story = ops.where(kept[..., None], story, PAD_ID)
+        newest = newest_sentences(has_words(story), self.memory_size)
+        story = ops.where(newest[..., None], story, PAD_ID)
         if self.by_word:
             rows, sentences, words = ops.shape(story)
             story = ops.reshape(story, (rows, sentences * words, 1))
@@ -142,7 +129,7 @@ class StoryReader(BaseModel):
             question = question[:, None]
         vectors = [self.encoder(story), self.encoder(question) + self.asked]
         steps = ops.concatenate([ops.cast(part, "float32") for part in vectors], axis=1)
-        mask = ops.concatenate([_real(story), _real(question)], axis=1)
+        mask = ops.concatenate([has_words(story), has_words(question)], axis=1)
         return self.dropped_out(steps, training=training), mask
 
     def _logits(self, outputs, mask, training):
@@ -152,30 +139,6 @@ class StoryReader(BaseModel):
     def float32_layers(self):
         """Layers that compute in float32 under any precision: all."""
         return [self.encoder, self.memory, self.answer]
-
-    def input_signature(self):
-        return {
-            STORY: keras.InputSpec(dtype="int32", shape=(None, None, None)),
-            QUESTION: keras.InputSpec(dtype="int32", shape=(None, None)),
-        }
-
-    def get_config(self):
-        parts = {"encoder": held_config(self.encoder), "memory": held_config(self.memory)}
-        names = ("memory_size", "by_word", "dropout", "seed")
-        return {**super().get_config(), **parts, **{name: getattr(self, name) for name in names}}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("encoder", "memory")
-        }
-        return cls(**{**config, **parts})
-
-
-def _real(tokens):
-    """bool: what has a word, on the axes before the last."""
-    return ops.any(ops.not_equal(tokens, PAD_ID), axis=-1)
 
 
 def _last(values, mask):

@@ -1,7 +1,5 @@
 """The Transformer as a parser: brackets from its decoder, tags of the words from its encoder."""
 
-from dataclasses import asdict
-
 import keras
 from keras import ops
 
@@ -9,13 +7,13 @@ from keras_attn.contracts import ENCODED, LOGITS, PAD_ID, SOURCE, TAG_LOGITS, TO
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.next_source import NextSource
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import config_of
 from keras_attn.models.encoder_decoder import EncoderDecoder
 from keras_attn.models.transformer.transformer import TransformerWeights
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.masks import zero_masked
 
 
@@ -58,7 +56,7 @@ class Parser(EncoderDecoder):
     def __init__(self, config=None, tags=None, counted_token=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
-        check_width("tags", tags)
+        check_sizes(tags=tags)
         self.config, self.tags, self.counted_token = config, tags, counted_token
         policy = self.dtype_policy
         next_source = None
@@ -141,12 +139,3 @@ class Parser(EncoderDecoder):
             training=training,
         )
         return keys, mask, logits, TransformerWeights(encoder, decoder, cross)
-
-    def get_config(self):
-        config = {"config": asdict(self.config), "tags": self.tags}
-        return {**super().get_config(), **config, "counted_token": self.counted_token}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)

@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.models.transformer.transformer_config import ALL, DECODER, NOTHING
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
+from keras_attn.models.language_pair import NOTHING, LanguagePair
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
 LSTM, GRU = "lstm", "gru"
 
 
 @dataclass(frozen=True)
-class RecurrentConfig:
+class RecurrentConfig(LanguagePair):
     """Sizes and choices of a `RecurrentSeq2Seq`.
 
     Attributes:
@@ -31,8 +30,6 @@ class RecurrentConfig:
         ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
     """
 
-    vocabulary_size: int
-    target_vocabulary_size: int | None = None
     embedding_dim: int = 256
     hidden_dim: int = 256
     num_encoder_layers: int = 1
@@ -45,23 +42,11 @@ class RecurrentConfig:
     tied: str = NOTHING
 
     def __post_init__(self):
-        sizes = ("vocabulary_size", "embedding_dim", "hidden_dim")
+        self.check_vocabularies()
+        sizes = ("embedding_dim", "hidden_dim")
         for name in (*sizes, "num_encoder_layers", "num_decoder_layers"):
-            check_width(name, getattr(self, name))
-        if self.target_vocabulary_size is not None:
-            check_width("target_vocabulary_size", self.target_vocabulary_size)
+            check_sizes(**{name: getattr(self, name)})
         for name in ("bidirectional", "input_feeding", "attend_first"):
             check_flag(name, getattr(self, name))
         check_probability("dropout", self.dropout)
         check_choice("cell", self.cell, (LSTM, GRU))
-        check_choice("tied", self.tied, (NOTHING, DECODER, ALL))
-        if self.tied == ALL and self.target_size != self.vocabulary_size:
-            raise ValueError(
-                "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
-                f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
-            )
-
-    @property
-    def target_size(self):
-        """V of the target."""
-        return self.target_vocabulary_size or self.vocabulary_size

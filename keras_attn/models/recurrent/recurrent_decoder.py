@@ -1,6 +1,5 @@
 """The recurrent decoder with attention, for sequences of tokens."""
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
@@ -11,14 +10,13 @@ from keras_attn.layers.additive_attention import AdditiveAttention
 from keras_attn.layers.attention_cell import AttentionCell
 from keras_attn.layers.context_gru_cell import ContextGRUCell
 from keras_attn.layers.context_lstm_cell import ContextLSTMCell
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.stacked_context_cells import StackedContextCells
 from keras_attn.models.base_model import config_of
+from keras_attn.models.language_pair import NOTHING
 from keras_attn.models.recurrent.recurrent_config import LSTM, RecurrentConfig
-from keras_attn.models.transformer.transformer_config import NOTHING
 from keras_attn.ops.hypotheses import gather_hypotheses, prefill_by_steps, repeat_hypotheses
 from keras_attn.ops.scan import scan
 
@@ -176,7 +174,7 @@ class RecurrentDecoder(MaskedLayer):
         return repeat_hypotheses(state, width)
 
     def reorder(self, state, parents):
-        """Reorders hypotheses by their parents, int32 (B, K)."""
+        """Hypothesis k of example b goes on from hypothesis parents[b, k], int32 (B, K)."""
         return gather_hypotheses(state, parents)
 
     def _start(self, value, mask, last):
@@ -186,13 +184,3 @@ class RecurrentDecoder(MaskedLayer):
 
     def _output_layer(self):
         return self.embedding if self.output_embedding is None else self.output_embedding
-
-    def get_config(self):
-        config = {"config": asdict(self.config), "attention": held_config(self.attention)}
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        attention = keras.saving.deserialize_keras_object(config.pop("attention"))
-        return cls(RecurrentConfig(**config.pop("config")), attention, **config)

@@ -1,7 +1,6 @@
 """A recurrent encoder of sequences."""
 
 import functools
-from dataclasses import asdict
 
 import keras
 from keras import ops
@@ -90,11 +89,3 @@ class RecurrentEncoder(MaskedLayer):
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:-1], self.units), (inputs_shape[0], self.units)
-
-    def get_config(self):
-        return {**super().get_config(), "config": asdict(self.config)}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(RecurrentConfig(**config.pop("config")), **config)

@@ -1,18 +1,16 @@
 """The recurrent encoder–decoder with attention."""
 
-from dataclasses import asdict
-
 import keras
 
 from keras_attn.contracts import LOCATIONS, LOGITS, SOURCE, TOKENS, WEIGHTS
-from keras_attn.layers.held_config import held_config
+from keras_attn.layers.constructor_config import serialized
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
+from keras_attn.models.language_pair import ALL
 from keras_attn.models.recurrent.recurrent_config import RecurrentConfig
 from keras_attn.models.recurrent.recurrent_decoder import RecurrentDecoder
 from keras_attn.models.recurrent.recurrent_encoder import RecurrentEncoder
-from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
-from keras_attn.models.transformer.transformer_config import ALL
+from keras_attn.models.source_target import SourceTarget, check_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -42,11 +40,12 @@ class RecurrentSeq2Seq(SourceTarget):
     Source: Bahdanau et al. 2015, arXiv:1409.0473; Luong et al. 2015, arXiv:1508.04025.
     """
 
+    custom_config = ("attention",)
+
     def __init__(self, config=None, attention=None, **kwargs):
         config = config_of(RecurrentConfig, config, kwargs)
         super().__init__(**kwargs)
         self.config, policy = config, self.dtype_policy
-        self.source_embedding = None
         if config.tied != ALL:
             self.source_embedding = ScaledEmbedding(
                 config.vocabulary_size, config.embedding_dim, name="source_embedding", dtype=policy
@@ -56,12 +55,9 @@ class RecurrentSeq2Seq(SourceTarget):
         self.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
 
     def build(self, input_shape=None):
-        if self.source_embedding is not None and not self.source_embedding.built:
-            self.source_embedding.build()
-        if not self.encoder.built:
-            self.encoder.build((None, None, self.config.embedding_dim))
         if not self.decoder.built:
             self.decoder.build((None, None), (None, None, self.encoder.units))
+        super().build(input_shape)
 
     def call(self, batch, training=None):
         check_pairs(batch)
@@ -83,21 +79,10 @@ class RecurrentSeq2Seq(SourceTarget):
 
     def encode(self, source, training=None):
         """int32 (B, S) to the outputs (B, S, F), their mask (B, S) and the last state (B, F)."""
-        source, mask = source_tokens(source)
-        embedding = self.source_embedding or self.decoder.embedding
-        embedded = self.dropout(embedding(source), training=training)
+        embedded, mask = self.embedded(source)
+        embedded = self.dropout(embedded, training=training)
         value, last = self.encoder(embedded, mask=mask, training=training)
         return value, mask, last
 
     def get_config(self):
-        config = {
-            "config": asdict(self.config),
-            "attention": held_config(self.decoder.attention),
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        attention = keras.saving.deserialize_keras_object(config.pop("attention"))
-        return cls(RecurrentConfig(**config.pop("config")), attention, **config)
+        return {**super().get_config(), "attention": serialized(self.decoder.attention)}

@@ -3,10 +3,11 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.layers.constructor_config import constructor_arguments
 from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
-from keras_attn.models.base_model import BaseModel, picture_signature
+from keras_attn.models.base_model import PictureClassifier
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.sample import sample
 
 LUMINANCE = (0.299, 0.587, 0.114)
@@ -16,7 +17,7 @@ SETTINGS = {"data_format": "channels_last", "return_grid": True, "align_corners"
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class SpatialTransformerClassifier(BaseModel):
+class SpatialTransformerClassifier(PictureClassifier):
     """Spatial transformers in series or in parallel, then a CNN.
 
     In series, each samples the output of the one before it. With `num_parallel` = K, the first K
@@ -79,13 +80,11 @@ class SpatialTransformerClassifier(BaseModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        check_width("num_classes", num_classes)
-        check_width("num_parallel", num_parallel)
+        check_sizes(num_classes=num_classes, num_parallel=num_parallel)
         transformers = list(transformers)
         for transformer in transformers:
-            if (
-                not isinstance(transformer, SpatialTransformer)
-                or _settings(transformer) != SETTINGS
+            if not isinstance(transformer, SpatialTransformer) or any(
+                getattr(transformer, name) != value for name, value in SETTINGS.items()
             ):
                 raise ValueError(
                     f"Expected SpatialTransformers with {SETTINGS}. Received: {transformer!r}"
@@ -116,10 +115,6 @@ class SpatialTransformerClassifier(BaseModel):
         places = [part for layer in self.transformers for part in (layer.flatten, layer.head)]
         return [self.head, *places]
 
-    def input_signature(self):
-        """See `BaseModel`: the sizes of the pictures that the model was built for."""
-        return picture_signature(self)
-
     def call(self, images, training=None):
         return self.transformed(images, training=training)[0]
 
@@ -142,13 +137,12 @@ class SpatialTransformerClassifier(BaseModel):
         if self.grayscale:
             pixels = ops.sum(pixels * ops.convert_to_tensor(LUMINANCE), axis=-1, keepdims=True)
         pixels = ops.cast(pixels, self.compute_dtype)
-        first, later = (
-            self.transformers[: self.num_parallel],
-            self.transformers[self.num_parallel :],
-        )
-        views = [transformer(pixels, training=training) for transformer in first]
+        count = self.num_parallel
+        views = [
+            transformer(pixels, training=training) for transformer in self.transformers[:count]
+        ]
         read = [_joined(views)] if views else []
-        for transformer in later:
+        for transformer in self.transformers[count:]:
             read.append(transformer(read[-1].images, training=training))
         features = self.encoder(read[-1].images if read else pixels, training=training)
         features = self.flatten(features)
@@ -169,39 +163,23 @@ class SpatialTransformerClassifier(BaseModel):
             values.append(ops.squeeze(ops.take_along_axis(views, picked, axis=1), axis=1))
         return Transformed(*values)
 
-    def compute_output_shape(self, images_shape):
-        return (images_shape[0], self.num_classes)
-
     def get_config(self):
-        config = {
-            "transformers": [
-                keras.saving.serialize_keras_object(transformer)
-                for transformer in self.transformers
-            ],
-            "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "num_classes": self.num_classes,
-            "dropout": self.dropout,
-            "grayscale": self.grayscale,
-            "num_parallel": self.num_parallel,
-            "views": LARGEST,
-        }
-        return {**super().get_config(), **config}
+        return {**super().get_config(), "views": LARGEST}
 
     @classmethod
     def from_config(cls, config):
+        """The inverse of `get_config`.
+
+        Raises:
+            ValueError: parallel transformers whose predictions were mixed, of earlier versions.
+        """
         config = dict(config)
         if config.pop("views", None) != LARGEST and config.get("num_parallel", 1) > 1:
             raise ValueError(
                 "Expected parallel transformers whose largest features count. Received: a model "
                 "made when their predictions were mixed, which has to be trained again"
             )
-        restored = keras.saving.deserialize_keras_object
-        transformers = [restored(transformer) for transformer in config.pop("transformers")]
-        return cls(transformers, restored(config.pop("encoder")), **config)
-
-
-def _settings(transformer):
-    return {name: getattr(transformer, name) for name in SETTINGS}
+        return cls(**constructor_arguments(config))
 
 
 def _check_parallel(first, num_parallel):

@@ -5,14 +5,12 @@ from keras import ops
 
 from keras_attn.contracts import PAD_ID
 from keras_attn.layers.attention_pooling import AttentionPooling
-from keras_attn.layers.held_config import held_config
 from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
-from keras_attn.layers.scored_attention import check_width
 from keras_attn.models.base_model import BaseModel
 from keras_attn.ops.attend import attend
-from keras_attn.ops.check_choice import check_flag, check_probability
+from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.masks import zero_masked
 
 
@@ -52,6 +50,8 @@ class TextClassifier(BaseModel):
         (2, 3)
     """
 
+    custom_config = ("dropout",)
+
     def __init__(
         self,
         vocabulary_size,
@@ -65,17 +65,18 @@ class TextClassifier(BaseModel):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        sizes = {"vocabulary_size": vocabulary_size, "num_classes": num_classes}
-        for name, size in {**sizes, "embedding_dim": embedding_dim}.items():
-            check_width(name, size)
+        check_sizes(vocabulary_size=vocabulary_size, num_classes=num_classes)
+        check_sizes(embedding_dim=embedding_dim)
         check_probability("dropout", dropout)
         if bigram_buckets:
-            check_width("bigram_buckets", bigram_buckets)
+            check_sizes(bigram_buckets=bigram_buckets)
         if pooling is not None and not isinstance(pooling, AttentionPooling):
             raise ValueError(
                 f"Expected an AttentionPooling, or None. Received: pooling={pooling!r}"
             )
         self.num_classes, self.encoder, self.pooling = num_classes, encoder, pooling
+        self.vocabulary_size, self.embedding_dim = vocabulary_size, embedding_dim
+        self.bigram_buckets = bigram_buckets
         policy = self.dtype_policy
         self.scale_embeddings = check_flag("scale_embeddings", scale_embeddings)
         kind = ScaledEmbedding if scale_embeddings else keras.layers.Embedding
@@ -143,22 +144,4 @@ class TextClassifier(BaseModel):
         return keras.InputSpec(dtype="int32", shape=(None, None))
 
     def get_config(self):
-        config = {
-            "vocabulary_size": self.embedding.input_dim,
-            "num_classes": self.num_classes,
-            "encoder": None if self.encoder is None else held_config(self.encoder),
-            "pooling": None if self.pooling is None else held_config(self.pooling),
-            "embedding_dim": self.embedding.output_dim,
-            "dropout": self.dropout.rate,
-            "scale_embeddings": self.scale_embeddings,
-            "bigram_buckets": 0 if self.bigrams is None else self.bigrams.num_buckets,
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        parts = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("encoder", "pooling")
-        }
-        return cls(**{**config, **parts})
+        return {**super().get_config(), "dropout": self.dropout.rate}

@@ -1,14 +1,14 @@
 """The Transformer: attention is all you need."""
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
 
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS, WEIGHTS
+from keras_attn.layers.constructor_config import serialized
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.models.base_model import config_of
-from keras_attn.models.source_target import SourceTarget, check_pairs, source_tokens
+from keras_attn.models.source_target import SourceTarget, check_pairs
 from keras_attn.models.transformer.transformer_config import ALL, TransformerConfig
 from keras_attn.models.transformer.transformer_decoder import TransformerDecoder
 from keras_attn.models.transformer.transformer_encoder import TransformerEncoder
@@ -56,12 +56,13 @@ class Transformer(SourceTarget):
     Source: Vaswani et al. 2017, arXiv:1706.03762.
     """
 
+    custom_config = ("added_input",)
+
     def __init__(self, config=None, weights_layer=-1, added_input=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
-        self.config = config
+        self.config, self.weights_layer = config, weights_layer
         policy = self.dtype_policy
-        self.source_embedding = None
         if config.tied != ALL:
             self.source_embedding = ScaledEmbedding(
                 config.vocabulary_size, config.hidden_dim, name="source_embedding", dtype=policy
@@ -70,15 +71,6 @@ class Transformer(SourceTarget):
         self.decoder = TransformerDecoder(
             config, weights_layer, added_input, name="decoder", dtype=policy
         )
-
-    def build(self, input_shape=None):
-        shape = (None, None, self.config.hidden_dim)
-        if self.source_embedding is not None and not self.source_embedding.built:
-            self.source_embedding.build()
-        if not self.encoder.built:
-            self.encoder.build(shape)
-        if not self.decoder.built:
-            self.decoder.build((None, None), shape)
 
     def call(self, batch, training=None):
         logits, weights = self._run(batch, training)
@@ -103,10 +95,9 @@ class Transformer(SourceTarget):
 
     def _encoded(self, source, training):
         """Memory and mask, and the weights of the encoder."""
-        source, mask = source_tokens(source)
-        embedding = self.source_embedding or self.decoder.embedding
+        embedded, mask = self.embedded(source)
         keys, weights = self.encoder(
-            embedding(source), mask=mask, return_attention_scores=True, training=training
+            embedded, mask=mask, return_attention_scores=True, training=training
         )
         return keys, mask, weights
 
@@ -123,16 +114,4 @@ class Transformer(SourceTarget):
         return logits, TransformerWeights(encoder, decoder, cross)
 
     def get_config(self):
-        config = {
-            "config": asdict(self.config),
-            "weights_layer": self.decoder.weights_layer,
-            "added_input": keras.saving.serialize_keras_object(self.decoder.added_input),
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        added_input = keras.saving.deserialize_keras_object(config.pop("added_input"))
-        sizes = TransformerConfig(**config.pop("config"))
-        return cls(sizes, added_input=added_input, **config)
+        return {**super().get_config(), "added_input": serialized(self.decoder.added_input)}

@@ -3,17 +3,19 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from keras_attn.former_names import CheckedConfig
-from keras_attn.layers.residual import check_normalize_first
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice, check_flag, check_probability
+from keras_attn.models.language_pair import (  # noqa: F401  (the choices of `tied`)
+    ALL,
+    DECODER,
+    NOTHING,
+    LanguagePair,
+)
+from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
 SINUSOIDAL, LEARNED = "sinusoidal", "learned"
-NOTHING, DECODER, ALL = "none", "decoder", "all"
 
 
 @dataclass(frozen=True)
-class TransformerConfig(CheckedConfig):
+class TransformerConfig(LanguagePair):
     """Sizes and choices of a `Transformer`; the defaults are the paper's base model.
 
     Attributes:
@@ -39,8 +41,6 @@ class TransformerConfig(CheckedConfig):
         ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
     """
 
-    vocabulary_size: int
-    target_vocabulary_size: int | None = None
     num_layers: int = 6
     hidden_dim: int = 512
     intermediate_dim: int = 2048
@@ -57,33 +57,17 @@ class TransformerConfig(CheckedConfig):
     epsilon: float = 1e-6
 
     def __post_init__(self):
-        sizes = ("vocabulary_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads")
+        self.check_vocabularies()
+        sizes = ("num_layers", "hidden_dim", "intermediate_dim", "num_heads")
         for name in (*sizes, "key_dim", "value_dim", "max_sequence_length"):
-            check_width(name, getattr(self, name))
-        if self.target_vocabulary_size is not None:
-            check_width("target_vocabulary_size", self.target_vocabulary_size)
-        choices = {
-            "positions": (SINUSOIDAL, LEARNED),
-            "tied": (NOTHING, DECODER, ALL),
-        }
-        check_normalize_first(self.normalize_first)
-        check_flag("use_bias", self.use_bias)
+            check_sizes(**{name: getattr(self, name)})
+        for name in ("normalize_first", "use_bias"):
+            check_flag(name, getattr(self, name))
         for name in ("dropout", "attention_dropout"):
             check_probability(name, getattr(self, name))
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
-        for name, known in choices.items():
-            check_choice(name, getattr(self, name), known)
-        if self.tied == ALL and self.target_size != self.vocabulary_size:
-            raise ValueError(
-                "Expected one vocabulary for tied='all'. Received: target_vocabulary_size="
-                f"{self.target_vocabulary_size}, vocabulary_size={self.vocabulary_size}"
-            )
-
-    @property
-    def target_size(self):
-        """V of the target."""
-        return self.target_vocabulary_size or self.vocabulary_size
+        check_choice("positions", self.positions, (SINUSOIDAL, LEARNED))
 
     @property
     def block(self):
@@ -99,27 +83,6 @@ class TransformerConfig(CheckedConfig):
             "use_bias": self.use_bias,
             "epsilon": self.epsilon,
         }
-
-    def count_parameters(self):
-        """Number of trainable parameters, without building the model."""
-        units = self.hidden_dim
-        keys, values = self.num_heads * self.key_dim, self.num_heads * self.value_dim
-        attention = 2 * units * (keys + values)
-        if self.use_bias:
-            attention += 2 * keys + values + units
-        feed_forward = 2 * units * self.intermediate_dim + self.intermediate_dim + units
-        norm = 2 * units
-        encoder = self.num_layers * (attention + feed_forward + 2 * norm)
-        decoder = self.num_layers * (2 * attention + feed_forward + 3 * norm)
-        stacks = encoder + decoder + (2 * norm if self.normalize_first else 0)
-        if self.positions == LEARNED:
-            stacks += 2 * self.max_sequence_length * units
-        tables = {
-            ALL: self.target_size,
-            DECODER: self.vocabulary_size + self.target_size,
-            NOTHING: self.vocabulary_size + 2 * self.target_size,
-        }
-        return stacks + tables[self.tied] * units
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The Transformer decoder, parallel and step by step."""
 
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import keras
@@ -290,18 +289,6 @@ class TransformerDecoder(MaskedLayer):
 
     def _normalized(self, hidden):
         return hidden if self.last_norm is None else self.last_norm(hidden)
-
-    def get_config(self):
-        config = {"config": asdict(self.config), "weights_layer": self.weights_layer}
-        config["added_input"] = keras.saving.serialize_keras_object(self.added_input)
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        added_input = keras.saving.deserialize_keras_object(config.pop("added_input"))
-        sizes = TransformerConfig(**config.pop("config"))
-        return cls(sizes, added_input=added_input, **config)
 
 
 def last_real(inputs, real):

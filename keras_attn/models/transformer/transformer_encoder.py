@@ -1,7 +1,5 @@
 """The Transformer's encoder."""
 
-from dataclasses import asdict
-
 import keras
 
 from keras_attn.layers.learned_positions import LearnedPositions
@@ -76,14 +74,6 @@ class TransformerEncoder(MaskedLayer):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
-
-    def get_config(self):
-        return {**super().get_config(), "config": asdict(self.config)}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)
 
 
 def make_ends(config, policy):

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.models.base_model import BaseModel, picture_signature
+from keras_attn.models.base_model import PictureClassifier
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
+from keras_attn.ops.check_choice import check_sizes
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class ImageClassifier(BaseModel):
+class ImageClassifier(PictureClassifier):
     """A picture encoder and a linear head; `compile` and `fit` train both.
 
     Args:
@@ -39,7 +39,7 @@ class ImageClassifier(BaseModel):
 
     def __init__(self, encoder, num_classes, kernel_initializer="zeros", **kwargs):
         super().__init__(**kwargs)
-        check_width("num_classes", num_classes)
+        check_sizes(num_classes=num_classes)
         self.encoder, self.num_classes = encoder, num_classes
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.head = keras.layers.Dense(
@@ -57,10 +57,6 @@ class ImageClassifier(BaseModel):
     def float32_layers(self):
         """Layers that compute in float32 under any precision: that of the logits."""
         return [self.head]
-
-    def input_signature(self):
-        """See `BaseModel`: the sizes of the pictures that the model was built for."""
-        return picture_signature(self)
 
     def call(self, images, training=None):
         if isinstance(self.encoder, VisionTransformer):
@@ -81,20 +77,3 @@ class ImageClassifier(BaseModel):
         """
         vector, weights = self.encoder.pool(images, training=training)
         return self.head(vector), weights
-
-    def compute_output_shape(self, images_shape):
-        return (images_shape[0], self.num_classes)
-
-    def get_config(self):
-        config = {
-            "encoder": keras.saving.serialize_keras_object(self.encoder),
-            "num_classes": self.num_classes,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
-        }
-        return {**super().get_config(), **config}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        encoder = keras.saving.deserialize_keras_object(config.pop("encoder"))
-        return cls(encoder, **config)

@@ -1,11 +1,9 @@
 """The Vision Transformer."""
 
-from dataclasses import asdict
-
 import keras
 from keras import ops
 
-from keras_attn.layers.checked_layer import CheckedLayer
+from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.grid_positions import GridPositions
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
@@ -17,7 +15,7 @@ from keras_attn.models.vision_transformer.vision_transformer_config import (
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class VisionTransformer(CheckedLayer):
+class VisionTransformer(BaseLayer):
     """A Transformer encoder over the patches of a picture.
 
         z_0 = [x_class; x_1 E; …; x_S E] + E_pos,  z_n = block_n(z_{n−1}),  y = LN(z_N)
@@ -151,15 +149,3 @@ class VisionTransformer(CheckedLayer):
 
     def compute_output_shape(self, images_shape):
         return self.patches.compute_output_shape(images_shape)
-
-    def get_config(self):
-        sizes = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self.config).items()
-        }
-        return {**super().get_config(), "config": sizes}
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return cls(VisionTransformerConfig(**config.pop("config")), **config)

@@ -3,16 +3,14 @@
 import numbers
 from dataclasses import dataclass
 
-from keras_attn.former_names import CheckedConfig
 from keras_attn.layers.feed_forward import ACTIVATIONS, GELU
-from keras_attn.layers.scored_attention import check_width
-from keras_attn.ops.check_choice import check_choice, check_probability
+from keras_attn.ops.check_choice import check_choice, check_probability, check_sizes
 
 TOKEN, MEAN = "token", "mean"
 
 
 @dataclass(frozen=True)
-class VisionTransformerConfig(CheckedConfig):
+class VisionTransformerConfig:
     """Sizes and choices of a `VisionTransformer`; the defaults are ViT-B/16's.
 
     Attributes:
@@ -60,10 +58,10 @@ class VisionTransformerConfig(CheckedConfig):
         for name in ("image_size", "pixel_mean", "pixel_deviation"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("patch_size", "num_layers", "hidden_dim", "intermediate_dim", "num_heads"):
-            check_width(name, getattr(self, name))
+            check_sizes(**{name: getattr(self, name)})
         for name in ("num_classes", "representation_dim"):
             if getattr(self, name) is not None:
-                check_width(name, getattr(self, name))
+                check_sizes(**{name: getattr(self, name)})
         self._check_sizes()
         self._check_choices()
 
@@ -117,22 +115,6 @@ class VisionTransformerConfig(CheckedConfig):
             "epsilon": self.epsilon,
             "activation": self.activation,
         }
-
-    def count_parameters(self):
-        """Number of trainable parameters, without building the model.
-
-        Counts the head if `num_classes` is set.
-        """
-        units, hidden = self.hidden_dim, self.intermediate_dim
-        height, width = self.grid
-        patches = (self.patch_size**2 * 3 + 1) * units
-        positions = (height * width + 2 * (self.pooling == TOKEN)) * units
-        attention = 4 * units * units + 4 * units
-        feed_forward = 2 * units * hidden + hidden + units
-        blocks = self.num_layers * (attention + feed_forward + 4 * units)
-        representation = (units + 1) * (self.representation_dim or 0)
-        head = (self.pooled_dim + 1) * (self.num_classes or 0)
-        return patches + positions + blocks + 2 * units + representation + head
 
 
 def _sizes(layers, hidden_dim, heads, intermediate_dim):
