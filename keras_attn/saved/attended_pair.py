@@ -80,8 +80,8 @@ class AttendedPair:
 
 def links_of(matrix, backward, symmetrization: str) -> list[tuple[int, int]]:
     """Sorted links (source word, target word) from 0; see `attention_links`."""
-    found = np.argwhere(attention_links(matrix, backward, symmetrization))
-    return [(source, target) for source, target in found.tolist()]
+    pairs = np.argwhere(attention_links(matrix, backward, symmetrization))
+    return [(source, target) for source, target in pairs.tolist()]
 
 
 def _word_places(pieces: Sequence[Any], text: str) -> list[list[int]]:

@@ -39,29 +39,29 @@ def views_of(
         ValueError: metadata that name no axes of what they declare to be drawn.
     """
     if metadata.get(DRAWN):
-        return [*_drawn(metadata[DRAWN])]
-    known = [(asked, declared) for asked, declared in SERVICES if asked == inputs]
+        return [*_matrices(metadata[DRAWN])]
+    candidates = [(asked, declared) for asked, declared in SERVICES if asked == inputs]
     if inputs == {STORY, QUESTION}:
-        known = [(inputs, views.story_views(str(metadata.get("reader", "hop"))))]
-    return next((there for _, declared in known if (there := _there(declared, outputs))), [])
+        candidates = [(inputs, views.story_views(str(metadata.get("reader", "hop"))))]
+    return next((there for _, declared in candidates if (there := _there(declared, outputs))), [])
 
 
 def _there(declared, outputs):
     """The views whose outputs are there; none without those of the first."""
-    there = [view for view in declared if view.names(OUTPUT) <= outputs.get(view.signature, set())]
-    return there if declared[0] in there else []
+    usable = [view for view in declared if view.names(OUTPUT) <= outputs.get(view.signature, set())]
+    return usable if declared[0] in usable else []
 
 
-def _drawn(drawn):
+def _matrices(axes_by_name):
     """The matrices of DRAWN."""
-    if not isinstance(drawn, dict) or not all(
+    if not isinstance(axes_by_name, dict) or not all(
         isinstance(axes, list) and 1 <= len(axes) <= 2 and all(isinstance(a, str) for a in axes)
-        for axes in drawn.values()
+        for axes in axes_by_name.values()
     ):
         raise ValueError(
             f"Expected {DRAWN} to be an object with one or two names for each output. "
-            f"Received: {drawn!r:.80}"
+            f"Received: {axes_by_name!r:.80}"
         )
-    for output, axes in drawn.items():
+    for output, axes in axes_by_name.items():
         *rows, columns = [Strings(axis, axis) for axis in axes]
         yield Matrix(output, columns, *rows, name=output)

@@ -1,11 +1,11 @@
 """Inputs of an exported model: pictures, texts, facts, and stories with a question."""
 
-import abc
 import glob
 import io
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,107 +20,35 @@ _, CROP = FITS
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 
 
-class Inputs(abc.ABC):
-    """Abstract: from what a user gives to what the signatures are fed.
+@dataclass(frozen=True)
+class Inputs:
+    """Conversion of a user's inputs to what the signatures are fed.
 
     Attributes:
         name: what an input is called, the name of an input of `serving_default`.
+        feed: what the signatures are fed, by name, of an input: bytes, or arrays of them. Raises
+            ValueError for something of another kind.
+        expand: the inputs that a user named, one by one: a list of str.
+        check: raises ValueError for an input that cannot be answered, before any is; None: `feed`.
     """
 
     name: str
+    feed: Callable[[Any], dict[str, Any]]
+    expand: Callable[[Sequence[str]], list[str]] = list
+    check: Callable[[Any], Any] | None = None
 
-    @abc.abstractmethod
-    def expand(self, given: Sequence[str]) -> list[str]:
-        """The inputs that a user named, one by one."""
-
-    @abc.abstractmethod
     def reason(self, item: Any) -> str:
         """Why an input cannot be answered; '' if it can."""
-
-    @abc.abstractmethod
-    def feed(self, item: Any) -> dict[str, Any]:
-        """What the signatures are fed, by name: bytes, or arrays of them.
-
-        Raises:
-            ValueError: something of another kind.
-        """
+        try:
+            (self.check or self.feed)(item)
+        except ValueError as error:
+            return str(error)
+        return ""
 
 
-class TextInputs(Inputs):
-    """Texts.
-
-    Args:
-        name: of the input.
-    """
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def expand(self, given):
-        return list(given)
-
-    def reason(self, item):
-        return _error_of(encoded_text, item)
-
-    def feed(self, item):
-        return {self.name: encoded_text(item)}
-
-
-class PictureInputs(Inputs):
-    """Pictures: paths, encoded bytes, or uint8 arrays."""
-
-    name = IMAGE
-
-    def expand(self, given):
-        """See `Inputs`: folders and patterns such as `holiday/*.jpg` are expanded; those without
-        pictures are kept."""
-        return [path for name in given for path in (_pictures(name) if name else ()) or [name]]
-
-    def reason(self, item):
-        """See `Inputs`: files that are not there, and arrays that are no pictures."""
-        if isinstance(item, str | Path):
-            return _path_error(item)
-        return "" if isinstance(item, bytes) else _error_of(_pixels, item)
-
-    def feed(self, item):
-        """See `Inputs`: the path of a picture, its bytes, or an array as PNG."""
-        return {IMAGE: picture_bytes(item)}
-
-
-class FactInputs(Inputs):
-    """Sets of facts: lists of triples, or JSON: a list of triples, or an object with "triples" or
-    with a "table" of fields and values."""
-
-    name = FACTS
-
-    def expand(self, given):
-        return list(given)
-
-    def reason(self, item):
-        """See `Inputs`: malformed JSON, no facts in it, or no text in them."""
-        return _error_of(self.feed, item)
-
-    def feed(self, item):
-        facts = _facts(item)
-        strings = np.full((len(facts), 3), b"", object)
-        for row, fact in enumerate(facts):
-            strings[row] = [encoded_text(part) for part in fact]
-        return {FACTS: strings}
-
-
-class StoryInputs(Inputs):
-    """Texts whose last sentence is the question, and whose other sentences are the story."""
-
-    name = STORY
-
-    def expand(self, given):
-        return list(given)
-
-    def reason(self, item):
-        return _error_of(encoded_text, item)
-
-    def feed(self, item):
-        return dict(zip((STORY, QUESTION), story_and_question(item)))
+def text_inputs(name: str) -> Inputs:
+    """Texts, of a name."""
+    return Inputs(name, lambda text: {name: encoded_text(text)})
 
 
 def inputs_named(names: set[str]) -> Inputs:
@@ -133,14 +61,14 @@ def inputs_named(names: set[str]) -> Inputs:
         ValueError: several inputs that are no story with a question.
     """
     if names == {STORY, QUESTION}:
-        return StoryInputs()
+        return STORIES
     if len(names) != 1:
         raise ValueError(
             f"Expected a SavedModel with one input, or with {STORY} and {QUESTION}. "
             f"Received: {', '.join(sorted(names)) or 'none'}"
         )
     (name,) = names
-    return {IMAGE: PictureInputs, FACTS: FactInputs}.get(name, lambda: TextInputs(name))()
+    return {IMAGE: PICTURES, FACTS: FACT_SETS}.get(name) or text_inputs(name)
 
 
 def in_words(fed: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,18 +79,19 @@ def in_words(fed: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, A
         fed: bytes, strings or arrays of them, by the name of each input.
         metadata: of the service. Where its pictures are cropped, so are these.
     """
-    shown: dict[str, Any] = {}
+    words: dict[str, Any] = {}
     for name, value in fed.items():
         if name == IMAGE:
-            shown[name] = _seen(read_picture(value), metadata)
+            words[name] = _seen(read_picture(value), metadata)
         elif isinstance(value, bytes | str):
-            shown[name] = _text(value)
+            words[name] = text_of(value)
         else:
             rows = (
-                row if isinstance(row, bytes | str) else fact_line(map(_text, row)) for row in value
+                row if isinstance(row, bytes | str) else fact_line(map(text_of, row))
+                for row in value
             )
-            shown[name] = [_text(row) for row in rows]
-    return shown
+            words[name] = [text_of(row) for row in rows]
+    return words
 
 
 def check_fit(metadata: Mapping[str, Any]) -> None:
@@ -186,7 +115,8 @@ def _seen(pixels, metadata):
     return pixels[top : top + height, left : left + width]
 
 
-def _text(value):
+def text_of(value):
+    """A text, given as such or as its bytes."""
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
@@ -214,7 +144,7 @@ def encoded_text(text: str | bytes) -> bytes:
         return text.encode(errors="surrogateescape")
     except UnicodeEncodeError:
         raise ValueError(
-            f"Expected a text that is UTF-8. Received: {text!r:.80}, with half a character"
+            f"Expected a text that is UTF-8. Received: {text!r:.80}, with a lone surrogate"
         ) from None
 
 
@@ -284,6 +214,16 @@ def _facts(item):
     return parsed_facts(item) if isinstance(item, str) else facts_of(item)
 
 
+def _fact_strings(item):
+    strings = [[encoded_text(part) for part in fact] for fact in _facts(item)]
+    return {FACTS: np.array(strings, object).reshape(-1, 3)}
+
+
+def _expand_pictures(given):
+    """Folders and patterns such as `holiday/*.jpg` are expanded; those without pictures stay."""
+    return [path for name in given for path in (_pictures(name) if name else ()) or [name]]
+
+
 def _pictures(named):
     """Sorted paths of the pictures in a folder, at any depth, or of those that match a pattern."""
     is_folder = os.path.isdir(named)
@@ -297,6 +237,15 @@ def _pictures(named):
     )
 
 
+def _check_picture(item):
+    """Raises ValueError for a path that is no file, or an array that is no picture."""
+    if isinstance(item, str | Path):
+        if error := _path_error(item):
+            raise ValueError(error)
+    elif not isinstance(item, bytes):
+        _pixels(item)
+
+
 def _path_error(path):
     """Why a path is not a usable input; '' if it is. The system may refuse a text as a path."""
     if path and os.path.isdir(path):
@@ -304,10 +253,12 @@ def _path_error(path):
     return "" if os.path.isfile(path) else "no such file"
 
 
-def _error_of(read, item):
-    """Why an input cannot be read; '' if it can."""
-    try:
-        read(item)
-    except ValueError as error:
-        return str(error)
-    return ""
+PICTURES = Inputs(
+    IMAGE, lambda item: {IMAGE: picture_bytes(item)}, _expand_pictures, _check_picture
+)
+"""Paths of pictures, encoded bytes, or uint8 arrays, which are fed as PNG."""
+FACT_SETS = Inputs(FACTS, _fact_strings)
+"""Lists of triples, or JSON: a list of triples, or an object with "triples" or with a "table" of
+fields and values."""
+STORIES = Inputs(STORY, lambda item: dict(zip((STORY, QUESTION), story_and_question(item))))
+"""Texts whose last sentence is the question, and whose other sentences are the story."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 from tensorflow.core.framework import types_pb2
 from tqdm import tqdm
@@ -26,9 +25,11 @@ from keras_attn.contracts import (
 from keras_attn.decoding import DEAD
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
-from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named
+from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
 from keras_attn.saved.results import Drawing, Prediction, best_of
 from keras_attn.saved.session import SavedSession
+from keras_attn.saved.signatures import signatures_as_json
+from keras_attn.saved.versions import version_folder, version_number
 from keras_attn.serving.export import METADATA_FILE, VIEWS, check_views, read_metadata
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.viz.declared import DeclaredView, Note, read_views
@@ -71,7 +72,7 @@ class Saved(Requests):
             name: {key: tf.as_dtype(tensor.dtype) for key, tensor in signature.outputs.items()}
             for name, signature in signatures.items()
         }
-        feeds = self._known("serving_default").inputs
+        feeds = self._signature("serving_default").inputs
         is_ours = (self.folder / METADATA_FILE).is_file()
         self.metadata = read_metadata(self.folder) if is_ours else {}
         try:
@@ -126,7 +127,7 @@ class Saved(Requests):
         Raises:
             ValueError: no such signature.
         """
-        return sorted(self._known(signature).inputs)
+        return sorted(self._signature(signature).inputs)
 
     def outputs(self, signature: str, columns: Mapping[str, Sequence[bytes]]) -> dict[str, Any]:
         """A signature's outputs as NumPy arrays, for all rows at once.
@@ -199,12 +200,12 @@ class Saved(Requests):
         fed = self.takes.feed(asked)
         answer = self._answer_to(view.signature, fed, asked)
         text, title = best_of(answer)
-        shown = view.read(answer, in_words(fed, self.metadata))
+        result = view.read(answer, in_words(fed, self.metadata))
         notes = self.notes_on(answer)
-        said = f"{text} ({'; '.join(notes)})" if notes else text
+        caption = f"{text} ({'; '.join(notes)})" if notes else text
         if word is None:
-            return Drawing(said, shown.figure(title), shown)
-        return Drawing(said, shown.word_figure(word, layer, title), shown)
+            return Drawing(caption, result.figure(title), result)
+        return Drawing(caption, result.word_figure(word, layer, title), result)
 
     def explore(self, asked: Any) -> ExplorerPage:
         """A page of HTML to look at the answer, and at where the model looked, by hand.
@@ -282,7 +283,7 @@ class Saved(Requests):
         fed = {**self.takes.feed(first), self.scored[1]: encoded_text(second)}
         (answer,) = self.ask("score", batch=1, **{key: [value] for key, value in fed.items()})
         if error := answer[ERROR].decode():
-            raise ValueError(f"{shown(first)} and {shown(second)}: {error}")
+            raise ValueError(f"{in_message(first)} and {in_message(second)}: {error}")
         return float(answer[SCORE])
 
     def answers(self, inputs: Sequence[Any]) -> Iterator[dict]:
@@ -311,13 +312,13 @@ class Saved(Requests):
 
     def notes_on(self, answer: Mapping[str, Any]) -> list[str]:
         """What the declared notes say about an answer of `serving_default` or `explain`."""
-        return [said for note in self.notes if (said := note.read(answer))]
+        return [sentence for note in self.notes if (sentence := note.read(answer))]
 
     def _answer_to(self, signature, fed, asked):
         """A signature's answer to one input, as it is fed and as a message repeats it."""
         (answer,) = self.ask(signature, batch=1, **{key: [value] for key, value in fed.items()})
         if error := answer[ERROR].decode():
-            raise ValueError(f"{shown(asked)}: {error}")
+            raise ValueError(f"{in_message(asked)}: {error}")
         return answer
 
     def _check_views(self):
@@ -333,7 +334,8 @@ class Saved(Requests):
         if heads is None and word is None and layer is None:
             return self.views[0]
         names = [view.heads for view in self.views if view.heads]
-        following = [view for view in self.views if _follows_words(view)]
+        follows = [view for view in self.views if isinstance(view, Heads | PictureMap)]
+        following = [view for view in follows if view.follows_words]
         named = [view for view in self.views if view.heads and view.heads == heads]
         if heads is not None and named and word is None and layer is None:
             return named[0]
@@ -350,8 +352,8 @@ class Saved(Requests):
         """What a page calls an input."""
         if self.takes_pictures:
             return str(asked) if isinstance(asked, str | Path) else "a picture"
-        told = words[self.takes.name]
-        return "; ".join(told) if isinstance(told, list) else _title_of(asked)
+        text = words[self.takes.name]
+        return "; ".join(text) if isinstance(text, list) else text_of(asked)
 
     def _answer(self, signature, chunk):
         if (expected := self.inputs_of(signature)) != sorted(chunk):
@@ -361,25 +363,12 @@ class Saved(Requests):
         except (TypeError, tf.errors.InvalidArgumentError) as error:
             raise ValueError(str(error)) from error
 
-    def _known(self, signature):
+    def _signature(self, signature):
         if signature not in self._session.signatures:
             raise ValueError(
                 f"Expected a SavedModel with a signature {signature!r}. Received: {self.folder}"
             )
         return self._session.signatures[signature]
-
-
-def signatures_as_json(signatures: Mapping[str, Any]) -> dict[str, Any]:
-    """Signatures, dict from name to `SignatureDef`, as TF Serving describes them."""
-    described = {
-        name: json_format.MessageToDict(
-            signature,
-            preserving_proto_field_name=True,
-            always_print_fields_with_no_presence=True,
-        )
-        for name, signature in signatures.items()
-    }
-    return {"signature_def": described}
 
 
 def _strings(values):
@@ -392,15 +381,6 @@ def _strings(values):
     return strings.reshape(array.shape)
 
 
-def _follows_words(view):
-    """Whether a view can be drawn for one word."""
-    return isinstance(view, Heads | PictureMap) and view.follows_words
-
-
-def _title_of(asked):
-    return asked.decode(errors="replace") if isinstance(asked, bytes) else asked
-
-
 def _attended(answer, source, target):
     """`AttendedPair`, or why there is none."""
     if error := answer[ERROR].decode():
@@ -411,7 +391,7 @@ def _attended(answer, source, target):
         return str(error)
 
 
-def shown(asked: Any) -> str:
+def in_message(asked: Any) -> str:
     """An input as a message repeats it."""
     if isinstance(asked, Path):
         return str(asked)
@@ -432,24 +412,3 @@ def whole_saved_model(folder):
             f"Expected a SavedModel in {folder}. Received: damaged files "
             f"({' '.join(str(error).split()):.120})"
         ) from error
-
-
-def version_number(folder: Path) -> str:
-    """The version that a folder is named for; 1 where it is named for none."""
-    return folder.name if folder.name.isdecimal() else "1"
-
-
-def version_folder(folder) -> Path:
-    """The folder of a SavedModel: `folder` itself or the highest of the versions in it.
-
-    Raises:
-        ValueError: no SavedModel there.
-    """
-    folder = Path(folder)
-    numbered = (entry for entry in folder.glob("*") if entry.name.isdecimal())
-    versions = [version for version in numbered if (version / "saved_model.pb").is_file()]
-    if not (folder / "saved_model.pb").is_file() and versions:
-        folder = max(versions, key=lambda version: int(version.name))
-    if not (folder / "saved_model.pb").is_file():
-        raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {folder}")
-    return folder

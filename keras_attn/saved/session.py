@@ -10,6 +10,8 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
 
+from keras_attn.saved.signatures import public
+
 
 class SavedSession:
     """A SavedModel whose signatures are asked in a session.
@@ -32,11 +34,7 @@ class SavedSession:
             meta = tf.compat.v1.saved_model.load(
                 self._session, [tf.saved_model.SERVING], str(folder)
             )
-        self.signatures: dict[str, meta_graph_pb2.SignatureDef] = {
-            name: signature
-            for name, signature in meta.signature_def.items()
-            if not name.startswith("__")
-        }
+        self.signatures: dict[str, meta_graph_pb2.SignatureDef] = public(meta.signature_def)
 
     def run(self, signature: str, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """The outputs of a signature, by name.
@@ -49,9 +47,9 @@ class SavedSession:
             ValueError: an array of another shape.
             tf.errors.OpError: what the graph itself refuses.
         """
-        known = self.signatures[signature]
-        fetches = {key: info.name for key, info in known.outputs.items()}
-        feeds = {known.inputs[key].name: values for key, values in columns.items()}
+        definition = self.signatures[signature]
+        fetches = {key: info.name for key, info in definition.outputs.items()}
+        feeds = {definition.inputs[key].name: values for key, values in columns.items()}
         return self._session.run(fetches, feeds)
 
 

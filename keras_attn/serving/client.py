@@ -7,7 +7,6 @@ import abc
 import asyncio
 import base64
 import functools
-import importlib
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.serving.tensor_protos import MALFORMED, arrays_of
 
@@ -85,7 +85,15 @@ class _Client(abc.ABC):
         ValueError: an argument out of its range.
     """
 
-    def __init__(self, address, model, deadline, retries, backoff, max_answer_bytes):
+    def __init__(
+        self,
+        address,
+        model,
+        deadline=10.0,
+        retries=3,
+        backoff=0.1,
+        max_answer_bytes=MAX_ANSWER_BYTES,
+    ):
         counts = {"retries": (retries, 0), "max_answer_bytes": (max_answer_bytes, 1)}
         for name, (count, least) in counts.items():
             if not isinstance(count, int) or isinstance(count, bool) or count < least:
@@ -98,6 +106,12 @@ class _Client(abc.ABC):
         self.address, self.model, self.deadline = address, model, deadline
         self.retries, self.backoff = retries, backoff
         self.max_answer_bytes = max_answer_bytes
+        with extra("client"):
+            self._connect()
+
+    @abc.abstractmethod
+    def _connect(self):
+        """What the constructor does for one protocol."""
 
     def ask(
         self, signature: str, /, *, batch: int = BATCH, **inputs: Sequence[str | bytes]
@@ -147,27 +161,18 @@ class GrpcClient(_Client):
         ImportError: grpcio or tensorflow-serving-api is not installed.
     """
 
-    def __init__(
-        self,
-        address,
-        model,
-        deadline=10.0,
-        retries=3,
-        backoff=0.1,
-        max_answer_bytes=MAX_ANSWER_BYTES,
-    ):
-        super().__init__(address, model, deadline, retries, backoff, max_answer_bytes)
-        grpc = _imported("grpc", "grpcio")
-        apis = "tensorflow_serving.apis"
-        self._request = _imported(f"{apis}.predict_pb2", "tensorflow-serving-api").PredictRequest
-        service = _imported(f"{apis}.prediction_service_pb2_grpc", "tensorflow-serving-api")
+    def _connect(self):
+        import grpc
+        from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
+
+        self._request = predict_pb2.PredictRequest
         options = {
             "grpc.max_send_message_length": -1,
-            "grpc.max_receive_message_length": max_answer_bytes,
+            "grpc.max_receive_message_length": self.max_answer_bytes,
             "grpc.initial_reconnect_backoff_ms": 100,
         }
-        self._channel = grpc.insecure_channel(address, list(options.items()))
-        self._stub = service.PredictionServiceStub(self._channel)
+        self._channel = grpc.insecure_channel(self.address, list(options.items()))
+        self._stub = prediction_service_pb2_grpc.PredictionServiceStub(self._channel)
 
     def close(self):
         """Closes the connection."""
@@ -216,18 +221,11 @@ class RestClient(_Client):
         ImportError: aiohttp is not installed.
     """
 
-    def __init__(
-        self,
-        address,
-        model,
-        deadline=10.0,
-        retries=3,
-        backoff=0.1,
-        max_answer_bytes=MAX_ANSWER_BYTES,
-    ):
-        super().__init__(address.rstrip("/"), model, deadline, retries, backoff, max_answer_bytes)
-        _imported("aiohttp", "aiohttp")
-        path = urllib.parse.quote(model, safe="")
+    def _connect(self):
+        import aiohttp  # noqa: F401  (an error before the first call)
+
+        self.address = self.address.rstrip("/")
+        path = urllib.parse.quote(self.model, safe="")
         self._endpoint = f"{self.address}/v1/models/{path}:predict"
 
     def _attempt(self, signature, inputs, seconds):
@@ -295,15 +293,6 @@ def _loop(process):
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="keras_attn client", daemon=True).start()
     return loop
-
-
-def _imported(module, package):
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"Expected {package}. Install it: pip install 'keras-attn[client]'"
-        ) from error
 
 
 def _shortened(reason):

@@ -129,12 +129,12 @@ def check_model_folder(folder) -> None:
     check_folder(folder)
     folder = Path(folder)
     names = {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
-    own = {
+    expected = {
         name for name in names if name.isdecimal() or name.startswith(".") or is_legacy_name(name)
     }
-    if any((folder / name / "saved_model.pb").is_file() for name in own):
-        own.add(CARD_FILE)
-    if strange := sorted(names - own):
+    if any((folder / name / "saved_model.pb").is_file() for name in expected):
+        expected.add(CARD_FILE)
+    if strange := sorted(names - expected):
         raise ValueError(
             "Expected a new folder for the model, or one with versions of it. "
             f"Received: {folder} with {', '.join(strange[:5])}"
@@ -260,7 +260,7 @@ def _write_graph(service, folder, storage):
     ]
     with _functions_as_they_are():
         declared = service.signatures()
-        signatures = {name: traced(*own) for name, own in declared.items()}
+        signatures = {name: traced(*parts) for name, parts in declared.items()}
         inputs = {name: {spec.name for spec in specs} for name, (_, specs) in declared.items()}
         outputs = {
             name: {key: spec.dtype for key, spec in graph.structured_outputs.items()}
@@ -293,7 +293,7 @@ def _metadata(service):
         "keras_attn": __version__,
         "precision": precision_of(service.model),
         **service.metadata(),
-        VIEWS: [view.plain() for view in service.views],
+        VIEWS: [view.to_plain() for view in service.views],
         "warm_up_batches": list(WARM_UP_BATCHES),
         MODEL_KEY: keras.saving.serialize_keras_object(service.model),
     }

@@ -90,7 +90,7 @@ class GenerationService(Service):
     """A model whose answers are decoded token by token.
 
     The model is a `Stepper` over a dict of the reader's features; called with TOKENS beside them,
-    it returns LOGITS. What else it can do, so can the service:
+    it returns LOGITS. Further members of the model are optional and used if it has them:
 
     - `encoded(features)` returns a dict that stands for the features once the encoder has run.
     - `attends` names the kinds of attention, "encoder", "decoder" and "cross", whose weights
@@ -129,14 +129,14 @@ class GenerationService(Service):
         return inputs_of(self.reader, self.target)
 
     def functions(self):
-        asked = list(self.reader.examples)
-        functions = {"serving_default": (self.answer, asked), "explain": (self.explain, asked)}
+        names = list(self.reader.examples)
+        functions = {"serving_default": (self.answer, names), "explain": (self.explain, names)}
         if self.writer.scores:
-            functions["score"] = (self.score, [*asked, self.target])
+            functions["score"] = (self.score, [*names, self.target])
         if self.attends:
-            functions[ATTENTION] = (self.attention, asked)
+            functions[ATTENTION] = (self.attention, names)
         if hasattr(self.model, "shown_weights"):
-            functions["align"] = (self.align, [*asked, self.target])
+            functions["align"] = (self.align, [*names, self.target])
         return functions
 
     def metadata(self):

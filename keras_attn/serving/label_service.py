@@ -10,8 +10,8 @@ from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.service import Service, inputs_of
 from keras_attn.serving.writers.labels import LabelWriter
 
-Look = Callable[[Mapping[str, Any]], tuple[Any, Mapping[str, Any]]]
-"""From a reader's features to logits (B, C), and to what else a model says: tensors (B, ...) by
+SignatureFunction = Callable[[Mapping[str, Any]], tuple[Any, Mapping[str, Any]]]
+"""Function from a reader's features to logits (B, C) and to further outputs, tensors (B, ...) by
 answer key."""
 
 SIGNATURES = ("serving_default", "explain", "attention")
@@ -24,8 +24,9 @@ class LabelService(Service):
         model: classifier with `num_classes`.
         reader: `Reader`.
         writer: `LabelWriter`, whose labels are the classes of the model.
-        looks: by the name of each signature, "serving_default", "explain" or "attention", how the
-            model is looked at, see `Look`; what it says is 0 where nothing could be read.
+        signature_functions: dict from signature name, "serving_default", "explain" or "attention",
+            to a `SignatureFunction`; its further outputs are set to 0 in rows that could not be
+            read.
         vocabularies: dict of the vocabularies of reader and writer, by the names of their folders.
         views: declared views.
         notes: further metadata of JSON types.
@@ -40,7 +41,7 @@ class LabelService(Service):
         model,
         reader,
         writer: LabelWriter,
-        looks: Mapping[str, Look],
+        signature_functions: Mapping[str, SignatureFunction],
         vocabularies: Mapping[str, Any],
         views=(),
         notes: Mapping[str, Any] | None = None,
@@ -51,13 +52,15 @@ class LabelService(Service):
                 f"Expected {model.num_classes} labels, one per class of the model. "
                 f"Received: {writer.labels.vocabulary_size}"
             )
-        if "serving_default" not in looks or (unknown := sorted(set(looks) - set(SIGNATURES))):
-            received = ", ".join(looks if "serving_default" not in looks else unknown)
+        unknown = sorted(set(signature_functions) - set(SIGNATURES))
+        if "serving_default" not in signature_functions or unknown:
+            received = ", ".join(unknown or signature_functions)
             raise ValueError(
-                f"Expected looks for {', '.join(SIGNATURES)}, the first at least. "
+                f"Expected signature_functions for {', '.join(SIGNATURES)}, the first at least. "
                 f"Received: {received or 'none'}"
             )
-        self.reader, self.writer, self.looks = reader, writer, dict(looks)
+        self.reader, self.writer = reader, writer
+        self.signature_functions = dict(signature_functions)
         self.notes = dict(notes or {})
 
     @property
@@ -67,7 +70,8 @@ class LabelService(Service):
     def functions(self):
         methods = {"serving_default": self.answer, "explain": self.explain}
         methods["attention"] = self.attention
-        return {name: (methods[name], list(self.reader.examples)) for name in self.looks}
+        examples = list(self.reader.examples)
+        return {name: (methods[name], examples) for name in self.signature_functions}
 
     def metadata(self):
         return {"n_best": self.writer.n_best, **self.reader.metadata(), **self.notes}
@@ -99,7 +103,7 @@ class LabelService(Service):
         return {**self._labeled("attention", read), **read.shown}
 
     def _labeled(self, signature, read):
-        logits, said = self.looks[signature](read.features)
+        logits, outputs = self.signature_functions[signature](read.features)
         if logits.shape.rank != 2 or logits.shape[1] not in (self.model.num_classes, None):
             raise ValueError(
                 f"Expected logits (B, {self.model.num_classes}) for {signature}. "
@@ -112,6 +116,6 @@ class LabelService(Service):
             logits = tf.identity(logits)
         return {
             **self.writer.write(logits, read.readable),
-            **{key: read.only_readable(value) for key, value in said.items()},
+            **{key: read.only_readable(value) for key, value in outputs.items()},
             ERROR: read.reasons,
         }

@@ -67,13 +67,13 @@ def cast_once(layer):
     if precision == "float32":
         yield
         return
-    kept = [sublayer for sublayer in layer._flatten_layers() if sublayer.compute_dtype != precision]
-    kept = {id(variable) for sublayer in kept for variable in sublayer.weights}
+    precise = [part for part in layer._flatten_layers() if part.compute_dtype != precision]
+    precise = {id(variable) for part in precise for variable in part.weights}
     with AutocastScope(precision):  # In it, a variable's dtype is that which Keras reads it in.
         variables = [
             weight
             for weight in layer.weights
-            if id(weight) not in kept and weight.dtype == precision
+            if id(weight) not in precise and weight.dtype == precision
         ]
         values = [(variable, ops.convert_to_tensor(variable.value)) for variable in variables]
     with keras.StatelessScope(initialize_variables=False) as scope, AutocastScope(precision):
@@ -129,11 +129,11 @@ def reading_stored(model, stored):
         model: the model.
         stored: its `stored_variables`.
     """
-    pairs = [(own, value) for own, value in zip(model.variables, stored) if own.value is not value]
+    pairs = [pair for pair in zip(model.variables, stored) if pair[0].value is not pair[1]]
     if not pairs:
         yield
         return
     with keras.StatelessScope(initialize_variables=False) as scope:
-        for own, value in pairs:
-            scope.add_update((own, tf.cast(value, own.dtype)))
+        for variable, value in pairs:
+            scope.add_update((variable, tf.cast(value, variable.dtype)))
         yield

@@ -1,4 +1,4 @@
-"""What every service is: a reader, a model, a writer, and the views that it declares."""
+"""Base class of services: a model from strings to named answers, and the views that it declares."""
 
 import abc
 from collections.abc import Callable, Mapping, Sequence
@@ -30,12 +30,12 @@ class Service(abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> dict[str, tuple[tf.TensorSpec, Any]]:
-        """Each input's spec, and a value that can be read, by its name."""
+        """dict from input name to its `TensorSpec` and an example value that can be read."""
 
     @abc.abstractmethod
     def functions(self) -> dict[str, tuple[Callable, Sequence[str]]]:
-        """By the name of each signature a function of strings to a dict of tensors, and the names
-        of its inputs."""
+        """dict from signature name to its function, from string tensors to a dict of tensors, and
+        the names of its inputs."""
 
     @abc.abstractmethod
     def metadata(self) -> dict[str, Any]:

@@ -52,9 +52,9 @@ __all__ = [
     "story_views",
 ]
 ATTENTION = "attention"
-SAID = Pieces(ANSWER_PIECES, "answer", TOKENS)
+ANSWER_WORDS = Pieces(ANSWER_PIECES, "answer", TOKENS)
 """Words of the answer, of `explain`."""
-SAID_AGAIN = Pieces(ANSWER_PIECES, "answer")
+SECOND_PASS_WORDS = Pieces(ANSWER_PIECES, "answer")
 """Words of the answer, of `attention`."""
 SOURCE = Pieces(SOURCE_PIECES, "source")
 
@@ -64,8 +64,8 @@ def _heads(answer, source, before):
     return (
         Heads(
             CROSS_WEIGHTS,
-            answer,
             source,
+            answer,
             name="Answer to source",
             signature=ATTENTION,
             heads="cross",
@@ -80,8 +80,8 @@ def _heads(answer, source, before):
         ),
         Heads(
             DECODER_WEIGHTS,
-            answer,
             before,
+            answer,
             name="Answer to itself",
             signature=ATTENTION,
             heads="decoder",
@@ -90,14 +90,18 @@ def _heads(answer, source, before):
 
 
 CAPTION_VIEWS = (
-    PictureMap(WEIGHTS, SAID, name="Where each word looked"),
+    PictureMap(WEIGHTS, ANSWER_WORDS, name="Where each word looked"),
     PictureMap(
-        CROSS_WEIGHTS, SAID_AGAIN, name="Where each head looked", signature=ATTENTION, heads="cross"
+        CROSS_WEIGHTS,
+        SECOND_PASS_WORDS,
+        name="Where each head looked",
+        signature=ATTENTION,
+        heads="cross",
     ),
 )
 TEXT_VIEWS = (
-    Matrix(WEIGHTS, SOURCE, SAID, outlined=True, name="Alignment"),
-    *_heads(SAID_AGAIN, SOURCE, Before(ANSWER_PIECES, "read before")),
+    Matrix(WEIGHTS, SOURCE, ANSWER_WORDS, outlined=True, name="Alignment"),
+    *_heads(SECOND_PASS_WORDS, SOURCE, Before(ANSWER_PIECES, "read before")),
 )
 TREE_VIEWS = (
     Tree(WEIGHTS, ANSWER_PIECES, SOURCE_PIECES, TAGS, name="Brackets"),
@@ -108,8 +112,8 @@ TREE_VIEWS = (
     ),
 )
 FACT_VIEWS = (
-    Matrix(WEIGHTS, Requested(FACTS, "facts", SOURCE_FACTS), SAID, name="Facts"),
-    Matrix(WEIGHTS, Pieces(SOURCE_PIECES, "facts"), SAID, name="Words"),
+    Matrix(WEIGHTS, Requested(FACTS, "facts", SOURCE_FACTS), ANSWER_WORDS, name="Facts"),
+    Matrix(WEIGHTS, Pieces(SOURCE_PIECES, "facts"), ANSWER_WORDS, name="Words"),
     Matrix(
         LINKS,
         Requested(FACTS, "the next fact"),

@@ -44,7 +44,7 @@ def head_tracks_figure(write, read, steps: Sequence[str], answer_from: int) -> R
     figure = ReadableFigure(figsize=(wide, 0.8 + high * len(tracks)), layout="constrained")
     axes = figure.subplots(len(tracks), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (name, track) in zip(axes, tracks):
-        shown = axis.imshow(
+        image = axis.imshow(
             track[:, first : last + 1].T,
             cmap="Blues",
             vmin=0,
@@ -60,7 +60,7 @@ def head_tracks_figure(write, read, steps: Sequence[str], answer_from: int) -> R
         axes[-1].set_xticks(range(len(steps)), labels, rotation=90, fontsize=7)
     else:
         axes[-1].set(xlabel="step")
-    figure.colorbar(shown, ax=axes, label="weight", shrink=0.6)
+    figure.colorbar(image, ax=axes, label="weight", shrink=0.6)
     return figure
 
 

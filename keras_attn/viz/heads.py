@@ -4,15 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
-try:
+with extra("pictures"):
     from matplotlib import colormaps
     from matplotlib.lines import Line2D
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
 
 MOST_LABELS = 24
 """Maximum number of words labeled beside a small matrix."""

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.viz.labels import shortened
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
-try:
+with extra("pictures"):
     from matplotlib.patches import Rectangle
-except ImportError as error:  # pragma: no cover - comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
 
 INCHES, LETTER = 0.32, 0.1
 """Height and width of a cell, and width of a letter."""
@@ -51,8 +48,8 @@ def matrix_figure(
     size = (INCHES * columns + left + 0.6 * top + 1.8, INCHES * rows + top + 1.2)
     figure = ReadableFigure(figsize=size, layout="constrained")
     axis = figure.subplots()
-    shown = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    bar = figure.colorbar(shown, ax=axis, shrink=min(1.0, 3 / (INCHES * rows)), pad=0.03)
+    image = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    bar = figure.colorbar(image, ax=axis, shrink=min(1.0, 3 / (INCHES * rows)), pad=0.03)
     bar.set_label("attention", fontsize=9)
     bar.ax.tick_params(labelsize=8)
     axis.set(ylabel=drawable(titles[0]), xlabel=drawable(titles[1]))

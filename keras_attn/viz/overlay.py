@@ -2,15 +2,13 @@
 
 import numpy as np
 
-try:
+from keras_attn.extras import extra
+
+with extra("pictures"):
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import ListedColormap, Normalize
     from PIL import Image
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
-    ) from error
 
 COLORS = colormaps["plasma"]
 STRENGTH = 0.75

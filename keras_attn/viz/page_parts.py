@@ -58,15 +58,15 @@ def picture_part(pixels) -> dict[str, Any]:
     return {"picture": data_url(image, "JPEG"), "width": image.width, "height": image.height}
 
 
-def packed(weights, kept: int | None = None) -> dict[str, str]:
+def packed(weights, per_row: int | None = None) -> dict[str, str]:
     """Weights as bytes in base64: 255 times the square root, so that small ones stay apart.
 
     Args:
         weights: float array (layers, heads, T, S), 0 to 1; what is above 1 counts as 1.
-        kept: how many of each row are kept, the largest; None: all.
+        per_row: how many of each row are kept, the largest; None: all.
 
     Returns:
-        dict with "values", uint8; with `kept` also "places", uint16 little-endian, of each.
+        dict with "values", uint8; with `per_row` also "places", uint16 little-endian, of each.
 
     Raises:
         ValueError: weights below 0, or that are not finite.
@@ -79,8 +79,8 @@ def packed(weights, kept: int | None = None) -> dict[str, str]:
     if not (np.isfinite(weights).all() and weights.min(initial=0) >= -1e-3):
         raise ValueError("Expected finite weights between 0 and 1. Received: others")
     places = None
-    if kept is not None:
-        places = np.sort(np.argsort(-weights, axis=-1, kind="stable")[..., :kept], axis=-1)
+    if per_row is not None:
+        places = np.sort(np.argsort(-weights, axis=-1, kind="stable")[..., :per_row], axis=-1)
         weights = np.take_along_axis(weights, places, axis=-1)
     values = np.round(255 * np.sqrt(np.clip(weights, 0, 1))).astype("uint8")
     encoded = {"values": base64.b64encode(values.tobytes()).decode()}

@@ -2,15 +2,12 @@
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.viz.readable_figure import ReadableFigure
 
-try:
+with extra("pictures"):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib and pillow. Install them: pip install 'keras-attn[pictures]'"
-    ) from error
 
 
 MOST_ASPECT = 4

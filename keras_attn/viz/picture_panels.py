@@ -80,7 +80,7 @@ def rollout_figure(picture, shares) -> ReadableFigure:
     """
     image, shares = small(picture, 448), np.asarray(shares)
     figure, axes = panels(1, 2, 3.2, image)
-    for axis, shown in zip(axes[0], (image, overlay(image, shares - shares.min()))):
-        axis.imshow(shown)
+    for axis, pixels in zip(axes[0], (image, overlay(image, shares - shares.min()))):
+        axis.imshow(pixels)
     add_scale(figure, axes, "share, from the smallest to the largest")
     return figure

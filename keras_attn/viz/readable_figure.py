@@ -3,16 +3,14 @@
 import functools
 import logging
 
-try:
+from keras_attn.extras import extra
+
+with extra("pictures"):
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
     from matplotlib.text import Text
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
 
 FALLBACKS = (
     "Noto Sans CJK JP",
@@ -65,8 +63,8 @@ class ReadableFigure(Figure):
     def add_fallbacks(self) -> None:
         """Lets the texts there are take glyphs from other fonts; drawing does so too."""
         for text in self.findobj(Text):
-            own = text.get_fontfamily()
-            text.set_fontfamily([*own, *(name for name in fallbacks() if name not in own)])
+            fonts = text.get_fontfamily()
+            text.set_fontfamily([*fonts, *(name for name in fallbacks() if name not in fonts)])
 
 
 @functools.cache
@@ -78,14 +76,14 @@ def fallbacks() -> tuple[str, ...]:
 
 def can_be_shown(character: str) -> bool:
     """Whether matplotlib's own font or an installed one of FALLBACKS has a character."""
-    own = tuple(matplotlib.rcParams["font.family"])
-    return ord(character) in _characters((*own, *fallbacks()))
+    families = tuple(matplotlib.rcParams["font.family"])
+    return ord(character) in _characters((*families, *fallbacks()))
 
 
 def drawable(text: str) -> str:
     """The text with □ for what no font that is asked can show; $ is no mathematics."""
-    shown = "".join(character if can_be_shown(character) else "□" for character in text)
-    return shown.replace("$", r"\$")
+    visible = "".join(character if can_be_shown(character) else "□" for character in text)
+    return visible.replace("$", r"\$")
 
 
 @functools.cache

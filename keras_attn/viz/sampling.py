@@ -4,14 +4,13 @@ import io
 
 import numpy as np
 
-from keras_attn.layers.scored_attention import check_width
+from keras_attn.extras import extra
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.viz.panels import panels
 from keras_attn.viz.readable_figure import drawable
 
-try:
+with extra("pictures"):
     from PIL import Image
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError("Expected pillow. Install it: pip install 'keras-attn[pictures]'") from error
 
 LINES = 7
 MARGIN = 0.6
@@ -52,7 +51,7 @@ def sampling_figure(
     shades = (0.0, 255.0) if np.asarray(images).dtype == np.uint8 else None
     images, grids, outputs = (np.asarray(array, "float32") for array in (images, grids, outputs))
     _check(images, grids, outputs)
-    check_width("columns", columns)
+    check_sizes(columns=columns)
     if margin is not None and not margin >= 0:
         raise ValueError(f"Expected a margin >= 0. Received: margin={margin}")
     height, width = images.shape[1:3]
@@ -65,10 +64,10 @@ def sampling_figure(
         reach = np.abs(grids[np.isfinite(grids)]).max(initial=0.0)
         margin = float(np.clip(reach - 0.95, 0, MARGIN))
     for pair, image, grid, output in zip(pairs, images, grids, outputs):
-        for axis, shown in zip(pair, (image, output)):
-            bright = np.clip((shown - low) / (high - low or 1.0), 0, 1)
+        for axis, pixels in zip(pair, (image, output)):
+            bright = np.clip((pixels - low) / (high - low or 1.0), 0, 1)
             axis.imshow(
-                bright if shown.shape[-1] == 3 else bright[..., 0], cmap="gray", vmin=0, vmax=1
+                bright if pixels.shape[-1] == 3 else bright[..., 0], cmap="gray", vmin=0, vmax=1
             )
         for line, thickness in _lines(grid, (height, width), align_corners):
             pair[0].plot(*line.T, color="tab:orange", linewidth=thickness)

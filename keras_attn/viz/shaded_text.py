@@ -4,18 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keras_attn.extras import extra
 from keras_attn.viz.labels import shortened
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
-try:
+with extra("pictures"):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
 
 COLORS = "Blues"
 WIDTH, MARGIN = 7.0, 0.2

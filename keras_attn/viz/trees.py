@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keras_attn.contracts import END_PIECE
+from keras_attn.extras import extra
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
-try:
+with extra("pictures"):
     from matplotlib.patches import Rectangle
-except ImportError as error:  # pragma: no cover - it comes with the extra
-    raise ImportError(
-        "Expected matplotlib. Install it: pip install 'keras-attn[pictures]'"
-    ) from error
 
 COLUMN, ROW, LEVEL = 0.5, 0.2, 0.36
 """Inches: width of a word, height of a bracket's row, height of a level of the tree."""

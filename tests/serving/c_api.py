@@ -1,38 +1,34 @@
 """Asks a SavedModel through TensorFlow's C interface in a process without Python's TensorFlow.
 
-Run as a file. Standard input: JSON with version (path) and requests, by name, of feeds (tensor name
-to strings in base64) and fetches (key to tensor name). Standard output: JSON, by name of each
-request, each key to a flat list of strings in base64, or of floats.
+Run as a file. Standard input: JSON with version (path) and requests, by name, of signature and
+inputs (by name, strings in base64). Standard output: JSON, by name of each request, each output to
+a flat list of strings in base64, or of numbers.
 """
 
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 
-import numpy as np
-
 sys.path.append(str(Path(__file__).resolve().parents[2]))
-from benchmarks.stand_in.c_session import CSession, text_libraries
+os.environ["KERAS_ATTN_LAZY_IMPORT"] = "1"
+from keras_attn.saved.c_model import CModel
 
 
 def main():
     """Answers the requests on standard input."""
     asked = json.load(sys.stdin)
-    session = CSession(asked["version"], text_libraries())
-    answers = {name: answered(session, **value) for name, value in asked["requests"].items()}
-    assert not any(name.split(".")[0].startswith(("tensorflow", "keras")) for name in sys.modules)
+    model = CModel(asked["version"])
+    answers = {name: answered(model, **value) for name, value in asked["requests"].items()}
+    assert not {"keras", "tensorflow", "tensorflow_text"} & set(sys.modules)
     json.dump(answers, sys.stdout)
 
 
-def answered(session, feeds, fetches):
-    """The answer to one request, its strings in base64 as those of the feeds."""
-    feeds = {
-        key: np.array([base64.b64decode(encoded) for encoded in row], object)
-        for key, row in feeds.items()
-    }
-    arrays = session.run(feeds, list(fetches.values()))
-    return {key: flat(array) for key, array in zip(fetches, arrays)}
+def answered(model, signature, inputs):
+    """The answer to one request, its strings in base64 as those of the inputs."""
+    columns = {key: [base64.b64decode(encoded) for encoded in row] for key, row in inputs.items()}
+    return {key: flat(array) for key, array in model.outputs(signature, columns).items()}
 
 
 def flat(array):

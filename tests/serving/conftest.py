@@ -4,6 +4,7 @@ import functools
 
 import pytest
 
+from keras_attn.saved.c_model import CModel
 from keras_attn.saved.loading import load
 from keras_attn.serving.export import export_service
 from keras_attn.whole_file import locked, made_folder
@@ -59,3 +60,17 @@ def tiny_text_service(service_named):
 def tiny_text_export(version_named):
     """Path of version 1 of the model "tiny", from text to text."""
     return version_named("texts")
+
+
+@pytest.fixture(scope="session")
+def c_translator(tiny_text_export):
+    """The text model, asked through TensorFlow's C interface."""
+    model = CModel(tiny_text_export)
+    yield model
+    model.close()
+
+
+@pytest.fixture(scope="session")
+def translator_in_python(saved_named):
+    """The text model as `keras_attn.load` loads it."""
+    return saved_named("texts")

@@ -4,8 +4,8 @@ import contextlib
 import socketserver
 import threading
 
-from benchmarks.stand_in import servers
 from keras_attn_pipelines.saved.servable import Unavailable
+from tests.serving.stand_in import servers
 
 
 class Backend:

@@ -6,9 +6,9 @@ from concurrent import futures
 import numpy as np
 import pytest
 
-from benchmarks.stand_in.batching import Batched, BatchingParameters
 from keras_attn_pipelines.saved.servable import Unavailable
 from tests.serving.servers import Backend
+from tests.serving.stand_in.batching import Batched, BatchingParameters
 
 
 class Echo(Backend):

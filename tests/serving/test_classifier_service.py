@@ -146,4 +146,4 @@ def test_another_encoder_answers_with_labels_alone():
 def test_bad_arguments(service, labels, n_best, message):
     with pytest.raises(ValueError, match=message):
         writer = LabelWriter(LabelTable(labels), n_best)
-        LabelService(service.model, service.reader, writer, service.looks, {})
+        LabelService(service.model, service.reader, writer, service.signature_functions, {})

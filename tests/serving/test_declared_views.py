@@ -118,7 +118,7 @@ import sys
 sys.modules.update(matplotlib=None, PIL=None)
 from keras_attn.serving import FunctionService, GenerationService, sequence_service, views
 from keras_attn.serving.export import check_views
-print([view.plain()["kind"] for view in views.CAPTION_VIEWS])
+print([view.to_plain()["kind"] for view in views.CAPTION_VIEWS])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0 and "picture_map" in done.stdout, done.stderr[-2000:]

@@ -13,14 +13,14 @@ from google.protobuf import text_format
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow_serving.config import model_server_config_pb2
 
-from benchmarks.stand_in.serving_messages import (
+from keras_attn.saved.session import session_config
+from keras_attn.serving.client import GrpcClient, RestClient
+from keras_attn.serving.warm_up import WARM_UP_BATCHES
+from tests.serving.stand_in.serving_messages import (
     parsed,
     read_batching_parameters,
     read_session_config,
 )
-from keras_attn.saved.session import session_config
-from keras_attn.serving.client import GrpcClient, RestClient
-from keras_attn.serving.warm_up import WARM_UP_BATCHES
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from keras_attn.contracts import CAPTION, ERROR, IMAGE, SCORE, SOURCE, TARGET, TEXT, TOKEN_SCORES
 from tests.serving.tiny_service import PICTURES
@@ -129,25 +128,21 @@ def by_command_line(version, request, folder):
 
 def by_c_interface(version, requests, folder):
     """Answers by name of each request, of one process."""
-    proto = saved_model_pb2.SavedModel()
-    proto.ParseFromString((version / "saved_model.pb").read_bytes())
     asked = {"version": str(version), "requests": {}}
     for name, request in requests.items():
-        named = proto.meta_graphs[0].signature_def[request.signature]
-        feeds = {
-            named.inputs[key].name: [base64.b64encode(data).decode() for data in value]
+        inputs = {
+            key: [base64.b64encode(data).decode() for data in value]
             for key, value in request.inputs.items()
         }
-        fetches = {key: named.outputs[key].name for key in request.fetches}
-        asked["requests"][name] = {"feeds": feeds, "fetches": fetches}
+        asked["requests"][name] = {"signature": request.signature, "inputs": inputs}
     answers = json.loads(run([str(C_API)], folder, json.dumps(asked)))
-    return {name: decoded(answer) for name, answer in answers.items()}
+    return {name: decoded(answers[name], request) for name, request in requests.items()}
 
 
-def decoded(answer):
+def decoded(answer, request):
     return {
-        key: [base64.b64decode(value) if isinstance(value, str) else value for value in row]
-        for key, row in answer.items()
+        key: [base64.b64decode(v) if isinstance(v, str) else v for v in answer[key]]
+        for key in request.fetches
     }
 
 

@@ -9,8 +9,9 @@ from tests.serving.servers import Backend
 pytest.importorskip("tensorflow_serving.apis.predict_pb2", reason="needs the extra client")
 
 from benchmarks import malformed_requests
-from benchmarks.stand_in.c_model import CModel
-from benchmarks.valid_requests import valid_rows
+from keras_attn.saved.c_model import CModel
+from tests.serving.attack import Attack, same
+from tests.serving.valid_requests import valid_rows
 
 
 @pytest.mark.systems
@@ -18,7 +19,7 @@ from benchmarks.valid_requests import valid_rows
 def test_malformed_requests_harm_nobody(kind, request):
     model = CModel(request.getfixturevalue(kind))
     rows = {"serving_default": valid_rows(model.folder, 3)["serving_default"]}
-    attack = malformed_requests.Attack(model, rows, seed=7)
+    attack = Attack(model, rows, seed=7)
     for _ in range(30):
         attack.request()
     model.close()
@@ -38,7 +39,7 @@ def test_a_wrong_neighbor_is_noticed():
             rows = columns[SOURCE]
             return {TEXT: np.roll(rows, 1), ERROR: np.array([b""] * len(rows), object)}
 
-    attack = malformed_requests.Attack(Mixing(), {"any": [{SOURCE: b"one"}, {SOURCE: b"two"}]})
+    attack = Attack(Mixing(), {"any": [{SOURCE: b"one"}, {SOURCE: b"two"}]})
     for _ in range(30):
         attack.request()
     assert attack.counts["wrong"] > 10
@@ -47,7 +48,7 @@ def test_a_wrong_neighbor_is_noticed():
 def test_no_valid_row_to_begin_with():
     refusing = Backend("any", lambda *_: {ERROR: np.array([b"too long"], object)})
     with pytest.raises(ValueError, match=r"a valid row of any\. Received: b'too long'"):
-        malformed_requests.Attack(refusing, {"any": [{SOURCE: b"one"}]})
+        Attack(refusing, {"any": [{SOURCE: b"one"}]})
 
 
 def test_a_crash_has_its_own_row_in_the_table():
@@ -61,6 +62,6 @@ def test_a_crash_has_its_own_row_in_the_table():
 def test_padding_and_rounding_make_no_difference():
     alone = {"a": np.array([1.0, 2.0], "float32"), "b": np.array([b"x"], object)}
     among = {"a": np.array([1.0, 2.00001, 0.0], "float32"), "b": np.array([b"x", b""], object)}
-    assert malformed_requests.same(among, alone)
-    assert not malformed_requests.same({**among, "b": np.array([b"y"], object)}, alone)
-    assert not malformed_requests.same({**among, "a": np.array([1.0, 3.0])}, alone)
+    assert same(among, alone)
+    assert not same({**among, "b": np.array([b"y"], object)}, alone)
+    assert not same({**among, "a": np.array([1.0, 3.0])}, alone)

@@ -83,6 +83,6 @@ def test_bad_arguments(service):
         LabelWriter(WORDS, 0)
     words = LabelWriter(SymbolTable(["one"]))
     with pytest.raises(ValueError, match=r"Expected 13 labels, one per class of the model.*: 5"):
-        LabelService(service.model, service.reader, words, service.looks, {})
+        LabelService(service.model, service.reader, words, service.signature_functions, {})
     with pytest.raises(tf.errors.InvalidArgumentError, match="as many questions as stories"):
         service.answer(tf.constant(["a", "b"]), tf.constant(["a"]))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import keras_attn
-from benchmarks.stand_in.servers import running
 from keras_attn.serving.client import RestClient
+from tests.serving.stand_in.servers import running
 from tests.serving.tiny_service import picture
 from tests.viz.test_explorer import facts_in
 

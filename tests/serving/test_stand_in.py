@@ -1,17 +1,15 @@
 """The stand-in for TF Serving: its answers, deadlines and every kind of error."""
 
 from concurrent import futures
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
-import keras_attn
-from keras_attn.contracts import ERROR, SOURCE, TARGET, TEXT
+from keras_attn.contracts import ERROR, SOURCE, TEXT
+from keras_attn.saved.c_session import CError
 from keras_attn.serving.client import GrpcClient, RestClient
 from tests.serving.servers import Backend
-from tests.serving.tiny_service import picture
 
 grpc = pytest.importorskip("grpc", reason="needs the extra client")
 predict_pb2 = pytest.importorskip("tensorflow_serving.apis.predict_pb2")
@@ -20,16 +18,12 @@ pytest.importorskip("fastapi", reason="needs the extra serve")
 
 from tensorflow_serving.apis import prediction_service_pb2_grpc  # noqa: E402  (needs grpc)
 
-from benchmarks.malformed_requests import resident  # noqa: E402  (needs tensorflow_serving)
-from benchmarks.stand_in.batching import Batched, BatchingParameters  # noqa: E402
-from benchmarks.stand_in.c_model import CModel  # noqa: E402
-from benchmarks.stand_in.c_session import CError, CSession  # noqa: E402
-from benchmarks.stand_in.servers import grpc_server, rest_server, running  # noqa: E402
 from keras_attn_pipelines.saved.rest import rest_application  # noqa: E402  (needs fastapi)
+from tests.serving.stand_in.batching import Batched, BatchingParameters  # noqa: E402
+from tests.serving.stand_in.servers import grpc_server, rest_server, running  # noqa: E402
 
 pytestmark = pytest.mark.systems
 
-ROOT = Path(__file__).resolve().parents[2]
 SOURCES = [b"one two three", b"", "five ☂".encode(), b"\xff one", b"seven"]
 
 
@@ -39,111 +33,18 @@ def _no_proxy(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def translator(tiny_text_export):
-    model = CModel(tiny_text_export)
-    yield model
-    model.close()
-
-
-@pytest.fixture(scope="module")
-def in_python(tiny_text_export):
-    return keras_attn.load(tiny_text_export)
-
-
-def same(outputs, expected):
-    assert sorted(outputs) == sorted(expected)
-    for key, value in expected.items():
-        assert outputs[key].shape == value.shape and outputs[key].dtype == value.dtype, key
-        if value.dtype == np.float32:
-            np.testing.assert_allclose(outputs[key], value, atol=1e-4, err_msg=key)
-        else:
-            np.testing.assert_array_equal(outputs[key], value, err_msg=key)
-
-
-def test_the_bundled_captioner_answers_as_in_python():
-    pictures = [picture(1, (64, 48), "JPEG"), b"no picture", picture(2, (48, 64))]
-    folder = ROOT / "saved_models" / "flickr8k_captioner"
-    expected = keras_attn.load(folder).outputs("serving_default", {"image": pictures})
-    model = CModel(folder)
-    same(model.outputs("serving_default", {"image": pictures}), expected)
-    model.close()
-    assert [bool(reason) for reason in expected[ERROR]] == [False, True, False]
-
-
-@pytest.mark.parametrize("signature", ["serving_default", "explain", "score"])
-def test_a_text_model_answers_as_in_python(translator, in_python, signature):
-    columns = {SOURCE: SOURCES}
-    if signature == "score":
-        columns[TARGET] = [b"eins", b"eins", b"zwei", b"eins", b"zwei " * 30]
-    same(translator.outputs(signature, columns), in_python.outputs(signature, columns))
-    assert translator.inputs_of(signature) == in_python.inputs_of(signature)
-
-
-def test_both_models_describe_themselves_alike(translator, in_python):
-    assert translator.version == in_python.version == "1"
-    shapes, others = (
-        model.signature_shapes()["signature_def"] for model in (translator, in_python)
-    )
-    assert sorted(shapes) == sorted(others)
-    for name, signature in others.items():
-        for side in ("inputs", "outputs"):
-            assert sorted(signature[side]) == sorted(shapes[name][side])
-            for key, info in signature[side].items():
-                other = shapes[name][side][key]
-                assert info["dtype"] == other["dtype"]
-                assert info["tensor_shape"] == other["tensor_shape"]
-
-
-STRINGS = np.array([b"one"], object)
-
-
-@pytest.mark.parametrize(
-    ("signature", "columns"),
-    [
-        ("none", {SOURCE: STRINGS}),
-        ("serving_default", {}),
-        ("serving_default", {"image": STRINGS}),
-        ("serving_default", {SOURCE: STRINGS, "image": STRINGS}),
-        ("serving_default", {SOURCE: np.zeros(1, "float32")}),
-        ("serving_default", {SOURCE: np.zeros(1, "datetime64[s]")}),
-        ("serving_default", {SOURCE: np.array([None])}),
-        ("serving_default", {SOURCE: STRINGS[None]}),
-        ("serving_default", {SOURCE: STRINGS[0:1].reshape(())}),
-        ("score", {SOURCE: STRINGS, TARGET: np.array([b"a", b"b"], object)}),
-    ],
-)
-def test_requests_that_are_refused(translator, in_python, signature, columns):
-    for model in (translator, in_python):
-        with pytest.raises(ValueError, match=r"."):
-            model.outputs(signature, columns)
-
-
-def test_an_empty_batch(translator, in_python):
-    for rows in ([], np.zeros(0, object)):
-        for model in (translator, in_python):
-            assert model.outputs("serving_default", {SOURCE: rows})[TEXT].shape[0] == 0
-
-
-def test_no_saved_model_and_no_library(tmp_path):
-    with pytest.raises(CError, match="SavedModel"):
-        CSession(tmp_path)
-    with pytest.raises(CError, match=r"none\.so"):
-        CSession(tmp_path, [tmp_path / "none.so"])
-
-
-@pytest.fixture(scope="module")
-def served(translator):
+def served(c_translator):
     """Addresses of the C model, batched, over gRPC and REST."""
     with (
-        Batched(translator, BatchingParameters(8, 20_000, 64, 2, (1, 2, 4, 8))) as model,
+        Batched(c_translator, BatchingParameters(8, 20_000, 64, 2, (1, 2, 4, 8))) as model,
         grpc_server(model, "tiny") as address,
         rest_server(model, "tiny") as url,
     ):
         yield address, url
 
 
-def test_clients_get_the_models_answers_in_shared_batches(served, in_python):
-    expected = [in_python.ask("explain", source=[source])[0] for source in SOURCES]
+def test_clients_get_the_models_answers_in_shared_batches(served, translator_in_python):
+    expected = [translator_in_python.ask("explain", source=[source])[0] for source in SOURCES]
     grpc_client = GrpcClient(served[0], "tiny", deadline=60.0)
     rest_client = RestClient(served[1], "tiny", deadline=60.0)
     jobs = [(client, place) for client in (grpc_client, rest_client) for place in range(5)]
@@ -219,14 +120,3 @@ def test_an_error_of_the_model_is_internal():
 
     with grpc_server(Backend("tiny", broken), "tiny") as address:
         assert predicted(address, {}) is grpc.StatusCode.INTERNAL
-
-
-def test_memory_is_flat(translator):
-    """Requests of 0.6 MB leave nothing behind; all of them would leave 90 MB."""
-    columns = {SOURCE: [b"one two", b"\xff" * 600_000]}
-    for _ in range(10):
-        translator.outputs("explain", columns)
-    before = resident()
-    for _ in range(150):
-        translator.outputs("explain", columns)
-    assert resident() - before < 40

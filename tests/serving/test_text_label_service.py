@@ -54,7 +54,7 @@ def test_answer_is_the_first_part_of_explain(service):
 def test_as_many_labels_as_classes(service):
     labels = LabelWriter(LabelTable(NAMES[:2]))
     with pytest.raises(ValueError, match=r"Expected 3 labels, .*Received: 2"):
-        LabelService(service.model, service.reader, labels, service.looks, {})
+        LabelService(service.model, service.reader, labels, service.signature_functions, {})
     with pytest.raises(ValueError, match="Expected n_best >= 1"):
         LabelWriter(LabelTable(NAMES[:3]), 0)
     assert LabelWriter(LabelTable(NAMES[:3]), 9).n_best == 3

@@ -107,17 +107,23 @@ def test_names_of_given_texts(reader, target):
         GenerationService(None, reader, None, None, None, {}, target=target)
 
 
-def classifier(reader, looks):
+def classifier(reader, signature_functions):
     """A service of two classes."""
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     model.num_classes = 2
-    return LabelService(model, reader, LabelWriter(LabelTable(["a", "b"]), 2), looks, {})
+    return LabelService(
+        model, reader, LabelWriter(LabelTable(["a", "b"]), 2), signature_functions, {}
+    )
 
 
-@pytest.mark.parametrize("looks", [{}, {"explain": len}, {"serving_default": len, "nix": len}])
-def test_looks_of_other_signatures(reader, looks):
-    with pytest.raises(ValueError, match="Expected looks for serving_default, explain, attention"):
-        classifier(reader, looks)
+@pytest.mark.parametrize(
+    "signature_functions", [{}, {"explain": len}, {"serving_default": len, "nix": len}]
+)
+def test_functions_of_other_signatures(reader, signature_functions):
+    with pytest.raises(
+        ValueError, match="Expected signature_functions for serving_default, explain, attention"
+    ):
+        classifier(reader, signature_functions)
 
 
 @pytest.mark.parametrize("shape", [(3, 7), (3,), (3, 2, 1)])

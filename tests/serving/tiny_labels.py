@@ -20,7 +20,7 @@ from keras_attn.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from keras_attn.serving import LabelService, looks, views
+from keras_attn.serving import LabelService, classifier_functions, views
 from keras_attn.serving.readers import PictureReader, QuestionReader, TextReader
 from keras_attn.serving.writers import LabelWriter
 from keras_attn.text.label_table import LabelTable
@@ -45,7 +45,7 @@ def classifier(encoder=None):
 def classifier_service(model=None, n_best=3):
     """A service that answers with labels, three of five, for a picture."""
     model, labels = model or classifier(), LabelTable(NAMES)
-    ways = looks.picture_looks(model)
+    ways = classifier_functions.picture_functions(model)
     shown = views.PATCH_VIEWS if "explain" in ways else ()
     writer = LabelWriter(labels, n_best)
     return LabelService(model, PictureReader(FORMAT), writer, ways, {"labels": labels}, shown)
@@ -65,7 +65,7 @@ def spatial_transformer_service(transformers=2, grayscale=False, parallel=1):
     encoder = keras.layers.Conv2D(2, 3)
     model = SpatialTransformerClassifier(layers, encoder, 3, 0.0, grayscale, parallel)
     model.build((None, 17, 19, 3))
-    ways, labels = looks.crop_looks(model), LabelTable(NAMES[:3])
+    ways, labels = classifier_functions.crop_functions(model), LabelTable(NAMES[:3])
     reader, writer = PictureReader(CROPPED_FORMAT), LabelWriter(labels, 2)
     shown = views.SAMPLE_VIEWS if transformers else ()
     return LabelService(model, reader, writer, ways, {"labels": labels}, shown)
@@ -82,7 +82,7 @@ def text_label_service():
     labels = LabelTable(NAMES[:3])
     reader, writer = TextReader(tokenizer, 11), LabelWriter(labels, 2)
     vocabularies = {"tokenizer": tokenizer, "labels": labels}
-    ways = looks.text_looks(model)
+    ways = classifier_functions.text_functions(model)
     return LabelService(model, reader, writer, ways, vocabularies, views.SHADED_VIEWS)
 
 
@@ -98,5 +98,5 @@ def story_service(model, n_best=2):
     """A service that answers with words for a question about a story."""
     reader, writer = QuestionReader(WORDS), LabelWriter(WORDS, n_best)
     notes = {"memory_size": model.memory_size, "reader": model.reader}
-    ways, shown = looks.question_looks(model), views.story_views(model.reader)
+    ways, shown = classifier_functions.question_functions(model), views.story_views(model.reader)
     return LabelService(model, reader, writer, ways, {"words": WORDS}, shown, notes)

@@ -34,7 +34,7 @@ SOURCE = Pieces("source", "source")
 EVERY_KIND = [
     Matrix("weights", SOURCE, PIECES, outlined=True, sideways=True, name="a", signature="b"),
     Matrix("weights", Strings("words")),
-    Heads("weights", Strings("symbols", "tree"), Before("symbols", words=False), heads="decoder"),
+    Heads("weights", Before("symbols", words=False), Strings("symbols", "tree"), heads="decoder"),
     PictureMap("weights", PIECES, name="where"),
     PictureMap("weights", grid="grid", layer="block", heads="encoder"),
     Samples("picture", "grid", "crop"),
@@ -95,11 +95,11 @@ def test_every_kind_of_view_and_axis_is_tried():
 
 @pytest.mark.parametrize("view", [*EVERY_KIND, *OURS], ids=lambda view: view.kind)
 def test_views_survive_metadata(view):
-    assert read_views(json.loads(json.dumps([view.plain()]))) == [view]
+    assert read_views(json.loads(json.dumps([view.to_plain()]))) == [view]
 
 
 def test_defaults_are_not_written():
-    assert Matrix("weights", Strings("words")).plain() == {
+    assert Matrix("weights", Strings("words")).to_plain() == {
         "kind": "matrix",
         "weights": "weights",
         "columns": {"kind": "strings", "output": "words"},
@@ -160,7 +160,7 @@ def test_metadata_that_are_no_list(values):
         ({**MATRIX, "columns": {**COLUMNS, "output": 7}}, "Expected output of a strings"),
         ({**MATRIX, "columns": {**COLUMNS, "output": COLUMNS}}, "Expected output of a"),
         ({**MATRIX, "columns": {**COLUMNS, "names": []}}, "Expected the fields output, title"),
-        ({"kind": "note", "output": "n"}, "Expected the fields output, text, one of a note"),
+        ({"kind": "note", "output": "n"}, "Expected the fields output, text, singular of a note"),
         ({"kind": "note", "output": "n", "text": 3.5}, "Expected text of a note"),
         ({"kind": "note", "output": "n", "text": "t", "signature": "x"}, "Expected the fields"),
         ({"kind": "tree", "weights": "w", "symbols": "s", "words": "w"}, "Expected the fields"),
@@ -267,20 +267,20 @@ def test_heads_are_folded_and_follow_words():
 
 def test_a_decoder_looks_at_what_it_read_before():
     answer = {"weights": shares(2, 3, 5, 5), "pieces": strings("▁a", "▁do", "g", END_PIECE, "")}
-    view = Heads("weights", Pieces("pieces"), Before("pieces", "read before")).read(answer, {})
+    view = Heads("weights", Before("pieces", "read before"), Pieces("pieces")).read(answer, {})
     assert view.rows == ("a", "dog", END_PIECE) and view.columns == (START_PIECE, "a", "dog")
     looked = answer["weights"][0, 0, 1:3]
     expected = [looked[:, 0].mean(), looked[:, 1].mean(), looked[:, 2:4].sum(axis=1).mean()]
     np.testing.assert_allclose(view.weights[0, 0, 1], expected, rtol=1e-5)
     check_page(view)
-    assert not Heads("weights", Pieces("pieces"), Before("pieces")).follows_words
+    assert not Heads("weights", Before("pieces"), Pieces("pieces")).follows_words
 
 
 def test_symbols_that_are_no_pieces_have_a_row_each():
     symbols = strings("(S", "XX", "XX", ")S", "")
     answer = {"weights": shares(1, 2, 5, 5), "symbols": symbols}
     rows, before = Strings("symbols", "tree"), Before("symbols", words=False)
-    view = Heads("weights", rows, before).read(answer, {})
+    view = Heads("weights", before, rows).read(answer, {})
     assert view.rows == ("(S", "XX", "XX", ")S")
     assert view.columns == (START_PIECE, "(S", "XX", "XX")
     np.testing.assert_array_equal(view.weights, answer["weights"][..., :4, :4])

@@ -83,7 +83,7 @@ def test_bad_arguments():
         with pytest.raises(ValueError, match="Expected images"):
             sampling_figure(*wrong)
     for wrong in ({"columns": 0}, {"columns": 1.5}, {"margin": -0.1}, {"margin": float("nan")}):
-        with pytest.raises(ValueError, match=f"Expected (a )?{next(iter(wrong))}"):
+        with pytest.raises(ValueError, match=f"Expected (a |an int )?{next(iter(wrong))}"):
             sampling_figure(IMAGES, grid, outputs, **wrong)
     with pytest.raises(ValueError, match=r"frames of one size. Received: .*\(2, 3, 3\)"):
         film([np.zeros((2, 3, 3), "uint8"), np.zeros((3, 3, 3), "uint8")])

@@ -214,9 +214,9 @@ def _tokens(pieces, parts, lengths, ids, present):
         ends=tf.repeat(sizes, sizes) - 1 - starts,
         **by_piece,
     )
-    kept = tf.repeat(tf.reshape(tf.repeat(present, ROLES, axis=1), (-1,)), sizes)
+    is_present = tf.repeat(tf.reshape(tf.repeat(present, ROLES, axis=1), (-1,)), sizes)
     of_rows = tf.reduce_sum(tf.where(present[..., None], lengths, 0), axis=(1, 2))
-    values = tf.boolean_mask(tf.stack(columns, axis=-1), kept)
+    values = tf.boolean_mask(tf.stack(columns, axis=-1), is_present)
     tokens = tf.RaggedTensor.from_row_lengths(values, of_rows).to_tensor(PAD_ID)
     missing = tf.maximum(1 - tf.shape(tokens)[1], 0)  # A model needs one column.
     return tf.pad(tokens, [[0, 0], [0, missing], [0, 0]])

@@ -40,14 +40,15 @@ class QuestionReader(Reader):
             tf.shape(story), tf.shape(question), "Expected as many questions as stories."
         )
         bad = first_reason(text_reasons(story), text_reasons(question))
-        told, asked = (tf.where(bad == "", text, "") for text in (story, question))
-        sentences = tf.strings.split(tf.strings.regex_replace(told, r"\r?\n", "\n"), "\n")
+        story_text, question_text = (tf.where(bad == "", text, "") for text in (story, question))
+        sentences = tf.strings.split(tf.strings.regex_replace(story_text, r"\r?\n", "\n"), "\n")
         sentences = sentences.with_values(tf.strings.strip(sentences.values))
         plain = sentences.with_values(plain_words(sentences.values))
         real = plain.with_values(plain.values != "")
         sentences, plain = (tf.ragged.boolean_mask(part, real) for part in (sentences, plain))
         unknown, value = self._tokens(plain)
-        strange, query = self._tokens(tf.RaggedTensor.from_tensor(plain_words(asked)[:, None]))
+        asked_words = plain_words(question_text)[:, None]
+        strange, query = self._tokens(tf.RaggedTensor.from_tensor(asked_words))
         word = first_reason(unknown, strange)
         counts = tf.cast(plain.row_lengths(), tf.int32)
         reasons = first_reason(

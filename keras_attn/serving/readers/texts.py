@@ -57,9 +57,9 @@ def read_sources(texts, tokenizer, max_length):
     counts = tf.cast(pieces.row_lengths(), tf.int32)
     long = too_long("a source", counts + 1, max_length)
     reasons = first_reason(unreadable, tf.where(counts == 0, EMPTY, ""), long)
-    kept = pieces.with_values(tf.repeat(reasons == "", pieces.row_lengths()))
+    is_readable = pieces.with_values(tf.repeat(reasons == "", pieces.row_lengths()))
     ends = tf.fill((pieces.nrows(tf.int32), 1), END_ID)
-    tokens = tf.concat([tf.ragged.boolean_mask(pieces, kept), ends], axis=1)
+    tokens = tf.concat([tf.ragged.boolean_mask(pieces, is_readable), ends], axis=1)
     return tokens.to_tensor(PAD_ID), reasons
 
 

@@ -62,8 +62,8 @@ class Pieces(Axis):
     Attributes:
         output: as of `Strings`.
         title: what the words are.
-        tokens: output with their ids, int32 of the same shape, which tells the end from a piece; ''
-            where the pieces themselves do.
+        tokens: output with their token ids, int32 of the same shape, which mark the end; '' if
+            the pieces themselves mark it.
     """
 
     kind: ClassVar[str] = "pieces"

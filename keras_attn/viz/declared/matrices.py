@@ -65,15 +65,15 @@ class Heads(DeclaredView):
 
     Attributes:
         weights: float (N, H, T, S).
-        rows: `Axis`, what looks.
         columns: `Axis`, what is looked at. Equal to the rows in self-attention, which can also be
             drawn for a word.
+        rows: `Axis`, what looks.
     """
 
     kind: ClassVar[str] = "heads"
     weights: Output
-    rows: Axis
     columns: Axis
+    rows: Axis
 
     @property
     def follows_words(self):

@@ -19,7 +19,7 @@ class Note(Plain):
         output: name of an output of `serving_default` and `explain`, int (): how many, or 1 for
             yes.
         text: the sentence, with "{count}" where the number stands.
-        one: the sentence for a number of 1; '' if it is the same.
+        singular: the sentence for a number of 1; '' if it is the same.
 
     Example:
         >>> note = Note("dropped", "the oldest {count} lines were not read")
@@ -31,13 +31,13 @@ class Note(Plain):
     signature: ClassVar[str] = "serving_default"
     output: Output
     text: str
-    one: str = ""
+    singular: str = ""
 
     def read(self, answer: Mapping[str, Any]) -> str:
         """The sentence about an answer, or ''."""
         count = self._count(answer)
-        if count == 1 and self.one:
-            return self.one
+        if count == 1 and self.singular:
+            return self.singular
         return self.text.replace(COUNT, str(count)) if count else ""
 
     def value(self, answer: Mapping[str, Any]) -> int | bool:

@@ -34,12 +34,12 @@ class Plain:
                 named.add(value)
         return named - {""}
 
-    def plain(self) -> dict[str, Any]:
-        """The declaration as JSON types, without what is as by default."""
+    def to_plain(self) -> dict[str, Any]:
+        """The declaration as JSON types; fields with their default values are left out."""
         values = {name: getattr(self, name) for name in _fields(self)}
         given = {name: value for name, value in values.items() if value != _fields(self)[name]}
         nested = {
-            name: value.plain() if isinstance(value, Plain) else value
+            name: value.to_plain() if isinstance(value, Plain) else value
             for name, value in given.items()
         }
         return {"kind": self.kind, **nested}
@@ -62,19 +62,19 @@ def from_plain(value: Any, kinds: Mapping[str, type[Plain]], parts: Mapping[str,
         raise ValueError(
             f"Expected an object of kind {', '.join(kinds)}. Received: {reprlib.repr(value)}"
         )
-    known, hints = _fields(kinds[kind]), typing.get_type_hints(kinds[kind])
+    defaults, hints = _fields(kinds[kind]), typing.get_type_hints(kinds[kind])
     given = {key: field for key, field in value.items() if key != "kind"}
-    needed = {name for name, default in known.items() if default is MISSING}
-    if not needed <= given.keys() <= known.keys():
+    needed = {name for name, default in defaults.items() if default is MISSING}
+    if not needed <= given.keys() <= defaults.keys():
         raise ValueError(
-            f"Expected the fields {', '.join(known)} of a {kind}. "
+            f"Expected the fields {', '.join(defaults)} of a {kind}. "
             f"Received: {', '.join(given) or 'none'}"
         )
     arguments = {}
     for name, field in given.items():
         if isinstance(field, dict) and parts:
             field = from_plain(field, parts, {})
-        if field == "" and known[name] != "":
+        if field == "" and defaults[name] != "":
             raise ValueError(f"Expected a name as {name} of a {kind}. Received: an empty one")
         if not isinstance(field, hints[name]):
             raise ValueError(

@@ -37,5 +37,5 @@ def checked_views(views: Any) -> tuple[Plain, ...]:
     given = tuple(views) if isinstance(views, Iterable) else (None,)
     if not all(isinstance(view, tuple(KINDS.values())) for view in given):
         raise ValueError(f"Expected a list of declared views. Received: {reprlib.repr(views)}")
-    read_views([view.plain() for view in given])
+    read_views([view.to_plain() for view in given])
     return given
