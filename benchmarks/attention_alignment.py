@@ -9,16 +9,16 @@ rates are those of PAIRS. What has been trained before in the folder is taken as
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import trainings
 from benchmarks.timing import table
 from benchmarks.translation_models import CONV, RNN, TRANSFORMER
 from benchmarks.word_alignment import TOLERANCE
 from keras_attn.alignment import alignment_scores, read_gold, read_pairs
-from keras_attn.whole_file import move_folder, whole_file, whole_folder
+from keras_attn.whole_file import made_folder, move_folder, whole_folder
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
@@ -51,18 +51,18 @@ def write_pairs(files, folder) -> Path:
 
 def translator(plan, data, out, epochs: int) -> tuple[Path, float]:
     """An exported translator, and the CPU minutes of its training."""
-    record, saved = out / RECORD, out / "saved_model"
-    if not record.is_file():
-        recipe, values = plan
-        values = {**values, **COLUMNS, "epochs": epochs, "monitor": "val_loss", "seed": 0}
-        begin = time.process_time()
-        train(recipe.replaced(values), str(data), out / "run", name="translator", verbose=2)
-        minutes = (time.process_time() - begin) / 60
-        with whole_file(record) as partial:
-            partial.write_text(json.dumps(minutes), encoding="utf-8")
+    recipe, values = plan
+    values = {**values, **COLUMNS, "epochs": epochs, "monitor": "val_loss", "seed": 0}
+    experiment = recipe.replaced(values)
+    options = {"name": "translator", "verbose": 2, "clock": time.process_time}
+
+    def minutes():
+        return trainings.minutes_of(train, experiment, str(data), out / "run", **options)[1]
+
+    spent, saved = trainings.recorded(out / RECORD, minutes), out / "saved_model"
     if not saved.is_dir():
         export(Run(out / "run"), saved)
-    return saved, json.loads(record.read_text(encoding="utf-8"))
+    return saved, spent
 
 
 def row(name, folder, minutes, files) -> list[str]:
@@ -81,25 +81,18 @@ def row(name, folder, minutes, files) -> list[str]:
     return [name, f"{minutes:.1f}", best.name, best.step, *(f"{aer:.3f}" for aer in scores)]
 
 
-def main():
-    """Trains what has not been trained, and prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("pairs", metavar="PAIRS.jsonl")
     parser.add_argument("--dev", required=True, metavar="DEV.jsonl")
     parser.add_argument("--out", required=True, help="folder, new or with some of the trainings")
     parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--only", nargs="*", choices=PLANS, default=list(PLANS))
-    arguments = parser.parse_args()
-    files, out = {"train": arguments.pairs, "val": arguments.dev}, Path(arguments.out)
-    out.mkdir(parents=True, exist_ok=True)
+    given = parser.parse_args()
+    files, out = {"train": given.pairs, "val": given.dev}, made_folder(given.out)
     data, rows = write_pairs(files, out / "data"), []
     for number, (name, plan) in enumerate(PLANS.items(), 1):
-        if name in arguments.only:
-            folder = out / f"{number:02}"
-            saved, minutes = translator(plan, data, folder, arguments.epochs)
+        if name in given.only:
+            saved, minutes = translator(plan, data, out / f"{number:02}", given.epochs)
             rows.append(row(name, saved, minutes, files))
             print(table(HEAD, rows), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -8,63 +8,47 @@ is. Writes the table to FOLDER/table.md and prints it: test error of each task i
 Sukhbaatar et al. 2015 (joint training, 1,000 questions a task, 3 hops, best of 10).
 """
 
-import argparse
-import csv
 import json
 import statistics
-import time
 from pathlib import Path
 
-from keras_attn.whole_file import whole_file
+from benchmarks import trainings
 from keras_attn_pipelines.recipes.babi_memory_network import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.tasks.question_answering.evaluation import FAILED, PAPER
+from keras_attn_pipelines.tasks.question_answering.work import FAILED, PAPER
 
 NAME = "babi_memory_network"
 HEADS = "task", "best", "mean", "paper"
 
 
 def measured(data, out: Path, values) -> dict:
-    """Errors of a seed's network and its loss in training; trained where that is not done."""
-    path = out / f"seed_{values['seed']}.json"
-    if not path.is_file():
-        begin = time.monotonic()
-        run = train(RECIPE.replaced(values), data, out / path.stem, name=NAME, verbose=0)
-        minutes = (time.monotonic() - begin) / 60
-        with (run.folder / "history.csv").open(encoding="utf-8") as file:
-            loss = min(float(row["loss"]) for row in csv.DictReader(file))
-        errors = json.loads(evaluate(run, data, "test", batch=500).json())["errors"]
-        with whole_file(path) as partial:
-            record = {"loss": loss, "errors": errors, "minutes": minutes}
-            partial.write_text(json.dumps(record), encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Trains a seed's network, and returns its errors and its loss in training."""
+    experiment = RECIPE.replaced(values)
+    run, minutes = trainings.minutes_of(train, experiment, data, out, NAME, verbose=0)
+    loss = min(trainings.history(run, "loss"))
+    errors = json.loads(evaluate(run, data, "test", batch=500).json())["errors"]
+    return {"loss": loss, "errors": errors, "minutes": minutes}
 
 
-def table(records: list[dict]) -> str:
+def rows(records: list[dict]) -> list[list[object]]:
     """The errors of the best of some networks and their mean, in percent, beside the paper's."""
     best = min(records, key=lambda record: record["loss"])
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
+    lines = []
     for task, error in best["errors"].items():
         mean = statistics.mean(record["errors"][task] for record in records)
         paper = f"{PAPER[int(task) - 1]:.1f}" if int(task) <= len(PAPER) else ""
-        rows.append(f"| {task} | {100 * error:.1f} | {100 * mean:.1f} | {paper} |")
-    means = [statistics.mean(record["errors"].values()) for record in records]
-    failed = [
-        sum(error > FAILED for error in record["errors"].values()) for record in (best, *records)
-    ]
-    of_best, of_paper = statistics.mean(best["errors"].values()), statistics.mean(PAPER)
-    mean = f"{100 * statistics.mean(means):.1f}"
-    if len(means) > 1:
-        mean += f" ± {100 * statistics.stdev(means) / len(means) ** 0.5:.1f}"
-    rows.append(f"| mean | {100 * of_best:.1f} | {mean} | {of_paper:.1f} |")
+        lines.append([task, f"{100 * error:.1f}", f"{100 * mean:.1f}", paper])
+    errors = [record["errors"].values() for record in (best, *records)]
+    means = [100 * statistics.mean(each) for each in errors]
+    failed = [sum(error > FAILED for error in each) for each in errors]
     paper = sum(error > 100 * FAILED for error in PAPER)
-    rows.append(f"| failed | {failed[0]} | {statistics.mean(failed[1:]):.1f} | {paper} |")
-    minutes = statistics.mean(record["minutes"] for record in records)
-    note = (
-        f"{len(records)} seeds, {minutes:.1f} minutes each; the best has the lowest training loss"
-    )
-    return "\n".join([*rows, "", note])
+    mean = trainings.mean_and_error(means[1:])
+    return [
+        *lines,
+        ["mean", f"{means[0]:.1f}", mean, f"{statistics.mean(PAPER):.1f}"],
+        ["failed", failed[0], f"{statistics.mean(failed[1:]):.1f}", paper],
+    ]
 
 
 def compare(data, out, seeds: int = 5, values=None) -> str:
@@ -76,23 +60,20 @@ def compare(data, out, seeds: int = 5, values=None) -> str:
         seeds: number of networks; their seeds are 0, 1, …
         values: values of fields in all trainings.
     """
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    records = []
+    out, records = Path(out), []
     for seed in range(seeds):
-        records.append(measured(data, out, {**(values or {}), "seed": seed}))
+        folder = out / f"seed_{seed}"
+        work = measured, data, folder, {**(values or {}), "seed": seed}
+        records.append(trainings.recorded(folder.with_suffix(".json"), *work))
         error = statistics.mean(records[-1]["errors"].values())
         print(f"seed {seed}: mean error {100 * error:.1f}%", flush=True)
-    text = table(records)
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{text}\n", encoding="utf-8")
-    return text
+    minutes = statistics.mean(record["minutes"] for record in records)
+    note = f"{seeds} seeds, {minutes:.1f} minutes each; the best has the lowest training loss"
+    return trainings.write_table(out, HEADS, rows(records), note)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder of the tasks")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
+    parser = trainings.training_parser(__doc__, "folder of the tasks")
     parser.add_argument("--seeds", type=int, default=5, help="number of networks")
     given = parser.parse_args()
     print(compare(given.data, given.out, given.seeds))

@@ -7,13 +7,13 @@ a sequence of dev in bits by sequences trained on.
 """
 
 import argparse
-import csv
 from pathlib import Path
 
 from benchmarks.timing import table
+from benchmarks.trainings import history
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.runs.run import HISTORY_FILE, Run
+from keras_attn_pipelines.runs.run import Run
 
 LENGTHS = (10, 20, 30, 50, 80, 120)
 
@@ -29,7 +29,7 @@ def errors(runs, data, lengths) -> str:
     rows = []
     for name, run in runs.items():
         scores = [evaluate(run, data, str(length)).scores for length in lengths]
-        cells = [f"{own['wrong_bits']:.2f} ({100 * own['exact']:.0f}%)" for own in scores]
+        cells = [f"{each['wrong_bits']:.2f} ({100 * each['exact']:.0f}%)" for each in scores]
         rows.append([name, f"{run.model().count_params():,}", *cells])
     return table(("model", "parameters", *map(str, lengths)), rows)
 
@@ -43,8 +43,7 @@ def draw_curves(runs, path) -> None:
     FigureCanvasAgg(figure)
     axis = figure.subplots()
     for name, run in runs.items():
-        with (run.folder / HISTORY_FILE).open() as file:
-            bits = [float(row["val_bits"]) for row in csv.DictReader(file)]
+        bits = history(run, "val_bits")
         count = run.experiment().source.sequences / 1000
         axis.plot([count * (epoch + 1) for epoch in range(len(bits))], bits, "o-", label=name)
     axis.set(xlabel="sequences, thousands", ylabel="cost in bits", yscale="symlog")
@@ -61,10 +60,10 @@ def main(arguments=None) -> None:
     parser.add_argument("--data", default="generated:9", help="default: generated:9")
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS, help="of sequences")
     parser.add_argument("--out", required=True, help="folder for the picture")
-    known = parser.parse_args(arguments)
-    runs = {name: Run(folder) for name, _, folder in (run.partition("=") for run in known.runs)}
-    print(errors(runs, known.data, known.lengths))
-    draw_curves(runs, made_folder(known.out) / "learning_curves.svg")
+    given = parser.parse_args(arguments)
+    runs = {name: Run(folder) for name, _, folder in (run.partition("=") for run in given.runs)}
+    print(errors(runs, given.data, given.lengths))
+    draw_curves(runs, made_folder(given.out) / "learning_curves.svg")
 
 
 if __name__ == "__main__":

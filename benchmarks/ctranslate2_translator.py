@@ -1,23 +1,21 @@
 """CTranslate2 in `transformer_speed`: the model of `torch_translator`, converted."""
 
 import json
-import subprocess
 import sys
+from pathlib import Path
 
 import ctranslate2
 
-from benchmarks.translation_task import BEAM, GREEDY, SHOW, SINGLE, Task
+from benchmarks.translation_task import Task, decoding_works, in_another_process
 from benchmarks.worker import serve
 
 
-def make(settings):
+def works_of(task, weights, kind, folder):
     """The works."""
-    task, folder = Task(**settings["task"]), settings["folder"]
-    program = [sys.executable, "-m", "benchmarks.ctranslate2_conversion"]
-    given = [json.dumps(settings["task"]), settings["weights"], folder]
-    subprocess.run([*program, *given], check=True)  # torch would count in this process' memory.
+    # torch would count in the memory of this process.
+    in_another_process("benchmarks.ctranslate2_translator", task, weights, folder)
     translator = ctranslate2.Translator(
-        folder, compute_type=settings["kind"], intra_threads=task.cores, inter_threads=1
+        folder, compute_type=kind, intra_threads=task.cores, inter_threads=1
     )
     source = [list(map(str, row)) for row in task.sources().tolist()]
 
@@ -27,13 +25,29 @@ def make(settings):
         )
         return [list(map(int, result.hypotheses[0])) for result in results]
 
-    return {
-        GREEDY: lambda: len(tokens(task.batch, 1)[0]),
-        BEAM: lambda: len(tokens(task.batch, 4)[0]),
-        SINGLE: lambda: len(tokens(1, 1)[0]),
-        SHOW: lambda: {GREEDY: tokens(task.batch, 1), BEAM: tokens(task.batch, 4)},
-    }
+    return decoding_works(task, tokens)
+
+
+def convert(task, weights, folder):
+    """Writes the model for CTranslate2, with words named by their numbers."""
+    from ctranslate2.converters.transformers import MarianMTLoader
+
+    from benchmarks.torch_translator import marian
+
+    spec = MarianMTLoader().get_model_spec(marian(task, weights))
+    words = ["<pad>", "<unk>", "<s>", "</s>", *map(str, range(4, task.vocabulary))]
+    spec.register_source_vocabulary(words)
+    spec.register_target_vocabulary(words)
+    spec.config.decoder_start_token = "<s>"
+    spec.config.add_source_eos = False
+    spec.validate()
+    spec.optimize()
+    Path(folder).mkdir()
+    spec.save(folder)
 
 
 if __name__ == "__main__":
-    serve(make)
+    if sys.argv[1:]:
+        convert(Task(**json.loads(sys.argv[1])), *sys.argv[2:])
+    else:
+        serve(works_of, Task)

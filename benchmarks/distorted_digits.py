@@ -8,18 +8,16 @@ parameters next to those of the one behind a transformer. Prints one table: para
 test errors in percent with their mean and standard error, and minutes of training.
 """
 
-import argparse
 import json
-import statistics
-import time
 from pathlib import Path
 
-from keras_attn.whole_file import whole_file
+from benchmarks import trainings
+from benchmarks.timing import table
 from keras_attn_pipelines.recipes.digits_stn import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
+from keras_attn_pipelines.tasks.classification.settings import DISTORTED_SIZES
 from keras_attn_pipelines.tasks.classification.spatial_transformer import NONE
 
 CLASSES = 10
@@ -37,7 +35,7 @@ PLANS = dict.fromkeys(DISTORTED_SIZES, SPLINE) | {
 """Choices of the network behind a transformer, by distortion."""
 ALONE = {"cluttered": {"epochs": 8}}
 """What the CNN alone has otherwise: an epoch on all 60×60 pixels takes longer."""
-FOUND = "result.json"
+RECORD = "result.json"
 HEADS = "distortion", "network", "parameters", "epochs", "test error, %", "each seed", "minutes"
 
 
@@ -62,41 +60,37 @@ def result(recipe, data, out) -> dict:
     Raises:
         ValueError: the folder has a run of other choices.
     """
-    path, run = Path(out) / FOUND, Run(out)
+    path, run = Path(out) / RECORD, Run(out)
     record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     if "minutes" not in record:
-        begin = time.monotonic()
-        train(recipe, data, out, name="digits_stn", verbose=0)
-        record = _kept(path, {"minutes": (time.monotonic() - begin) / 60})
+        _, minutes = trainings.minutes_of(train, recipe, data, out, "digits_stn", verbose=0)
+        record = {"minutes": minutes}
+        trainings.write(path, json.dumps(record))
     if (was := run.experiment().values()) != recipe.values():
-        changed = {key: own for key, own in was.items() if own != recipe.values()[key]}
+        changed = {key: old for key, old in was.items() if old != recipe.values()[key]}
         raise ValueError(f"Expected a run of the choices asked for in {out}. Received: {changed}")
     if "error" not in record:
         evaluation = evaluate(run, data, "test", batch=500)
-        record = _kept(path, {**record, "error": 100 * (1 - evaluation.scores["accuracy"])})
+        record = {**record, "error": 100 * (1 - evaluation.scores["accuracy"])}
+        trainings.write(path, json.dumps(record))
     return record
 
 
-def _kept(path, record):
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(record), encoding="utf-8")
-    return record
-
-
-def row(distortion: str, recipe, records: list[dict]) -> str:
+def row(distortion: str, recipe, records: list[dict]) -> list[str]:
     """A row of the table."""
     errors = [record["error"] for record in records]
-    mean = f"{statistics.mean(errors):.2f}"
-    if len(errors) > 1:
-        mean += f" ± {statistics.stdev(errors) / len(errors) ** 0.5:.2f}"
-    each = ", ".join(f"{error:.2f}" for error in errors)
     minutes = sum(record["minutes"] for record in records)
     transforms = recipe.values()["transforms"]
     network = "CNN" if transforms == (NONE,) else f"ST-CNN, {' '.join(transforms)}"
-    return (
-        f"| {distortion.replace('_', ', ')} | {network.replace('_', ' ')} | {parameters(recipe):,} "
-        f"| {recipe.fit.epochs} | {mean} | {each} | {minutes:.0f} |"
-    )
+    return [
+        distortion.replace("_", ", "),
+        network.replace("_", " "),
+        f"{parameters(recipe):,}",
+        str(recipe.fit.epochs),
+        trainings.mean_and_error(errors, 2),
+        ", ".join(f"{error:.2f}" for error in errors),
+        f"{minutes:.0f}",
+    ]
 
 
 def compare(data, out, plans, seeds) -> str:
@@ -108,24 +102,22 @@ def compare(data, out, plans, seeds) -> str:
         plans: dict from distortions to choices of the network behind a transformer.
         seeds: ints.
     """
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
+    return table(HEADS, list(trainings.printed(_rows(data, Path(out), plans, seeds))))
+
+
+def _rows(data, out, plans, seeds):
     for distortion, plan in plans.items():
         behind = RECIPE.replaced({"distortion": distortion, **plan})
         less = {"transforms": (NONE,), **ALONE.get(distortion, {})}
         alone = matched(behind.replaced(less), parameters(behind))
         for recipe in (alone, behind):
-            folder = Path(out) / distortion / recipe.values()["transforms"][0]
+            folder = out / distortion / recipe.values()["transforms"][0]
             runs = [(recipe.replaced({"seed": seed}), folder / str(seed)) for seed in seeds]
-            records = [result(seeded, data, path) for seeded, path in runs]
-            rows.append(row(distortion, recipe, records))
-            print(rows[-1], flush=True)
-    return "\n".join(rows)
+            yield row(distortion, recipe, [result(seeded, data, path) for seeded, path in runs])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="as for the recipe digits_stn")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
+    parser = trainings.training_parser(__doc__, "as for the recipe digits_stn")
     parser.add_argument("--distortions", nargs="+", default=list(PLANS), choices=list(PLANS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     given = parser.parse_args()

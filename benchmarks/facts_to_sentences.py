@@ -9,20 +9,18 @@ and prints it: sacreBLEU and chrF against all references, the shares of `fact_me
 of training.
 """
 
-import argparse
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import tensorflow as tf
 
+from benchmarks import trainings
 from keras_attn.serving.readers.facts import readable_facts
-from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.train import train
-from keras_attn_pipelines.tasks.data_to_text.evaluation import text_scores
+from keras_attn_pipelines.tasks.data_to_text.work import text_scores
 from keras_attn_pipelines.tasks.seq2seq import Seq2Seq, TextPairs, Transformer
 
 PIECES = {"slots": 0, "made_up_names": 0.3}
@@ -33,7 +31,6 @@ SYSTEMS = {
 }
 LINEAR = "linearized translator"
 HEADS = "system", "BLEU", "chrF", "order", "mentioned", "copied", "minutes"
-SHARES = ("order", "mentioned", "copied")
 
 
 def linearized(facts) -> str:
@@ -44,48 +41,33 @@ def linearized(facts) -> str:
 
 def write_pairs(data, folder: Path) -> Path:
     """Writes the facts of train and dev as pairs of texts: all texts of train, the first of dev."""
-    folder.mkdir(exist_ok=True)
-    for split in ("train", "dev"):
-        with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for record in RECIPE.source.split(data, split):
-                texts = list(record.texts if split == "train" else record.texts[:1])
-                pair = {"source": linearized(record.facts), "target": texts}
-                file.write(json.dumps(pair) + "\n")
+    for split, count in (("train", None), ("dev", 1)):
+        pairs = [
+            {"source": linearized(record.facts), "target": list(record.texts[:count])}
+            for record in RECIPE.source.split(data, split)
+        ]
+        trainings.write_lines(folder / f"{split}.jsonl", pairs)
     return folder
 
 
 def translator():
     """The recipe of the linearized translator: everything but the task as in `webnlg_graph`."""
     task, sizes = RECIPE.task, RECIPE.model.sizes
-    pairs = Seq2Seq(
-        vocabulary_size=task.vocabulary_size, lengths=task.source_lengths, search=task.search
-    )
+    pairs = Seq2Seq(pieces=task.pieces, lengths=task.source_lengths, search=task.search)
     return replace(RECIPE, source=TextPairs(), task=pairs, model=Transformer(sizes=sizes))
 
 
-def answered(name: str, data, out: Path, values) -> tuple[list[str], float]:
-    """A system's texts for dev in order, and minutes of training."""
-    begin, folder = time.monotonic(), out / name.replace(" ", "_")
-    if name == LINEAR:
-        experiment, data = translator(), write_pairs(data, out / "pairs")
-    else:
-        experiment = RECIPE.replaced({**PIECES, **SYSTEMS[name]})
-    known = {key: value for key, value in values.items() if key in experiment.values()}
-    run = train(experiment.replaced(known), data, folder, name=folder.name, verbose=0)
-    minutes = (time.monotonic() - begin) / 60
-    report = json.loads(evaluate(run, data, "dev").json())
-    return [row["text"] for row in report["texts"]], minutes
-
-
 def measured(name: str, data, out: Path, values) -> dict:
-    """Scores of a system on dev; trained where that is not done."""
-    path = out / f"{name.replace(' ', '_')}.json"
-    if not path.is_file():
-        texts, minutes = answered(name, data, out, values)
-        scores = text_scores(texts, RECIPE.source.split(data, "dev"))
-        with whole_file(path) as partial:
-            partial.write_text(json.dumps({**scores, "minutes": minutes}), encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Trains a system, and returns its scores on dev and the minutes that it took."""
+    experiment, given = RECIPE.replaced({**PIECES, **SYSTEMS.get(name, {})}), data
+    if name == LINEAR:
+        experiment, given = translator(), write_pairs(data, out / "pairs")
+    values = {key: value for key, value in values.items() if key in experiment.values()}
+    experiment, stem = experiment.replaced(values), trainings.file_stem(name)
+    run, minutes = trainings.minutes_of(train, experiment, given, out / stem, stem, verbose=0)
+    report = json.loads(evaluate(run, given, "dev").json())
+    texts = [row["text"] for row in report["texts"]]
+    return {**text_scores(texts, RECIPE.source.split(data, "dev")), "minutes": minutes}
 
 
 def compare(data, out, values=None) -> str:
@@ -96,30 +78,17 @@ def compare(data, out, values=None) -> str:
         out: folder of the runs.
         values: values of fields in all trainings that have them.
     """
-    out = Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
+    return trainings.write_table(out, HEADS, _rows(data, Path(out), values or {}))
+
+
+def _rows(data, out, values):
     for name in (*SYSTEMS, LINEAR):
-        scores = measured(name, data, out, values or {})
-        cells = [f"{scores[key]:.1f}" for key in ("bleu", "chrf")]
-        cells += [f"{100 * scores[key]:.1f}%" for key in SHARES]
-        rows.append(f"| {name} | {' | '.join(cells)} | {scores['minutes']:.0f} |")
-        print(rows[-1], flush=True)
-    text = "\n".join(rows)
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{text}\n", encoding="utf-8")
-    return text
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--epochs", type=int, help="of every system; default: the recipe's")
-    parsed = parser.parse_args()
-    values = {"epochs": parsed.epochs} if parsed.epochs else {}
-    print(compare(parsed.data, parsed.out, values))
+        path = out / f"{trainings.file_stem(name)}.json"
+        scores = trainings.recorded(path, measured, name, data, out, values)
+        yield [name, *trainings.fact_cells(scores), f"{scores['minutes']:.0f}"]
 
 
 if __name__ == "__main__":
-    main()
+    parser = trainings.training_parser(__doc__, "folder of sets of facts", "every system")
+    given = parser.parse_args()
+    print(compare(given.data, given.out, trainings.given_values(epochs=given.epochs)))

@@ -9,7 +9,6 @@ are few, so that each model takes minutes on two CPU cores; `--epochs` gives all
 
 import argparse
 import dataclasses
-import importlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from keras_attn.saved.loading import load
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
+from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.train import train
@@ -47,6 +47,7 @@ class Piece:
 
 
 COLUMNS = {"source_column": "en", "target_column": "de"}
+LOCAL = {**COLUMNS, "score": "multiplicative", "scope": "local-p"}
 PAIR = "A man in a blue shirt is standing on a ladder cleaning a window."
 TREE = "The cells grew slowly in the brain of the mouse ."
 REVIEW = "A slow, clumsy film with one wonderful performance in it."
@@ -54,13 +55,7 @@ STORY = "Mary went to the garden. John went to the office. Mary took the milk. W
 BITS = "01101100 11110000 00000001 10101010 01110111 00011000"
 GALLERY = {
     "alignment_recurrent.png": Piece("translator_rnn", "pairs", 4, PAIR, COLUMNS),
-    "alignment_local.png": Piece(
-        "translator_rnn",
-        "pairs",
-        4,
-        PAIR,
-        {**COLUMNS, "score": "multiplicative", "scope": "local-p"},
-    ),
+    "alignment_local.png": Piece("translator_rnn", "pairs", 4, PAIR, LOCAL),
     "alignment_convolutional.png": Piece("translator_conv", "pairs", 6, PAIR, COLUMNS, "cross"),
     "alignment.png": Piece("translator_transformer", "pairs", 8, PAIR, COLUMNS),
     "tree.png": Piece("parser_transformer", "treebank", 4, TREE),
@@ -96,48 +91,39 @@ def draw(
         print(f"{name}: {piece.recipe}", flush=True)
         source = GENERATED if piece.data is None else data[piece.data]
         experiment = experiment_of(piece, (sizes or {}).get(piece.recipe, {}), epochs)
-        answers[name] = _drawn(piece, experiment, source, out, name)
+        answers[name] = _draw_piece(piece, experiment, source, out, name)
     return answers
 
 
 def experiment_of(piece, values, epochs):
     """The experiment that trains the model of a `Piece`, with further field values."""
-    recipe = importlib.import_module(f"keras_attn_pipelines.recipes.{piece.recipe}").RECIPE
+    recipe = load_recipe(piece.recipe)
     return recipe.replaced({**piece.values, **values, "epochs": epochs or piece.epochs})
 
 
-def _drawn(piece, experiment, data, out, name):
+def _draw_piece(piece, experiment, data, out, name):
     stem = Path(name).stem
     run, model = Run(out / "runs" / stem), out / "saved_models" / stem
     if not model.is_dir():
         run = train(experiment, data, run.folder, name=piece.recipe, verbose=2)
         export(run, model)
-    if piece.asked is not None:
-        return _explained(model, piece.asked, out, stem, piece.heads)
-    with whole_file(out / name) as partial:
-        shutil.copyfile(run.folder / "film.gif", partial)
-    return ""
-
-
-def _explained(model, asked, out, stem, heads=None):
-    drawing = load(model).explain(asked, heads=heads)
+    if piece.asked is None:
+        with whole_file(out / name) as partial:
+            shutil.copyfile(run.folder / "film.gif", partial)
+        return ""
+    drawing = load(model).explain(piece.asked, heads=piece.heads)
     drawing.save(out / f"{stem}.png")
     return drawing.text
 
 
-def main(arguments=None):
-    """The command."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", required=True, help="folder of the pictures")
     names = sorted({piece.data for piece in GALLERY.values() if piece.data is not None})
     for name in names:
         parser.add_argument(f"--{name}", help="data of the models that need them")
     parser.add_argument("--epochs", type=int, help="epochs of every model")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     answers = draw(given.out, {name: getattr(given, name) for name in names}, given.epochs)
     for name, answer in answers.items():
         print(f"{name}: {answer}")
-
-
-if __name__ == "__main__":
-    main()

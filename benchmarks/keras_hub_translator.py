@@ -7,20 +7,17 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 import keras
 import keras_hub
 import numpy as np
-import tensorflow as tf
 
-from benchmarks.translation_task import BEAM, GREEDY, SINGLE, TRAIN, Task
+from benchmarks.tensorflow_threads import set_threads
+from benchmarks.translation_task import DECODING, TRAIN, Task, decoding_works
 from benchmarks.worker import serve
 
 START = 2
 
 
-def make(settings):
-    """The works."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    keras.config.set_dtype_policy(settings["policy"])
+def works_of(task, weights, policy, training=False):
+    """The works; its weights are of its own."""
+    keras.config.set_dtype_policy(policy)
     backbone = keras_hub.models.BartBackbone(
         vocabulary_size=task.vocabulary,
         num_layers=task.layers,
@@ -30,11 +27,13 @@ def make(settings):
         dropout=0.1,
         max_sequence_length=128,
     )
-    if settings.get("training"):
+    if training:
         return {TRAIN: trainer(backbone, task)}
-    greedy = decoder(backbone, task, keras_hub.samplers.GreedySampler())
-    beam = decoder(backbone, task, keras_hub.samplers.BeamSampler(num_beams=4))
-    return {GREEDY: lambda: greedy(None), BEAM: lambda: beam(None), SINGLE: lambda: greedy(1)}
+    decoders = {
+        1: decoder(backbone, task, keras_hub.samplers.GreedySampler()),
+        4: decoder(backbone, task, keras_hub.samplers.BeamSampler(num_beams=4)),
+    }
+    return decoding_works(task, lambda rows, beams: decoders[beams](rows), DECODING)
 
 
 def decoder(backbone, task, sampler):
@@ -54,7 +53,7 @@ def decoder(backbone, task, sampler):
             "decoder_padding_mask": (tokens > 0).astype("int32"),
         }
         model.generate(batch, stop_token_ids=None)
-        return task.target
+        return tokens
 
     return run
 
@@ -75,4 +74,4 @@ def trainer(backbone, task):
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

@@ -9,16 +9,14 @@ import keras_hub
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.vision_task import FORWARD, TRAIN, Task
+from benchmarks.tensorflow_threads import set_threads
+from benchmarks.vision_speed import FORWARD, TRAIN, Task
 from benchmarks.worker import serve
 
 
-def make(settings):
-    """The works of one contender."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    keras.config.set_dtype_policy(settings["policy"])
+def works_of(task, policy, captions):
+    """The works of one contender, which writes no captions."""
+    keras.config.set_dtype_policy(policy)
     backbone = keras_hub.models.ViTBackbone(
         image_shape=(task.size, task.size, 3),
         patch_size=task.patch,
@@ -43,4 +41,4 @@ def make(settings):
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

@@ -7,13 +7,13 @@ Table 1 says, sequential operations and path length; and draws time by n, with t
 dashed lines through the last point. The layers are single-headed self-attention, the same
 restricted to r neighbors on each side, a GRU and a convolution of width k, without projections
 around them. Memory is what the process' peak rises by from a pass over a short sequence.
+
+`--kinds` measures others, such as self-attention under the mask of the restricted one, and
+`--memory` draws the memory below the time.
 """
 
 import argparse
-import json
 import math
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,13 +21,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.restricted_attention import Cost, peak
+from benchmarks.processes import in_its_own_process, peak
 from benchmarks.timing import table
 from keras_attn.cores import cores
 
 LENGTHS, WIDTHS = (64, 256, 1024, 4096, 16384), (64, 256, 1024)
 RADIUS, KERNEL = 64, 3
-SHORT = 5
+RESTRICTED, MASKED = "restricted", "self-attention, masked"
+
+
+class Cost(NamedTuple):
+    """Of one pass.
+
+    Attributes:
+        seconds: the fastest of the repeats.
+        memory: MiB.
+    """
+
+    seconds: float
+    memory: float
 
 
 class Kind(NamedTuple):
@@ -48,7 +60,7 @@ class Kind(NamedTuple):
 
 KINDS = {
     "self-attention": Kind("n²d", lambda n, d: 2 * n * n * d, lambda n: 1, lambda n: 1),
-    "restricted": Kind(
+    RESTRICTED: Kind(
         "rnd",
         lambda n, d: 2 * min(n, 2 * RADIUS + 1) * n * d,
         lambda n: 1,
@@ -61,21 +73,29 @@ KINDS = {
         lambda n: 1,
         lambda n: math.ceil(n / (KERNEL // 2)),
     ),
+    MASKED: Kind("n²d", lambda n, d: 2 * n * n * d, lambda n: 1, lambda n: math.ceil(n / RADIUS)),
 }
-COMMAND = ["-m", "benchmarks.layer_complexity"]
+PAPER = ("self-attention", RESTRICTED, "recurrent", "convolution")
+"""Those of the paper's table."""
 
 
 def layer(kind: str, width: int) -> Callable:
     """A function of inputs float (1, n, d)."""
+    import keras
+
     from keras_attn.layers import ContextGRUCell, MaskedConvolution
     from keras_attn.ops.attend import attend
     from keras_attn.ops.recurrent import masked_recurrence
-    from keras_attn.ops.restricted_attention import restricted_attention
+    from keras_attn.ops.restricted_attention import band_mask, restricted_attention
     from keras_attn.ops.scores import scaled_dot_score
 
     if kind == "self-attention":
         return lambda inputs: attend(scaled_dot_score(inputs, inputs), inputs)[0]
-    if kind == "restricted":
+    if kind == MASKED:
+        return lambda inputs: attend(
+            scaled_dot_score(inputs, inputs), inputs, band_mask(keras.ops.shape(inputs)[1], RADIUS)
+        )[0]
+    if kind == RESTRICTED:
         return lambda inputs: restricted_attention(
             inputs[:, None], inputs[:, None], inputs[:, None], RADIUS
         )[0]
@@ -96,10 +116,10 @@ def measure(kind: str, length: int, width: int, repeats: int) -> Cost:
     import tensorflow as tf
 
     run = tf.function(layer(kind, width), reduce_retracing=True)
-    random = np.random.default_rng(0)
-    for size in (SHORT, SHORT + 2):
+    for size in (5, 7):
         run(tf.zeros((1, size, width)))
-    inputs = tf.constant(random.normal(size=(1, length, width)), "float32")
+    inputs = np.random.default_rng(0).normal(size=(1, length, width))
+    inputs = tf.constant(inputs, "float32")
     before, seconds = peak(), []
     for _ in range(repeats):
         begin = time.perf_counter()
@@ -108,88 +128,75 @@ def measure(kind: str, length: int, width: int, repeats: int) -> Cost:
     return Cost(min(seconds), peak() - before)
 
 
-def in_its_own_process(kind: str, length: int, width: int, repeats: int) -> Cost:
-    """As `measure`."""
-    command = [sys.executable, *COMMAND, "--one", kind, "--repeats", str(repeats)]
-    command += ["--lengths", str(length), "--widths", str(width)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return Cost(*json.loads(done.stdout.splitlines()[-1]))
-
-
-def shown(costs: dict[tuple[int, int], dict[str, Cost]]) -> str:
+def costs_table(costs: dict[tuple[int, int], dict[str, Cost]]) -> str:
     """The measured table."""
-    head = ["n", "d", *(f"{kind} O({KINDS[kind].order}), ms" for kind in KINDS)]
-    head += [f"{kind}, MiB" for kind in KINDS]
+    names = list(next(iter(costs.values())))
+    head = ["n", "d", *(f"{name} O({KINDS[name].order}), ms" for name in names)]
+    head += [f"{name}, MiB" for name in names]
     rows = []
     for (length, width), kinds in costs.items():
-        times = [
-            f"{1000 * kinds[name].seconds:.1f} ({kind.operations(length, width) / 1e6:,.0f}M)"
-            for name, kind in KINDS.items()
+        cells = [
+            f"{1000 * cost.seconds:.1f} ({KINDS[name].operations(length, width) / 1e6:,.0f}M)"
+            for name, cost in kinds.items()
         ]
-        rows.append(
-            [f"{length:,}", f"{width:,}", *times, *(f"{kinds[kind].memory:.0f}" for kind in KINDS)]
-        )
+        cells += [f"{cost.memory:.0f}" for cost in kinds.values()]
+        rows.append([f"{length:,}", f"{width:,}", *cells])
     return table(head, rows)
 
 
-def waits(lengths: Sequence[int]) -> str:
+def waits_table(lengths: Sequence[int], names: Sequence[str] = PAPER) -> str:
     """The table of sequential operations and path lengths."""
-    head = ["n", *(f"{kind}: sequential, path" for kind in KINDS)]
+    head, kinds = ["n", *(f"{name}: sequential, path" for name in names)], [KINDS[x] for x in names]
     rows = [
-        [f"{n:,}", *(f"{kind.sequential(n):,}, {kind.path(n):,}" for kind in KINDS.values())]
+        [f"{n:,}", *(f"{kind.sequential(n):,}, {kind.path(n):,}" for kind in kinds)]
         for n in lengths
     ]
     return table(head, rows)
 
 
-def draw(costs: dict[tuple[int, int], dict[str, Cost]], path: Path) -> None:
-    """Time by n, a panel for each d, as a PNG."""
+def draw(costs: dict[tuple[int, int], dict[str, Cost]], path: Path, memory: bool = False) -> None:
+    """Time by n, and on demand memory, a panel for each d, as a PNG."""
     from matplotlib.figure import Figure
 
-    lengths = sorted({length for length, _ in costs})
-    widths = sorted({width for _, width in costs})
-    figure = Figure(figsize=(4.2 * len(widths), 3.8), layout="constrained")
-    panels = figure.subplots(1, len(widths), sharey=True, squeeze=False)[0]
-    for axes, width in zip(panels, widths):
-        for color, (name, kind) in enumerate(KINDS.items()):
-            seconds = [costs[length, width][name].seconds for length in lengths]
-            operations = np.array([kind.operations(length, width) for length in lengths])
-            label = f"{name}, O({kind.order})"
-            axes.plot(lengths, seconds, marker="o", color=f"C{color}", label=label)
-            growth = seconds[-1] * operations / operations[-1]
-            axes.plot(lengths, growth, "--", color=f"C{color}", linewidth=0.8)
-        axes.set(xlabel="n (positions)", xscale="log", yscale="log", title=f"d = {width}")
-        axes.set_xticks(lengths, [str(length) for length in lengths], minor=False)
-        axes.minorticks_off()
-    panels[0].set_ylabel("seconds of a pass")
-    panels[0].legend(fontsize=8)
+    lengths, widths = (sorted(set(sizes)) for sizes in zip(*costs))
+    figure = Figure(figsize=(4.2 * len(widths), 3.8 * (1 + memory)), layout="constrained")
+    panels = figure.subplots(1 + memory, len(widths), sharey="row", squeeze=False)
+    for place, label in enumerate(("seconds of a pass", "MiB of a pass")[: 1 + memory]):
+        for axes, width in zip(panels[place], widths):
+            for color, name in enumerate(costs[lengths[0], width]):
+                kind, style = KINDS[name], {"color": f"C{color}"}
+                values = [max(costs[n, width][name][place], 1e-6) for n in lengths]
+                axes.plot(lengths, values, marker="o", label=f"{name}, O({kind.order})", **style)
+                if place == 0:
+                    operations = np.array([kind.operations(n, width) for n in lengths])
+                    growth = values[-1] * operations / operations[-1]
+                    axes.plot(lengths, growth, "--", linewidth=0.8, **style)
+            axes.set(xlabel="n (positions)", xscale="log", yscale="log", title=f"d = {width}")
+            axes.set_xticks(lengths, [str(length) for length in lengths], minor=False)
+            axes.minorticks_off()
+        panels[place][0].set_ylabel(label)
+    panels[0][0].legend(fontsize=8)
     figure.savefig(path, dpi=110)
 
 
-def main(arguments=None) -> None:
-    """Prints both tables and draws the curves."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, help="PNG to write")
+    parser.add_argument("--kinds", nargs="+", default=PAPER, choices=tuple(KINDS))
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS, metavar="N")
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS, metavar="D")
     parser.add_argument("--repeats", type=int, default=5, help="passes (default: 5)")
-    parser.add_argument("--one", choices=tuple(KINDS), help=argparse.SUPPRESS)
-    known = parser.parse_args(arguments)
-    if known.one:
-        print(json.dumps(measure(known.one, known.lengths[0], known.widths[0], known.repeats)))
-        return
+    parser.add_argument("--memory", action="store_true", help="draw memory, too")
+    given = parser.parse_args()
     costs = {
         (length, width): {
-            kind: in_its_own_process(kind, length, width, known.repeats) for kind in KINDS
+            kind: in_its_own_process(measure, kind, length, width, given.repeats)
+            for kind in given.kinds
         }
-        for width in known.widths
-        for length in known.lengths
+        for width in given.widths
+        for length in given.lengths
     }
     print(f"{cores()} cores, r = {RADIUS}, k = {KERNEL}; in brackets multiplications\n")
-    print(f"{shown(costs)}\n\n{waits(known.lengths)}")
-    if known.out:
-        draw(costs, known.out)
-
-
-if __name__ == "__main__":
-    main()
+    print(f"{costs_table(costs)}\n\n{waits_table(given.lengths, given.kinds)}")
+    if given.out:
+        draw(costs, given.out, given.memory)

@@ -1,6 +1,8 @@
 """Captioned pictures out of nothing, for measurements that depend on shapes and sizes alone."""
 
 import csv
+import tempfile
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,13 +65,22 @@ def write_pictures(folder, count: int, size: tuple[int, int], seed: int = 0) -> 
     return paths
 
 
+def drawn_pictures(count: int, size: tuple[int, int]) -> list[bytes]:
+    """JPEGs as of `write_pictures`."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [path.read_bytes() for path in write_pictures(folder, count, size)]
+
+
 def write_caption_folder(folder, count: int, size: tuple[int, int], each: int = 1) -> Path:
     """Writes a data folder: images/ and captions.csv with `each` captions a picture."""
     folder = Path(folder)
     paths = write_pictures(folder / "images", count, size)
     texts = iter(captions(count * each))
-    with (folder / "captions.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["image", "caption"])
-        writer.writerows((path.name, next(texts)) for path in paths for _ in range(each))
+    write_captions(folder, ((path.name, next(texts)) for path in paths for _ in range(each)))
     return folder
+
+
+def write_captions(folder, rows: Iterable[tuple[str, str]]) -> None:
+    """Writes the captions.csv of a data folder, rows of a picture's name and a caption."""
+    with (Path(folder) / "captions.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("image", "caption"), *rows])

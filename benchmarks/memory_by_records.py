@@ -18,6 +18,7 @@ from pathlib import Path
 
 from benchmarks.timing import table
 
+RECIPE = "translator_transformer"
 COUNTS = (10_000, 1_000_000)
 DEV, WORDS, SHORTEST, LONGEST = 500, 2000, 4, 9
 SMALL = {
@@ -75,38 +76,26 @@ def measured(out: Path, count: int) -> tuple[float, float, float]:
     if not shards.is_dir():
         shutil.rmtree(texts, ignore_errors=True)
         write_pairs(texts, count)
-        preparing, _ = run(
-            "prepare", "translator_transformer", "--data", texts, "--out", shards, *columns
-        )
+        preparing, _ = run("prepare", RECIPE, "--data", texts, "--out", shards, *columns)
         shutil.rmtree(texts)
     shutil.rmtree(trained, ignore_errors=True)
     flags = []
     for name, value in SMALL.items():
         values = value if isinstance(value, tuple) else (value,)
         flags += [f"--{name.replace('_', '-')}", *values]
-    training, peak = run(
-        "train", "translator_transformer", "--data", shards, "--out", trained, *flags
-    )
+    training, peak = run("train", RECIPE, "--data", shards, "--out", trained, *flags)
     return preparing, training, peak
 
 
 def compare(out, counts=COUNTS) -> str:
     """The table for some numbers of records, the smallest first."""
-    out = Path(out)
+    out, rows, least = Path(out), [], 0.0
     out.mkdir(parents=True, exist_ok=True)
-    rows, least = [], 0.0
     for count in counts:
         preparing, training, peak = measured(out, count)
         least = least or peak
-        rows.append(
-            (
-                f"{count:,}",
-                f"{preparing:.0f}",
-                f"{training:.0f}",
-                f"{peak:.0f}",
-                f"{peak / least:.2f}",
-            )
-        )
+        cells = (f"{value:.0f}" for value in (preparing, training, peak))
+        rows.append([f"{count:,}", *cells, f"{peak / least:.2f}"])
     return table(HEAD, rows)
 
 

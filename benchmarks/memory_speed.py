@@ -12,23 +12,66 @@ training step with each of them.
 Rates are training steps a second, medians over the turns; in brackets the median over the turns of
 the contender's rate by keras-attn's. Where other programs keep the processors busy, `--threads 1
 --processor-time` still compares: seconds are those that a process itself computed.
+This module needs NumPy alone.
 """
 
-import argparse
-import sys
-import tempfile
+from dataclasses import dataclass
 
-from benchmarks.memory_task import Task
-from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import table
-from keras_attn.cores import cores
+import numpy as np
+
+from benchmarks.race import OURS, Contender, Race, race_command
+
+NTM, DNC = CELLS = ("NTM", "DNC")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Copying words of bits: an LSTM controller, one head that reads and one that writes.
+
+    Attributes:
+        cores: int. Threads that a contender may use.
+        batches: tuple of batch sizes.
+        words, bits: int. Of a sequence and of a word.
+        units: int. Of the controller.
+        slots, width: int. Of the memory.
+    """
+
+    cores: int = 2
+    batches: tuple[int, ...] = (16, 64)
+    words: int = 20
+    bits: int = 8
+    units: int = 100
+    slots: int = 128
+    width: int = 20
+
+    def phases(self):
+        """dict from the name of a phase, which is also that of its one work, to its settings."""
+        return {
+            f"{cell}, batch {batch}": {"cell": cell, "batch": batch}
+            for cell in CELLS
+            for batch in self.batches
+        }
+
+    def items(self, work):
+        """Training steps of a work."""
+        return 1
+
+    def arrays(self, batch):
+        """inputs (B, T, bits + 1), bits (B, T, bits) and weights (B, T), float32."""
+        words = np.random.default_rng(1).integers(0, 2, (batch, self.words, self.bits))
+        length = 2 * self.words + 1
+        inputs = np.zeros((batch, length, self.bits + 1), "float32")
+        inputs[:, : self.words, : self.bits], inputs[:, self.words, self.bits] = words, 1
+        targets, weights = np.zeros((batch, length, self.bits), "float32"), np.zeros(length)
+        targets[:, self.words + 1 :], weights[self.words + 1 :] = words, 1
+        return inputs, targets, np.tile(weights, (batch, 1)).astype("float32")
 
 
 def contenders(task) -> list[Contender]:
     """All that there are."""
 
     def phases(**more):
-        return {name: {"work": name, **own, **more} for name, own in task.phases().items()}
+        return {name: {"work": name, **sizes, **more} for name, sizes in task.phases().items()}
 
     ours, loop = "benchmarks.our_memory", "`keras.layers.RNN`"
     return [
@@ -41,33 +84,12 @@ def contenders(task) -> list[Contender]:
     ]
 
 
-def compare(task, repeats, left_out=(), processor_time=False) -> str:
+def compare(task, options, folder) -> str:
     """The table."""
-    with tempfile.TemporaryDirectory() as folder:
-        race = Race(task, folder, contenders(task), (sys.executable,), left_out, processor_time)
-        works = list(task.phases())
-        seconds, _, _ = race.run(repeats, {work: [work] for work in works})
-    rows = [
-        [contender.name, *(race.rate(seconds, work, contender.name, 1) for work in works)]
-        for contender in race.contenders
-    ]
-    return table(("what", *works), rows)
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
-    parser.add_argument("--batches", type=int, nargs="+", default=(16, 64), help="batch sizes")
-    parser.add_argument("--leave-out", metavar="NAME", nargs="+", default=[], help="contenders")
-    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
-    parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
-    known = parser.parse_args(arguments)
-    task = Task(known.threads, tuple(known.batches))
-    text = compare(task, known.repeats, known.leave_out, known.processor_time)
-    clock = "processor time" if known.processor_time else "the clock's time"
-    print(f"{known.threads} threads, {known.repeats} turns, {clock}\n\n{text}")
+    race = Race(task, contenders(task), options, folder)
+    works = list(task.phases())
+    return race.table(race.run({work: [work] for work in works}), works, digits=1)
 
 
 if __name__ == "__main__":
-    main()
+    race_command(__doc__, Task, compare)

@@ -17,16 +17,16 @@ steps,
 What has been measured before in the folder is taken as it is.
 """
 
-import argparse
-import json
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks import trainings
 from benchmarks.timing import table
-from keras_attn.whole_file import made_folder, move_folder, whole_file, whole_folder
+from keras_attn.whole_file import made_folder, move_folder, whole_folder
+from keras_attn_pipelines.recipes import images_stn
 
 CLASSES = (2, 3, 5, 7)
 COUNTS = {"train": 200, "dev": 50, "test": 890}
@@ -41,13 +41,13 @@ CNN, RECIPE = "images_stn --transforms none", "images_stn"
 SINGLE = "images_stn --parallel 1 --bound 0.5"
 PLACED, UPRIGHT = "the CNN on true windows", "the CNN on true windows, digits upright"
 NETWORKS = (PLAIN, AUGMENTED, CNN, SINGLE, RECIPE, PLACED, UPRIGHT)
-FOUND = {"transforms": ("none",), "shift": 0.05}
+IN_WINDOW = {"transforms": ("none",), "shift": 0.05}
 VALUES: dict[str, dict] = {
     CNN: {"transforms": ("none",)},
     SINGLE: {"parallel": 1, "bound": 0.5},
     RECIPE: {},
-    PLACED: FOUND,
-    UPRIGHT: {**FOUND, "turn": 15.0},
+    PLACED: IN_WINDOW,
+    UPRIGHT: {**IN_WINDOW, "turn": 15.0},
 }
 """Values of the recipe; a digit that has been found needs less shifting and turning in training."""
 RECORD = "measured.json"
@@ -167,48 +167,30 @@ def plain_accuracy(data, seed: int, epochs: int, augmented: bool) -> tuple[float
     return 100 * network.evaluate(splits["test"], verbose=0)[1], network.count_params()
 
 
-def recipe_accuracy(data, out, values) -> tuple[float, int]:
-    """Test accuracy in percent, and parameters, of the recipe with some values."""
-    from keras_attn_pipelines.recipes.images_stn import RECIPE
-    from keras_attn_pipelines.runs.evaluate import evaluate
-    from keras_attn_pipelines.runs.train import train
-
-    run = train(RECIPE.replaced(values), str(data), out, name="images_stn", verbose=0)
-    scores = evaluate(run, str(data), "test").scores
-    return 100 * scores["accuracy"], int(run.model().count_params())
-
-
 def measured(name: str, data, out, seed: int, epochs: int | None) -> dict:
     """Accuracy, parameters and CPU minutes of one training."""
-    from keras_attn_pipelines.recipes.images_stn import RECIPE as recipe
-
-    begin = time.process_time()
+    print(f"{name}, seed {seed}: training", flush=True)
+    epochs = epochs or images_stn.RECIPE.fit.epochs
     if name in (PLAIN, AUGMENTED):
-        steps = epochs or recipe.fit.epochs
-        accuracy, parameters = plain_accuracy(data, seed, steps, name == AUGMENTED)
+        work = plain_accuracy, data, seed, epochs, name == AUGMENTED
     else:
-        values = {"seed": seed, "image_size": SIZE} | ({"epochs": epochs} if epochs else {})
-        values |= VALUES[name]
-        accuracy, parameters = recipe_accuracy(data, out / "run", values)
-    minutes = (time.process_time() - begin) / 60
+        values = {"seed": seed, "image_size": SIZE, "epochs": epochs, **VALUES[name]}
+        recipe = images_stn.RECIPE.replaced(values)
+        work = trainings.accuracy_of, recipe, str(data), out / "run", "images_stn"
+    (accuracy, parameters), minutes = trainings.minutes_of(*work, clock=time.process_time)
     return {"accuracy": accuracy, "parameters": parameters, "minutes": minutes}
 
 
 def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
     """Trains what has not been trained, and returns the table."""
-    out = made_folder(Path(out))
-    rows = []
+    out, rows = Path(out), []
     for number, name in enumerate(NETWORKS, 1):
         pictures = f"digits-{number}" if name in (PLACED, UPRIGHT) else "digits"
         data, records = write_digits(digits, out / pictures, name), []
         for seed in range(seeds):
-            folder = made_folder(out / f"{number}-{seed}")
-            if not (folder / RECORD).is_file():
-                print(f"{name}, seed {seed}: training", flush=True)
-                record = measured(name, data, folder, seed, epochs)
-                with whole_file(folder / RECORD) as partial:
-                    partial.write_text(json.dumps(record), encoding="utf-8")
-            records.append(json.loads((folder / RECORD).read_text(encoding="utf-8")))
+            folder = out / f"{number}-{seed}"
+            work = measured, name, data, folder, seed, epochs
+            records.append(trainings.recorded(folder / RECORD, *work))
         accuracies = [record["accuracy"] for record in records]
         each = ", ".join(f"{accuracy:.1f}" for accuracy in accuracies)
         minutes = np.median([record["minutes"] for record in records])
@@ -219,10 +201,8 @@ def compare(digits, out, seeds: int, epochs: int | None = None) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = trainings.training_parser(__doc__, "", "each")
     parser.add_argument("--digits", required=True, help="mnist.npz, with keys as in Keras")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the trainings")
     parser.add_argument("--seeds", type=int, default=3, help="number of seeds")
-    parser.add_argument("--epochs", type=int, help="epochs of each (default: the recipe's)")
     given = parser.parse_args()
     print(compare(given.digits, given.out, given.seeds, given.epochs))

@@ -3,7 +3,8 @@
 import keras
 import tensorflow as tf
 
-from benchmarks.memory_task import NTM, Task
+from benchmarks.memory_speed import NTM, Task
+from benchmarks.tensorflow_threads import set_threads
 from benchmarks.worker import serve
 from keras_attn.layers import DNCCell, MemoryRNN, NTMCell
 from keras_attn.training.bit_losses import BitCrossEntropy
@@ -43,14 +44,10 @@ def trainer(task, cell, batch, loop, jit):
     return lambda: float(compiled())
 
 
-def make(settings):
-    """The one work of a phase."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    chosen = (settings[key] for key in ("cell", "batch", "loop", "jit"))
-    return {settings["work"]: trainer(task, *chosen)}
+def works_of(task, work, **choices):
+    """The one work of a phase; choices as of `trainer`."""
+    return {work: trainer(task, **choices)}
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

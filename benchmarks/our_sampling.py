@@ -2,7 +2,8 @@
 
 import tensorflow as tf
 
-from benchmarks.sampling_task import CALLS, Task
+from benchmarks.sampling_speed import CALLS, Task
+from benchmarks.tensorflow_threads import set_threads
 from benchmarks.worker import serve
 from keras_attn.ops.sample import sample
 from keras_attn.ops.sampling_grids import affine_grid, target_points
@@ -41,13 +42,5 @@ def repeated(call):
     return work
 
 
-def make(settings):
-    """The works of one contender."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    return works_of(task, settings["size"], settings["jit"])
-
-
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

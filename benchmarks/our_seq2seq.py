@@ -2,9 +2,9 @@
 
 import keras
 import numpy as np
-import tensorflow as tf
 
-from benchmarks.our_translator import decoders, trainer, works
+from benchmarks.our_translator import decoders, decoding, trainer
+from benchmarks.tensorflow_threads import set_threads
 from benchmarks.translation_task import SPECIAL, TRAIN, Task
 from benchmarks.worker import serve
 from keras_attn.contracts import LOGITS, SOURCE, TOKENS
@@ -88,16 +88,13 @@ def model_of(task, kind):
     return model
 
 
-def make(settings):
+def works_of(task, kind, training=False):
     """The works of a kind of model."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    model = model_of(task, settings["kind"])
-    if settings.get("training"):
+    model = model_of(task, kind)
+    if training:
         return {TRAIN: trainer(model, task)}
-    return works(decoders(model, task), task)
+    return decoding(decoders(model, task), task)
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

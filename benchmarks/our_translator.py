@@ -1,14 +1,17 @@
 """keras-attn in `transformer_speed`: in Python, or as a SavedModel that TensorFlow alone runs."""
 
 import json
-import subprocess
 import sys
 
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.translation_task import BEAM, GREEDY, SHOW, SINGLE, TRAIN, Task
+from benchmarks.tensorflow_threads import set_threads
+from benchmarks.translation_task import TRAIN, Task, decoding_works, in_another_process
 from benchmarks.worker import serve
+
+SIGNATURES = {1: "greedy", 4: "beam"}
+"""Of an exported model, by the width of the beam."""
 
 
 def model_of(task, weights, policy="float32"):
@@ -26,13 +29,13 @@ def model_of(task, weights, policy="float32"):
     model.build()
     with np.load(weights) as arrays:
         for variable in model.weights:
-            own = arrays[variable.path.split("/", 1)[1]]
-            variable.assign(own.reshape(variable.shape))
+            array = arrays[variable.path.split("/", 1)[1]]
+            variable.assign(array.reshape(variable.shape))
     return model
 
 
 def decoders(model, task, compiled=False):
-    """Functions of a graph, or compiled by XLA, from sources to tokens (B, T), by name."""
+    """Functions of a graph, or compiled by XLA, from sources to tokens (B, T), by beam width."""
     from keras_attn.decoding import Beam, Greedy, decode
 
     def decoder(strategy):
@@ -44,7 +47,7 @@ def decoders(model, task, compiled=False):
             tokens, input_signature=[spec], autograph=False, jit_compile=compiled or None
         )
 
-    return {GREEDY: decoder(Greedy()), BEAM: decoder(Beam(4))}
+    return {1: decoder(Greedy()), 4: decoder(Beam(4))}
 
 
 def trainer(model, task):
@@ -63,46 +66,34 @@ def trainer(model, task):
     return lambda: float(model.train_function(iterator)["loss"])
 
 
-def works(decoding, task):
-    """The works of decoding, by name."""
+def decoding(decoders, task):
+    """The works of decoding, by name; decoders as of `decoders`."""
     source = tf.constant(task.sources())
-
-    def done(name, rows):
-        return lambda: int(decoding[name](source[:rows]).numpy().shape[1])
-
-    def show():
-        return {name: value(source).numpy().tolist() for name, value in decoding.items()}
-
-    return {GREEDY: done(GREEDY, None), BEAM: done(BEAM, None), SINGLE: done(GREEDY, 1), SHOW: show}
+    return decoding_works(task, lambda rows, beams: decoders[beams](source[:rows]).numpy())
 
 
-def make(settings):
+def works_of(task, weights, policy="float32", exported="", compiled=False, training=False):
     """The works of one contender: `exported` runs a SavedModel, `compiled` decodes by XLA,
     `training` trains."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    if settings.get("exported"):
-        program = [sys.executable, "-m", "benchmarks.our_translator"]
-        given = [json.dumps(settings["task"]), settings["weights"], settings["exported"]]
-        subprocess.run([*program, *given], check=True)  # Keras would count in the memory.
-        loaded = tf.saved_model.load(settings["exported"]).signatures
-        names = {GREEDY: "greedy", BEAM: "beam"}
-        decoding = {
-            name: lambda source, key=key: loaded[key](source=source)["tokens"]
-            for name, key in names.items()
+    if exported:
+        # Keras would count in the memory of this process.
+        in_another_process("benchmarks.our_translator", task, weights, exported)
+        loaded = tf.saved_model.load(exported).signatures
+        functions = {
+            beams: lambda source, key=key: loaded[key](source=source)["tokens"]
+            for beams, key in SIGNATURES.items()
         }
-        return works(decoding, task)
-    model = model_of(task, settings["weights"], settings["policy"])
-    if settings.get("training"):
+        return decoding(functions, task)
+    model = model_of(task, weights, policy)
+    if training:
         return {TRAIN: trainer(model, task)}
-    return works(decoders(model, task, settings.get("compiled", False)), task)
+    return decoding(decoders(model, task, compiled), task)
 
 
 def export(task, weights, folder):
     """Writes a SavedModel with a signature for each decoder."""
     model = model_of(task, weights)
-    decoding = decoders(model, task)
+    functions = decoders(model, task)
     holder = tf.Module()
     holder.weights = [variable.value for variable in model.weights]
 
@@ -110,7 +101,7 @@ def export(task, weights, folder):
         spec = tf.TensorSpec((None, None), tf.int32, name="source")
         return tf.function(lambda source: {"tokens": decode(source)}, input_signature=[spec])
 
-    signatures = {"greedy": signature(decoding[GREEDY]), "beam": signature(decoding[BEAM])}
+    signatures = {key: signature(functions[beams]) for beams, key in SIGNATURES.items()}
     tf.saved_model.save(holder, folder, signatures)
 
 
@@ -118,4 +109,4 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         export(Task(**json.loads(sys.argv[1])), *sys.argv[2:])
     else:
-        serve(make)
+        serve(works_of, Task, set_threads)

@@ -4,7 +4,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task, turns
+from benchmarks.tensorflow_threads import set_threads
+from benchmarks.vision_speed import CAPTIONS, FORWARD, TRAIN, Task, turns
 from benchmarks.worker import serve
 from keras_attn.contracts import END_ID
 from keras_attn.decoding import Beam, Greedy, MinimumLength, decode
@@ -19,14 +20,9 @@ from keras_attn.training.optimizers import ClippedAdam
 
 def encoder_of(task, layers, units, hidden, heads):
     """A `VisionTransformer`."""
-    sizes = {
-        "num_layers": layers,
-        "hidden_dim": units,
-        "intermediate_dim": hidden,
-        "num_heads": heads,
-    }
+    sizes = {"num_layers": layers, "hidden_dim": units, "intermediate_dim": hidden}
     size = (task.size, task.size)
-    return VisionTransformer(VisionTransformerConfig(size, task.patch, **sizes))
+    return VisionTransformer(VisionTransformerConfig(size, task.patch, num_heads=heads, **sizes))
 
 
 def captioner_of(task):
@@ -73,7 +69,7 @@ def captioning(task):
 
         return all_captions
 
-    return {name: work(*own) for name, own in CAPTIONS.items()}
+    return {name: work(*sizes) for name, sizes in CAPTIONS.items()}
 
 
 def encoding(task):
@@ -93,14 +89,11 @@ def encoding(task):
     }
 
 
-def make(settings):
+def works_of(task, policy, captions):
     """The works of one contender."""
-    task = Task(**settings["task"])
-    tf.config.threading.set_intra_op_parallelism_threads(task.cores)
-    tf.config.threading.set_inter_op_parallelism_threads(task.cores)
-    keras.config.set_dtype_policy(settings["policy"])
-    return captioning(task) if settings["captions"] else encoding(task)
+    keras.config.set_dtype_policy(policy)
+    return captioning(task) if captions else encoding(task)
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, set_threads)

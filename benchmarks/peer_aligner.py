@@ -1,18 +1,16 @@
 """Other software aligns words in both directions, in a process of its own.
 
-Run as `python -m benchmarks.peer_aligner NAME PAIRS.json`, with a Python that has the peer; it
-needs no other package. PAIRS.json holds the sources and the targets, lists of lists of words.
-Prints one line of JSON: the seconds of processor time, and for each pair the links given the source
-and those given the target.
+It needs Python and the peer alone. Its one work, ALIGN, returns for each pair of sentences the
+links given the source and those given the target.
 """
 
-import json
-import resource
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.worker import serve
+
+ALIGN = "align"
 ITERATIONS = 5
 """Of nltk's models; its Model 2 starts from twice as many of Model 1."""
 
@@ -72,27 +70,18 @@ PEERS = {
 }
 
 
-def seconds() -> float:
-    """Processor time of this process and of those that it has waited for."""
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(part.ru_utime + part.ru_stime for part in used)
-
-
 def _read(text):
     return [
         [tuple(map(int, link.split("-"))) for link in line.split()] for line in text.splitlines()
     ]
 
 
-def main(name, path):
-    """Aligns and prints."""
-    sources, targets = json.loads(Path(path).read_text())
+def works_of(name, sources, targets):
+    """The one work of a peer; sources and targets are lists of lists of words."""
     if name != "fast_align":
         __import__(name.split()[0])
-    begin = seconds()
-    links = PEERS[name](sources, targets)
-    print(json.dumps([seconds() - begin, links]))
+    return {ALIGN: lambda: PEERS[name](sources, targets)}
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve(works_of)

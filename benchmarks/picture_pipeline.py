@@ -49,15 +49,12 @@ def compare(folder, count: int, passes: int, repeats: int) -> list[list[str]]:
             works[RESIZED.format(name)] = lambda: _drain(pool, _resized(decode, size), turn)
         works[TENSORFLOW] = _tensorflow(turn, RECIPE.fit.batch_size if len(sizes) == 1 else 0)
         seconds = in_turns(works, repeats)
-    shown = "various sizes" if len(sizes) > 1 else "{}×{}".format(*sizes.pop())
+    described = "various sizes" if len(sizes) > 1 else "{}×{}".format(*sizes.pop())
+    label = f"{len(paths)}, {described}"
+    rates = {what: f"{len(turn) / np.median(times):.0f}" for what, times in seconds.items()}
     return [
-        [
-            f"{len(paths)}, {shown}",
-            what,
-            f"{len(turn) / np.median(value):.0f}",
-            f"{ratio(seconds[name], value):.0%}",
-        ]
-        for what, value in seconds.items()
+        [label, what, rates[what], f"{ratio(seconds[name], times):.0%}"]
+        for what, times in seconds.items()
     ]
 
 
@@ -94,7 +91,7 @@ def _drain(pool, decode, paths):
 
 def _ours(records, passes):
     task, size = RECIPE.task, RECIPE.fit.batch_size
-    tokenizer = task.learn(records)["tokenizer"]
+    tokenizer = RECIPE.work.learn(records)["tokenizer"]
     examples = CaptionExamples.of(records, tokenizer, task.captions_per_picture, task.lengths)
     picture_format = task.pictures.picture_format()
     batches = caption_batches(examples, records, picture_format, size, None, RECIPE.fit.seed)
@@ -121,25 +118,20 @@ def _size(path):
         return image.size
 
 
-def main(arguments=None) -> None:
-    """Prints the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="data folder (default: drawn pictures)")
     parser.add_argument("--pictures", type=int, default=512, help="how many (default: 512)")
     parser.add_argument("--passes", type=int, default=4, help="over them in a turn (default: 4)")
     parser.add_argument("--repeats", type=int, default=11, help="turns (default: 11)")
-    known = parser.parse_args(arguments)
-    counts = known.pictures, known.passes, known.repeats
+    given = parser.parse_args()
+    counts = given.pictures, given.passes, given.repeats
     rows = []
-    if known.data:
-        rows = compare(known.data, *counts)
+    if given.data:
+        rows = compare(given.data, *counts)
     else:
         for size in ((224, 224), (500, 375)):
             with tempfile.TemporaryDirectory() as folder:
-                write_caption_folder(Path(folder), known.pictures, size)
+                write_caption_folder(Path(folder), given.pictures, size)
                 rows += compare(folder, *counts)
-    print(f"{cores()} cores, {known.repeats} turns\n\n{table(HEAD, rows)}")
-
-
-if __name__ == "__main__":
-    main()
+    print(f"{cores()} cores, {given.repeats} turns\n\n{table(HEAD, rows)}")

@@ -10,13 +10,10 @@ taken as it is. Writes the table to FOLDER/table.md and prints it: parameters, a
 on both domains.
 """
 
-import argparse
-import json
 from pathlib import Path
 
-from benchmarks.ended_runs import ended_run
+from benchmarks import trainings
 from benchmarks.sentence_polarity import sentences, splits
-from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.progressive_memory import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
@@ -32,12 +29,10 @@ PLANS = {
 HEADS = "training", "parameters", "captions", "unknown, %", "reviews", "unknown, %"
 
 
-def written(folder: Path, texts) -> Path:
-    """The folder of a domain's sentences: train.txt, dev.txt and test.txt."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_texts(folder: Path, texts) -> Path:
+    """The folder of a domain's sentences: train.txt, dev.txt and test.txt, which are written."""
     for name, lines in texts.items():
-        with whole_file(folder / f"{name}.txt") as partial:
-            partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        trainings.write(folder / f"{name}.txt", "".join(f"{line}\n" for line in lines))
     return folder
 
 
@@ -45,24 +40,22 @@ def trained(values, data, out: Path, source: Path | None = None) -> Run:
     """The run in a folder, which goes on from another or begins anew; see `ended_run`."""
     start = WarmStart.read(source) if source else None
     experiment = start.adapted(RECIPE, values) if start else RECIPE.replaced(values)
-    return ended_run(experiment, data, out, NAME, start)
+    return trainings.ended_run(experiment, data, out, NAME, source=start)
 
 
-def row(name: str, run: Run, folders) -> str:
-    """A row of the table; what was measured is kept beside the run."""
-    path = run.folder / "perplexities.json"
-    if not path.is_file():
-        scores = [evaluate(run, folder, "test").scores for folder in folders]
-        measured = {"parameters": run.model().count_params(), "scores": scores}
-        with whole_file(path) as partial:
-            partial.write_text(json.dumps(measured), encoding="utf-8")
-    measured = json.loads(path.read_text(encoding="utf-8"))
-    cells = [
-        cell
-        for scores in measured["scores"]
-        for cell in (f"{scores['perplexity']:.1f}", f"{100 * scores['unknown']:.1f}")
-    ]
-    return f"| {name} | {measured['parameters']:,} | {' | '.join(cells)} |"
+def measured(run: Run, folders) -> dict:
+    """Parameters of a run, and its scores on each domain."""
+    scores = [evaluate(run, folder, "test").scores for folder in folders]
+    return {"parameters": run.model().count_params(), "scores": scores}
+
+
+def row(name: str, run: Run, folders) -> list[str]:
+    """A row of the table; what was measured stays beside the run."""
+    record = trainings.recorded(run.folder / "perplexities.json", measured, run, folders)
+    cells = [name, f"{record['parameters']:,}"]
+    for scores in record["scores"]:
+        cells += [f"{scores['perplexity']:.1f}", f"{100 * scores['unknown']:.1f}"]
+    return cells
 
 
 def compare(captions, reviews, out, values=None, plans=PLANS) -> str:
@@ -75,33 +68,28 @@ def compare(captions, reviews, out, values=None, plans=PLANS) -> str:
         values: values of fields in all trainings.
         plans: dict from names to further field values.
     """
-    out, values = Path(out), dict(values or {})
-    source = RECIPE.replaced({"suffix": "en"}).source
+    out, source = Path(out), RECIPE.replaced({"suffix": "en"}).source
     first = {name: source.split(captions, name) for name in ("train", "dev", "test")}
     second = splits(sentences(reviews), 0)
     texts = {
-        "captions": {name: [one.source for one in found] for name, found in first.items()},
+        "captions": {name: [pair.source for pair in pairs] for name, pairs in first.items()},
         "reviews": {name: [text for text, _ in pairs] for name, pairs in second.items()},
     }
-    folders = [written(out / f"{domain}_texts", split) for domain, split in texts.items()]
+    folders = [write_texts(out / f"{domain}_texts", split) for domain, split in texts.items()]
+    return trainings.write_table(out, HEADS, _rows(folders, out, values or {}, plans))
+
+
+def _rows(folders, out, values, plans):
     start = trained(values, folders[0], out / "captions")
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}", row(FIRST, start, folders)]
-    print(rows[-1], flush=True)
+    yield row(FIRST, start, folders)
     for name, plan in plans.items():
-        folder = out / name.rpartition(": ")[2].replace(" ", "_")
-        run = trained({**values, **plan}, folders[1], folder, start.folder)
-        rows.append(row(name, run, folders))
-        print(rows[-1], flush=True)
-    table = "\n".join(rows)
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{table}\n", encoding="utf-8")
-    return table
+        folder = out / trainings.file_stem(name.rpartition(": ")[2])
+        yield row(name, trained({**values, **plan}, folders[1], folder, start.folder), folders)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = trainings.training_parser(__doc__, "")
     parser.add_argument("--captions", required=True, help="folder of Multi30k")
     parser.add_argument("--reviews", required=True, help="folder of the film reviews")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
     given = parser.parse_args()
     print(compare(given.captions, given.reviews, given.out))

@@ -8,18 +8,53 @@ torch reads by `affine_grid` and `grid_sample`, kornia by `warp_affine`.
 
 Times are milliseconds a call, medians over the turns; in brackets the median over the turns of the
 time by keras-attn's under XLA. MiB are the most that the process held, the interpreter and the
-libraries with it.
+libraries with it. This module needs NumPy alone.
 """
 
-import argparse
-import tempfile
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race
-from benchmarks.sampling_task import CALLS, Task
+from benchmarks.race import OURS, Contender, Race, megabytes, race_command
 from benchmarks.timing import ratio, table
-from keras_attn.cores import cores
+
+FORWARD, GRADIENTS = "forward", "with gradients"
+CALLS = 5
+
+
+@dataclass(frozen=True)
+class Task:
+    """Every picture read through an affine map of its own, bilinearly, with zeros outside.
+
+    Attributes:
+        cores: int. Threads that a contender may use.
+        shapes: list of (B, H, W, C).
+    """
+
+    cores: int = 2
+    shapes: list[tuple[int, ...]] = field(
+        default_factory=lambda: [(32, 64, 64, 32), (32, 224, 224, 3), (8, 512, 512, 3)]
+    )
+
+    def sizes(self):
+        """dict from a size's name to its shape."""
+        return {"×".join(map(str, shape)): tuple(shape) for shape in self.shapes}
+
+    def works(self, size):
+        """Names of the works of a size."""
+        return [f"{size}, {kind}" for kind in (FORWARD, GRADIENTS)]
+
+    def items(self, work):
+        """Calls of a work."""
+        return CALLS
+
+    def arrays(self, size):
+        """images float32 (B, H, W, C), θ (B, 2, 3), and what gradients begin with, as images."""
+        random, shape = np.random.default_rng(1), self.sizes()[size]
+        images, upstream = (random.normal(size=shape).astype("float32") for _ in range(2))
+        theta = np.array([[0.9, 0.1, 0.05], [-0.1, 0.8, 0.1]])
+        theta = theta + 0.05 * random.normal(size=(shape[0], 2, 3))
+        return images, theta.astype("float32"), upstream
 
 
 def contenders(task) -> list[Contender]:
@@ -37,36 +72,22 @@ def contenders(task) -> list[Contender]:
     ]
 
 
-def compare(task, pythons, repeats) -> str:
+def compare(task, options, folder) -> str:
     """The table."""
-    phases = {size: task.works(size) for size in task.sizes()}
-    with tempfile.TemporaryDirectory() as folder:
-        race = Race(task, folder, contenders(task), pythons)
-        seconds, memory, _ = race.run(repeats, phases)
-    head = ("what", *seconds, *(f"{size}, MiB" for size in memory))
-    return table(head, list(_rows(race, seconds, memory)))
+    race = Race(task, contenders(task), options, folder)
+    results = race.run({size: task.works(size) for size in task.sizes()})
+    head = ("what", *results.seconds, *(f"{size}, MiB" for size in results.memory))
+    return table(head, [_row(name, results) for name, *_ in race.contenders])
 
 
-def _rows(race, seconds, memory):
-    for contender in race.contenders:
-        name, cells = contender.name, []
-        for own in seconds.values():
-            cell = f"{1000 * np.median(own[name]) / CALLS:.1f}"
-            beside = "" if name == OURS else f" ({ratio(own[name], own[OURS]):.2f})"
-            cells.append(cell + beside)
-        yield [name, *cells, *(f"{held[name]:.0f}" for held in memory.values())]
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer-python", metavar="PYTHON", nargs="+", default=[], help="for peers")
-    parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
-    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
-    known = parser.parse_args(arguments)
-    markdown = compare(Task(known.threads), known.peer_python, known.repeats)
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{markdown}")
+def _row(name, results):
+    cells = []
+    for seconds in results.seconds.values():
+        cell = f"{1000 * np.median(seconds[name]) / CALLS:.1f}"
+        beside = "" if name == OURS else f" ({ratio(seconds[name], seconds[OURS]):.2f})"
+        cells.append(cell + beside)
+    return [name, *cells, *(megabytes(results, size, name) for size in results.memory)]
 
 
 if __name__ == "__main__":
-    main()
+    race_command(__doc__, Task, compare)

@@ -12,19 +12,16 @@ folder is taken as it is. Writes the table to FOLDER/table.md and prints it: par
 accuracy in percent with its standard error over folds, and minutes.
 """
 
-import argparse
-import json
 import statistics
-import time
 from pathlib import Path
 
 import numpy as np
 
-from keras_attn.whole_file import whole_file
+from benchmarks import trainings
+from benchmarks.timing import line
 from keras_attn_pipelines.recipes.text_classifier import RECIPE
-from keras_attn_pipelines.runs.evaluate import evaluate
-from keras_attn_pipelines.runs.train import train
 
+NAME = "text_classifier"
 FOLDS, DEV = 10, 10
 FILES = {"pos": "rt-polarity.pos", "neg": "rt-polarity.neg"}
 RATED = "amazonReviewSnippets_GroundTruth.txt"
@@ -81,62 +78,40 @@ def splits(pairs, fold: int) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def written(folder, split) -> Path:
-    """The folder of a fold's files, written where they are missing."""
-    folder.mkdir(parents=True, exist_ok=True)
+def write_split(folder, split) -> Path:
+    """The folder of a fold's files, which are written."""
     for name, pairs in split.items():
-        lines = [json.dumps({"text": text, "label": label}) for text, label in pairs]
-        with whole_file(folder / f"{name}.jsonl") as partial:
-            partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        lines = [{"text": text, "label": label} for text, label in pairs]
+        trainings.write_lines(folder / f"{name}.jsonl", lines)
     return folder
 
 
-def linear(split) -> dict:
-    """Accuracy of the linear classifier on a fold."""
+def linear(split) -> tuple[float, int]:
+    """Accuracy in percent and parameters of the linear classifier on a fold."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    begin = time.monotonic()
     words = CountVectorizer(ngram_range=(1, 2), binary=True, token_pattern=r"\S+")
     classifier = make_pipeline(words, LogisticRegression(max_iter=1000))
     classifier.fit(*zip(*split["train"] + split["dev"]))
-    accuracy = 100 * classifier.score(*zip(*split["test"]))
-    parameters = classifier[-1].coef_.size + 1
-    return _record(accuracy, parameters, begin)
+    accuracy = classifier.score(*zip(*split["test"]))
+    return 100 * accuracy, classifier[-1].coef_.size + 1
 
 
-def neural(values, data, out) -> dict:
-    """Trains a recipe on a fold, and returns its accuracy."""
-    begin = time.monotonic()
-    run = train(RECIPE.replaced(values), data, out, name="text_classifier", verbose=0)
-    accuracy = 100 * evaluate(run, data, "test", batch=500).scores["accuracy"]
-    return _record(accuracy, run.model().count_params(), begin)
+def measured(classifier, *arguments) -> dict:
+    """What `linear` or `trainings.accuracy_of` returns, and its minutes."""
+    answer, minutes = trainings.minutes_of(classifier, *arguments)
+    return dict(zip(("accuracy", "parameters", "minutes"), (*answer, minutes)))
 
 
-def _record(accuracy, parameters, begin):
-    minutes = (time.monotonic() - begin) / 60
-    return {"accuracy": accuracy, "parameters": int(parameters), "minutes": minutes}
-
-
-def kept(path, measure) -> dict:
-    """The record in a file; measured where there is none."""
-    if not path.is_file():
-        record = measure()
-        with whole_file(path) as partial:
-            partial.write_text(json.dumps(record), encoding="utf-8")
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def row(name: str, records: list[dict]) -> str:
+def row(name: str, records: list[dict]) -> list[str]:
     """A row of the table."""
-    accuracies = [record["accuracy"] for record in records]
-    mean = f"{statistics.mean(accuracies):.1f}"
-    if len(accuracies) > 1:
-        mean += f" ± {statistics.stdev(accuracies) / len(accuracies) ** 0.5:.1f}"
-    parameters = round(statistics.mean(record["parameters"] for record in records))
-    minutes = statistics.mean(record["minutes"] for record in records)
-    return f"| {name} | {parameters:,} | {len(records)} | {mean} | {minutes:.1f} |"
+    accuracy = trainings.mean_and_error([record["accuracy"] for record in records])
+    parameters, minutes = (
+        statistics.mean(record[key] for record in records) for key in ("parameters", "minutes")
+    )
+    return [name, f"{round(parameters):,}", str(len(records)), accuracy, f"{minutes:.1f}"]
 
 
 def compare(data, out, folds: int = FOLDS, sizes=SIZES, plans=PLANS) -> str:
@@ -153,29 +128,21 @@ def compare(data, out, folds: int = FOLDS, sizes=SIZES, plans=PLANS) -> str:
     records: dict[str, list[dict]] = {name: [] for name in (LINEAR, *plans)}
     for fold in range(folds):
         split = splits(pairs, fold)
-        folder = written(out / f"fold_{fold}", split)
-        records[LINEAR].append(kept(folder / "linear.json", lambda split=split: linear(split)))
+        folder = write_split(out / f"fold_{fold}", split)
+        path = folder / "linear.json"
+        records[LINEAR].append(trainings.recorded(path, measured, linear, split))
         for name, plan in plans.items():
-            stem, values = name.replace(" ", "_"), {**sizes, **plan, "seed": fold}
+            stem, values = trainings.file_stem(name), {**sizes, **plan, "seed": fold}
             run = out / "runs" / f"{stem}_{fold}"
-            records[name].append(
-                kept(
-                    folder / f"{stem}.result.json",
-                    lambda values=values, folder=folder, run=run: neural(values, folder, run),
-                )
-            )
-            print(f"fold {fold}: {row(name, records[name][-1:])}", flush=True)
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
-    table = "\n".join([*rows, *(row(name, found) for name, found in records.items())])
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{table}\n", encoding="utf-8")
-    return table
+            work = trainings.accuracy_of, RECIPE.replaced(values), folder, run, NAME, 500
+            path = folder / f"{stem}.result.json"
+            records[name].append(trainings.recorded(path, measured, *work))
+            print(f"fold {fold}: {line(row(name, records[name][-1:]))}", flush=True)
+    return trainings.write_table(out, HEADS, [row(*item) for item in records.items()])
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder of the two files")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
+    parser = trainings.training_parser(__doc__, "folder of the two files")
     parser.add_argument("--folds", type=int, default=FOLDS, choices=range(1, FOLDS + 1))
     parser.add_argument("--only", nargs="+", default=list(PLANS), choices=list(PLANS))
     given = parser.parse_args()

@@ -17,14 +17,10 @@ the contender's rate by keras-attn's. Where other programs keep the processors b
 --processor-time` still compares: seconds are those that a process itself computed.
 """
 
-import argparse
-import sys
-import tempfile
+import functools
 
-from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import table
+from benchmarks.race import OURS, Contender, Race, race_command
 from benchmarks.translation_task import GREEDY, SINGLE, TRAIN, Task
-from keras_attn.cores import cores
 
 DECODE = "decoding"
 WORKS = (TRAIN, GREEDY, SINGLE)
@@ -56,31 +52,11 @@ def contenders() -> list[Contender]:
     ]
 
 
-def run(task, folder, repeats, left_out=(), processor_time=False) -> str:
+def compare(task, options, folder) -> str:
     """The table."""
-    race = Race(task, folder, contenders(), (sys.executable,), left_out, processor_time)
-    seconds, _, _ = race.run(repeats, {TRAIN: [TRAIN], DECODE: [GREEDY, SINGLE]})
-    rows = [
-        [contender.name, *(race.rate(seconds, work, contender.name) for work in WORKS)]
-        for contender in race.contenders
-    ]
-    return table(("what", *WORKS), rows)
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
-    parser.add_argument("--leave-out", metavar="NAME", nargs="+", default=[], help="contenders")
-    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
-    parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
-    known = parser.parse_args(arguments)
-    task = Task(**SIZES, cores=known.threads)
-    with tempfile.TemporaryDirectory() as folder:
-        text = run(task, folder, known.repeats, known.leave_out, known.processor_time)
-    clock = "processor time" if known.processor_time else "the clock's time"
-    print(f"{known.threads} threads, {known.repeats} turns, {clock}\n\n{text}")
+    race = Race(task, contenders(), options, folder)
+    return race.table(race.run({TRAIN: [TRAIN], DECODE: [GREEDY, SINGLE]}), WORKS)
 
 
 if __name__ == "__main__":
-    main()
+    race_command(__doc__, functools.partial(Task, **SIZES), compare)

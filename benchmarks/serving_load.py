@@ -22,12 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.stand_in.__main__ import GRPC
 from benchmarks.timing import table
-from benchmarks.valid_requests import valid_rows, warm_up
 from keras_attn.cores import cores
 from keras_attn.saved.loading import load
 from keras_attn.serving.client import GrpcClient
+from tests.serving.stand_in.__main__ import GRPC
+from tests.serving.stand_in.warm_up import warm_up
+from tests.serving.valid_requests import valid_rows
 
 HEAD = ("answered by", "requests/s", "p50, ms", "p95, ms", "p99, ms", "answered", "refused")
 PICTURE = (500, 375)
@@ -54,9 +55,9 @@ class Load(NamedTuple):
         answered = len(self.latencies)
         if not answered:
             return [name, "0", "", "", "", "0", str(self.refused)]
-        shown = [f"{1000 * value:.0f}" for value in np.percentile(self.latencies, (50, 95, 99))]
-        rate = f"{answered / self.seconds:.1f}"
-        return [name, rate, *shown, str(answered), str(self.refused)]
+        percentiles = np.percentile(self.latencies, (50, 95, 99))
+        cells = [f"{answered / self.seconds:.1f}", *(f"{1000 * x:.0f}" for x in percentiles)]
+        return [name, *cells, str(answered), str(self.refused)]
 
 
 def measured(clients: list[Callable[[int], object]], seconds: float, warm_up: float = 0.0) -> Load:
@@ -87,7 +88,7 @@ def measured(clients: list[Callable[[int], object]], seconds: float, warm_up: fl
         thread.start()
     for thread in threads:
         thread.join()
-    flat = np.array([value for own in latencies for value in own])
+    flat = np.array([value for client in latencies for value in client])
     return Load(flat, sum(refused), time.monotonic() - begin)
 
 
@@ -98,7 +99,7 @@ def server(saved_model, *options: str):
     Raises:
         RuntimeError: it did not start.
     """
-    command = [sys.executable, "-m", "benchmarks.stand_in", str(saved_model), "--name", MODEL]
+    command = [sys.executable, "-m", "tests.serving.stand_in", str(saved_model), "--name", MODEL]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             line = process.stdout.readline().strip()
@@ -124,34 +125,33 @@ def columns(row):
     return {key: [value] for key, value in row.items()}
 
 
-def compare(known) -> str:
+def compare(given) -> str:
     """The table of the load tests."""
-    saved = load(known.saved_model)
-    rows = valid_rows(saved.folder, ROWS, PICTURE)[known.signature]
+    saved = load(given.saved_model)
+    rows = valid_rows(saved.folder, ROWS, PICTURE)[given.signature]
     servers = {
         "C API, batch 1": (),
-        "C API, dynamic batching": ("--batching", known.batching),
+        "C API, dynamic batching": ("--batching", given.batching),
         "`keras_attn.load`, batch 1": ("--python",),
     }
     lines = []
     for name, options in servers.items():
-        with server(known.saved_model, *options) as address:
-            clients = over_grpc(address, known.signature, rows, known.clients)
-            lines.append(measured(clients, known.seconds, known.warm_up).row(name))
+        with server(given.saved_model, *options) as address:
+            clients = over_grpc(address, given.signature, rows, given.clients)
+            lines.append(measured(clients, given.seconds, given.warm_up).row(name))
 
     warm_up(saved)
 
     def direct(number):
-        saved.outputs(known.signature, columns(rows[number % len(rows)]))
+        saved.outputs(given.signature, columns(rows[number % len(rows)]))
 
-    alone = measured([direct] * known.clients, known.seconds, known.warm_up)
+    alone = measured([direct] * given.clients, given.seconds, given.warm_up)
     lines.append(alone.row("`keras_attn.load`, no server"))
-    head = f"{cores()} cores, {known.clients} clients, {known.seconds:g} s, {known.signature}"
+    head = f"{cores()} cores, {given.clients} clients, {given.seconds:g} s, {given.signature}"
     return f"{head}\n\n{table(HEAD, lines)}"
 
 
-def main(arguments=None) -> None:
-    """Prints the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--saved-model", default="saved_models/flickr8k_captioner")
     parser.add_argument("--signature", default="serving_default")
@@ -159,8 +159,4 @@ def main(arguments=None) -> None:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0, help="measured (default: 60)")
     parser.add_argument("--warm-up", type=float, default=5.0, help="seconds before (default: 5)")
-    print(compare(parser.parse_args(arguments)))
-
-
-if __name__ == "__main__":
-    main()
+    print(compare(parser.parse_args()))

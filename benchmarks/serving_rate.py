@@ -15,15 +15,14 @@ mean, which is how often a greedy search goes round.
 
 import argparse
 import copy
-import functools
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
-from benchmarks.made_up import UNTRAINED, captions, write_pictures
-from benchmarks.timing import in_turns, ratio, table
+from benchmarks.made_up import UNTRAINED, captions, drawn_pictures
+from benchmarks.timing import in_turns, over, ratio, table
 from keras_attn.contracts import END_ID
 from keras_attn.cores import cores
 from keras_attn.decoding import Beam, Greedy, decode
@@ -39,13 +38,13 @@ SAMPLES = 512
 def untrained(recipe) -> GenerationService:
     """A recipe's service with random weights whose captions do not end before they have to."""
     task = recipe.task
-    tokenizer = Tokenizer.learn(captions(SAMPLES), task.vocabulary_size)
+    tokenizer = Tokenizer.learn(captions(SAMPLES), task.pieces.vocabulary_size)
     sizes = {"tokenizer": tokenizer.vocabulary_size}
     model = recipe.model.build(task.features(), sizes, recipe.fit.seed).model
     kernel, bias = model.decoder.logits.get_weights()
     bias[END_ID] = -1e3
     model.decoder.logits.set_weights([kernel, bias])
-    return task.service(model, {"tokenizer": tokenizer}, recipe.model)
+    return recipe.work.service(model, {"tokenizer": tokenizer}, recipe.model)
 
 
 def compare(service: GenerationService, pictures, batches, width: int, repeats: int) -> str:
@@ -83,16 +82,11 @@ def _rows(service, exports, strategies, batches, repeats):
     decoded, encoded = _parts(service)
     images = [decoded(batch) for batch in batches]
     features = [encoded(batch) for batch in images]
-    works = {
-        "decoding": functools.partial(_each, decoded, batches),
-        "encoder": functools.partial(_each, encoded, images),
-    }
+    works = {"decoding": over(batches, decoded), "encoder": over(images, encoded)}
     searches = {name: _search(service, value) for name, value in strategies.items()}
     for name, (_, signature) in exports.items():
-        works[f"{name} search"] = functools.partial(_each, searches[name], features)
-        works[name] = functools.partial(
-            _each, lambda pictures, ask=signature: ask(image=pictures), batches
-        )
+        works[f"{name} search"] = over(features, searches[name])
+        works[name] = over(batches, lambda pictures, ask=signature: ask(image=pictures))
     seconds = in_turns(works, repeats)
     size = batches[0].shape[0]
     for name, search in searches.items():
@@ -133,34 +127,19 @@ def _search(service, strategy):
     return search
 
 
-def _each(function, batches):
-    for batch in batches:
-        function(batch)
-
-
-def _drawn(count):
-    with tempfile.TemporaryDirectory() as folder:
-        return [path.read_bytes() for path in write_pictures(folder, count, (500, 375))]
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--run", help="run directory (default: an untrained captioner)")
     parser.add_argument("--data", help="data folder (default: drawn pictures)")
     parser.add_argument("--pictures", type=int, default=32, help="in a turn (default: 32)")
     parser.add_argument("--repeats", type=int, default=9, help="turns (default: 9)")
-    known = parser.parse_args(arguments)
-    service = Run(known.run).service() if known.run else untrained(UNTRAINED)
-    if known.data:
-        recipe = Run(known.run).experiment() if known.run else UNTRAINED
-        splits = recipe.source.read(known.data).splits
+    given = parser.parse_args()
+    service = Run(given.run).service() if given.run else untrained(UNTRAINED)
+    if given.data:
+        recipe = Run(given.run).experiment() if given.run else UNTRAINED
+        splits = recipe.source.read(given.data).splits
         records = [record for split in splits.values() for record in split]
-        pictures = [record.path.read_bytes() for record in records[: known.pictures]]
+        pictures = [record.path.read_bytes() for record in records[: given.pictures]]
     else:
-        pictures = _drawn(known.pictures)
-    print(compare(service, pictures, (1, 32), 4, known.repeats))
-
-
-if __name__ == "__main__":
-    main()
+        pictures = drawn_pictures(given.pictures, (500, 375))
+    print(compare(service, pictures, (1, 32), 4, given.repeats))

@@ -13,16 +13,15 @@ keras-attn's process in the same turn). Nodes are those of the graph and of all 
 """
 
 import argparse
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.timing import table
+from benchmarks.processes import in_its_own_process
+from benchmarks.timing import answers_in_turns, ratio, table
 
 ROADS = OURS, PYTHON, C, C_OPTIMIZED = (
     "keras-attn",
@@ -40,7 +39,7 @@ def road(name: str, folder: str) -> list[float]:
 
     Args:
         name: one of ROADS.
-        folder: of a SavedModel.
+        folder: of a version of a SavedModel.
     """
     seconds = []
 
@@ -65,19 +64,16 @@ def _import():
 
 def _rows(folder):
     """One of the model's own warm-up requests, a row of each input."""
-    from benchmarks.valid_requests import warm_up_requests
-    from keras_attn.saved.saved_model import version_folder
+    from keras_attn.saved import loading  # noqa: F401  (its import does not count)
+    from tests.serving.stand_in.warm_up import warm_up_requests
 
-    requests = warm_up_requests(version_folder(folder))
-    return next(inputs for name, inputs in requests if name == SIGNATURE)
+    return next(inputs for name, inputs in warm_up_requests(folder) if name == SIGNATURE)
 
 
 def _python(folder):
     import tensorflow as tf
 
-    from keras_attn.saved.saved_model import version_folder
-
-    signature = tf.saved_model.load(str(version_folder(folder))).signatures[SIGNATURE]
+    signature = tf.saved_model.load(folder).signatures[SIGNATURE]
 
     def ask(rows):
         answer = signature(**{key: tf.constant(values) for key, values in rows.items()})
@@ -94,10 +90,11 @@ def _ours(folder):
 
 
 def _in_c(folder, session=None):
-    from benchmarks.stand_in.c_model import CModel
-    from benchmarks.stand_in.serving_messages import read_session_config
+    from keras_attn.saved.c_model import CModel
+    from tests.serving.stand_in.serving_messages import read_session_config
 
-    model = CModel(folder, read_session_config(session) if session else None)
+    config = read_session_config(session).SerializeToString() if session else b""
+    model = CModel(folder, config)
     return lambda rows: model.outputs(SIGNATURE, rows)
 
 
@@ -114,9 +111,7 @@ def nodes(folder) -> int:
     """Nodes of a SavedModel's graph and of its functions."""
     from tensorflow.core.protobuf import saved_model_pb2
 
-    from keras_attn.saved.saved_model import version_folder
-
-    content = (version_folder(folder) / "saved_model.pb").read_bytes()
+    content = (Path(folder) / "saved_model.pb").read_bytes()
     graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0].graph_def
     return len(graph.node) + sum(len(function.node_def) for function in graph.library.function)
 
@@ -128,41 +123,25 @@ def compare(folders, repeats: int) -> str:
         folders: of SavedModels.
         repeats: int ≥ 1. Turns.
     """
+    from keras_attn.saved.versions import version_folder  # A road imports TensorFlow itself.
+
     rows = []
     for folder in folders:
-        spent: dict[str, list[list[float]]] = {name: [] for name in ROADS}
-        for turn in range(repeats):
-            for place in range(len(ROADS)):
-                name = ROADS[(turn + place) % len(ROADS)]
-                spent[name].append(_in_a_process(name, folder))
-        imports = np.array(spent[OURS])[:, 0]
+        version = str(version_folder(folder))
+        works = {name: partial(in_its_own_process, road, name, version) for name in ROADS}
+        answers = answers_in_turns(works, repeats, warm_up=False)
+        seconds = {name: np.array(spent) for name, spent in answers.items()}
         for name in ROADS:
-            seconds = np.array(spent[name])
-            own = seconds[:, 0] if name in (OURS, PYTHON) else imports
-            share = np.median(seconds[:, 1:3].sum(axis=1) / own)
-            cells = [f"{value:.2f}" for value in np.median(seconds, axis=0)]
-            rows.append([Path(folder).name, f"{nodes(folder):,}", name, *cells, f"({share:.2f})"])
+            imports = seconds[name if name in (OURS, PYTHON) else OURS][:, 0]
+            share = ratio(seconds[name][:, 1:3].sum(axis=1), imports)
+            cells = [f"{value:.2f}" for value in np.median(seconds[name], axis=0)]
+            rows.append([Path(folder).name, f"{nodes(version):,}", name, *cells, f"({share:.2f})"])
     return table(HEAD, rows)
 
 
-def _in_a_process(name, folder):
-    command = [sys.executable, "-m", "benchmarks.start_up", "--road", name, str(folder)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("saved_models", nargs="+", help="folders of SavedModels or their versions")
     parser.add_argument("--repeats", type=int, default=5, help="turns (default: 5)")
-    parser.add_argument("--road", choices=ROADS, help="measure this one alone, in this process")
-    known = parser.parse_args(arguments)
-    if known.road:
-        print(json.dumps(road(known.road, known.saved_models[0])))
-    else:
-        print(compare(known.saved_models, known.repeats))
-
-
-if __name__ == "__main__":
-    main()
+    given = parser.parse_args()
+    print(compare(given.saved_models, given.repeats))

@@ -2,16 +2,14 @@
 
 An LSTM cell in a Python loop over the steps, additive attention over cached features, deep output,
 label smoothing, the doubly stochastic penalty, Adam and a clip of the global gradient. It needs
-torch alone, so that it can run in an environment of its own. The first line of standard input is a
-JSON object, its sizes and the lengths of an epoch's batches; for each further line it trains an
-epoch and prints the last loss.
+torch alone, so that it can run in an environment of its own.
 """
-
-import json
-import sys
 
 import torch
 from torch import nn
+
+from benchmarks.torch_training import trainer
+from benchmarks.worker import serve
 
 
 class Decoder(nn.Module):
@@ -54,40 +52,26 @@ class Decoder(nn.Module):
         return self.logits(self.dropout(deep)), torch.stack(looked, dim=1)
 
 
-def trainer(sizes):
-    """A function that trains one step on random captions of a length."""
+def works_of(**sizes):
+    """The one work: an epoch of steps on random captions of the batches' lengths."""
     torch.manual_seed(0)
     torch.set_num_threads(sizes["cores"])
     model = Decoder(sizes)
-    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
     criterion = nn.CrossEntropyLoss(label_smoothing=sizes["label_smoothing"])
     shape = sizes["pictures"], sizes["locations"], sizes["input_features"]
     features = torch.rand(shape, dtype=torch.float16)
 
-    def step(length):
+    def loss(length):
         tokens = torch.randint(
             4, sizes["vocabulary"], (sizes["pictures"], sizes["captions"], length + 1)
         )
         logits, weights = model(features.float(), tokens[:, :, :-1])
         loss = criterion(logits.flatten(0, 1), tokens[:, :, 1:].flatten())
-        loss = loss + ((1 - weights.sum(1)) ** 2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), sizes["clip_norm"])
-        optimizer.step()
-        return loss.item()
+        return loss + ((1 - weights.sum(1)) ** 2).mean()
 
-    return step
-
-
-def main():
-    """Answers lines of standard input until it ends."""
-    sizes = json.loads(sys.stdin.readline())
-    step = trainer(sizes)
-    for _ in sys.stdin:
-        losses = [step(length) for length in sizes["lengths"]]
-        print(losses[-1], flush=True)
+    step = trainer(model, loss, sizes["clip_norm"], 1e-3)
+    return {"epoch": lambda: [step(length) for length in sizes["lengths"]][-1]}
 
 
 if __name__ == "__main__":
-    main()
+    serve(works_of)

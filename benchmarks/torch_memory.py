@@ -4,7 +4,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from benchmarks.memory_task import NTM, Task
+from benchmarks.memory_speed import NTM, Task
+from benchmarks.torch_training import trainer
 from benchmarks.worker import serve
 
 CLIP_NORM, EPSILON, FIRST_MEMORY = 10.0, 1e-6, 1e-6
@@ -53,9 +54,9 @@ class TuringMachine(Memory):
     def head(self, parts, memory, previous):
         """Weights (B, N)."""
         key, strength, gate, shift, exponent = parts
-        found = content(torch.tanh(key), functional.softplus(strength), memory)
+        by_content = content(torch.tanh(key), functional.softplus(strength), memory)
         gate, shift = torch.sigmoid(gate), torch.softmax(shift, dim=-1)
-        mixed = gate * found + (1 - gate) * previous
+        mixed = gate * by_content + (1 - gate) * previous
         moved = sum(shift[:, i : i + 1] * mixed.roll(i - 1, dims=1) for i in range(3))
         sharp = (moved + 1e-30) ** (1 + functional.softplus(exponent))
         return sharp / sharp.sum(dim=-1, keepdim=True)
@@ -100,12 +101,10 @@ class NeuralComputer(Memory):
         memory, usage, links, precedence, write, read = state
         key, strength, read_key, read_strength, erased, added, free, kind, gate, modes = parts
         usage = (usage + write - usage * write) * (1 - torch.sigmoid(free) * read)
-        strength, read_strength = (
-            1 + functional.softplus(one) for one in (strength, read_strength)
-        )
+        strength, read_strength = (1 + functional.softplus(x) for x in (strength, read_strength))
         kind = torch.sigmoid(kind)
-        found = kind * self.allocation(usage) + (1 - kind) * content(key, strength, memory)
-        write = torch.sigmoid(gate) * found
+        address = kind * self.allocation(usage) + (1 - kind) * content(key, strength, memory)
+        write = torch.sigmoid(gate) * address
         memory = memory * (1 - write[:, :, None] * torch.sigmoid(erased)[:, None])
         memory = memory + write[:, :, None] * added[:, None]
         links = (1 - write[:, :, None] - write[:, None]) * links
@@ -114,39 +113,26 @@ class NeuralComputer(Memory):
         forward = torch.bmm(links, read[:, :, None])[..., 0]
         backward = torch.bmm(read[:, None], links)[:, 0]
         modes = torch.softmax(modes, dim=-1)
-        found = content(read_key, read_strength, memory)
-        read = modes[:, :1] * backward + modes[:, 1:2] * found + modes[:, 2:] * forward
+        by_content = content(read_key, read_strength, memory)
+        read = modes[:, :1] * backward + modes[:, 1:2] * by_content + modes[:, 2:] * forward
         reads = torch.bmm(read[:, None], memory)[:, 0]
         return reads, (memory, usage, links, precedence, write, read)
 
 
-def trainer(task, cell, batch):
-    """A function that does one training step."""
+def works_of(task, work, cell, batch):
+    """The one work of a phase, a training step."""
     torch.manual_seed(0)
     model = (TuringMachine if cell == NTM else NeuralComputer)(task)
     inputs, targets, weights = map(torch.from_numpy, task.arrays(batch))
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
 
-    def step():
+    def loss():
         costs = functional.binary_cross_entropy_with_logits(
             model(inputs), targets, reduction="none"
         )
-        loss = (costs.mean(dim=-1) * weights).sum() / weights.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
-        optimizer.step()
-        return loss.item()
+        return (costs.mean(dim=-1) * weights).sum() / weights.sum()
 
-    return step
-
-
-def make(settings):
-    """The one work of a phase."""
-    task = Task(**settings["task"])
-    torch.set_num_threads(task.cores)
-    return {settings["work"]: trainer(task, settings["cell"], settings["batch"])}
+    return {work: trainer(model, loss, CLIP_NORM)}
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, torch.set_num_threads)

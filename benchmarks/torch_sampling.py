@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional
 
-from benchmarks.sampling_task import CALLS, Task
+from benchmarks.sampling_speed import CALLS, Task
 from benchmarks.worker import serve
 
 
@@ -59,12 +59,5 @@ def works_of(task, size, kornia):
     return dict(zip(task.works(size), (forward, gradients)))
 
 
-def make(settings):
-    """The works of one contender."""
-    task = Task(**settings["task"])
-    torch.set_num_threads(task.cores)
-    return works_of(task, settings["size"], settings["kornia"])
-
-
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, torch.set_num_threads)

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from benchmarks.translation_task import GREEDY, SINGLE, SPECIAL, TRAIN, Task
+from benchmarks.torch_training import trainer
+from benchmarks.translation_task import GREEDY, SINGLE, SPECIAL, TRAIN, Task, decoding_works
 from benchmarks.worker import serve
 
 START, END = 2, 3
@@ -75,42 +76,28 @@ class Seq2Seq(nn.Module):
         return torch.stack(tokens, dim=1)
 
 
-def make(settings):
-    """The works."""
-    task = Task(**settings["task"])
-    torch.set_num_threads(task.cores)
+def works_of(task, kind, training=False):
+    """The works; there is one kind of model."""
     torch.manual_seed(0)
     model = Seq2Seq(task.vocabulary, task.units)
     with torch.no_grad():
         model.embedding.weight[:SPECIAL] = 0
-    if settings.get("training"):
-        return {TRAIN: trainer(model, task)}
+    if training:
+        source, target = (torch.from_numpy(tokens).long() for tokens in task.pairs_of_tokens())
+        start = torch.full((len(target), 1), START)
+        tokens = torch.cat([start, target[:, :-1]], dim=1)
+
+        def loss():
+            logits = model(source, tokens)
+            return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten())
+
+        return {TRAIN: trainer(model, loss, CLIP_NORM)}
     model.eval()
     source = torch.from_numpy(task.sources()).long()
-    return {
-        GREEDY: lambda: model.greedy(source, task.target).shape[1],
-        SINGLE: lambda: model.greedy(source[:1], task.target).shape[1],
-    }
-
-
-def trainer(model, task):
-    """A function that does one training step."""
-    model.train()
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    source, target = (torch.from_numpy(tokens).long() for tokens in task.pairs_of_tokens())
-    start = torch.full((len(target), 1), START)
-    tokens = torch.cat([start, target[:, :-1]], dim=1)
-
-    def step():
-        loss = nn.functional.cross_entropy(model(source, tokens).flatten(0, 1), target.flatten())
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
-        optimizer.step()
-        return loss.item()
-
-    return step
+    return decoding_works(
+        task, lambda rows, _: model.greedy(source[:rows], task.target), (GREEDY, SINGLE)
+    )
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, torch.set_num_threads)

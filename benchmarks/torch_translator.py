@@ -4,16 +4,8 @@ import numpy as np
 import torch
 from transformers import MarianConfig, MarianMTModel
 
-from benchmarks.translation_task import (
-    BEAM,
-    GREEDY,
-    SHOW,
-    SINGLE,
-    SPECIAL,
-    TRAIN,
-    Task,
-    sinusoids,
-)
+from benchmarks.torch_training import trainer
+from benchmarks.translation_task import SPECIAL, TRAIN, Task, decoding_works, sinusoids
 from benchmarks.worker import serve
 
 PAD, START, END = 0, 2, 3
@@ -79,19 +71,24 @@ def _load_layer(layer, arrays, prefix):
         theirs.bias.copy_(arrays[f"{prefix}/feed_forward/{dense}_bias"])
 
 
-def make(settings):
+def works_of(task, weights, policy, training=False):
     """The works."""
-    task = Task(**settings["task"])
-    torch.set_num_threads(task.cores)
     torch.manual_seed(0)
-    model = marian(task, settings["weights"])
-    low = torch.autocast("cpu", torch.bfloat16, enabled=settings["policy"] != "float32")
-    if settings.get("training"):
-        return {TRAIN: trainer(model, task, low)}
-    source = torch.from_numpy(task.sources()).long()
+    model = marian(task, weights)
+    low = torch.autocast("cpu", torch.bfloat16, enabled=policy != "float32")
+    if training:
+        source, target = (torch.from_numpy(tokens).long() for tokens in task.pairs_of_tokens())
+        assert int(source.min()) >= SPECIAL
+
+        def loss():
+            with low:
+                return model(input_ids=source, labels=target).loss
+
+        return {TRAIN: trainer(model, loss)}
+    sources = torch.from_numpy(task.sources()).long()
 
     def tokens(rows, beams):
-        given = source[:rows]
+        given = sources[:rows]
         with torch.inference_mode(), low:
             generated = model.generate(
                 given,
@@ -102,31 +99,8 @@ def make(settings):
             )
         return generated[:, 1:].tolist()
 
-    return {
-        GREEDY: lambda: len(tokens(task.batch, 1)[0]),
-        BEAM: lambda: len(tokens(task.batch, 4)[0]),
-        SINGLE: lambda: len(tokens(1, 1)[0]),
-        SHOW: lambda: {GREEDY: tokens(task.batch, 1), BEAM: tokens(task.batch, 4)},
-    }
-
-
-def trainer(model, task, low):
-    """A function that does one training step."""
-    model.train()
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
-    source, target = (torch.from_numpy(tokens).long() for tokens in task.pairs_of_tokens())
-    assert int(source.min()) >= SPECIAL
-
-    def step():
-        with low:
-            loss = model(input_ids=source, labels=target).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.item()
-
-    return step
+    return decoding_works(task, tokens)
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, torch.set_num_threads)

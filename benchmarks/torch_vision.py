@@ -9,7 +9,8 @@ from transformers import (
     ViTForImageClassification,
 )
 
-from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task, turns
+from benchmarks.torch_training import trainer
+from benchmarks.vision_speed import CAPTIONS, FORWARD, TRAIN, Task, turns
 from benchmarks.worker import serve
 
 PAD, START, END = 0, 1, 2
@@ -64,14 +65,13 @@ def captioning(task, low):
 
         return captions
 
-    return {name: work(*own) for name, own in CAPTIONS.items()}
+    return {name: work(*sizes) for name, sizes in CAPTIONS.items()}
 
 
 def encoding(task, low):
     """The works of an encoder, by name."""
     config = config_of(task, task.layers, task.units, task.hidden, task.heads)
     model = ViTForImageClassification(config)
-    optimizer = torch.optim.Adam(model.parameters(), 1e-4)
     images, labels = pixels(task.images(task.pictures)), torch.arange(task.pictures) % 10
 
     def forward():
@@ -79,16 +79,11 @@ def encoding(task, low):
         with torch.inference_mode(), low:
             return float(model.vit(images).last_hidden_state.float().sum())
 
-    def step():
-        model.train()
+    def loss():
         with low:
-            loss = model(images, labels=labels).loss
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.item()
+            return model(images, labels=labels).loss
 
-    return {FORWARD: forward, TRAIN: step}
+    return {FORWARD: forward, TRAIN: trainer(model, loss)}
 
 
 def pixels(images):
@@ -96,14 +91,12 @@ def pixels(images):
     return torch.from_numpy(images).permute(0, 3, 1, 2).float() / 127.5 - 1
 
 
-def make(settings):
+def works_of(task, policy, captions):
     """The works of one contender."""
-    task = Task(**settings["task"])
-    torch.set_num_threads(task.cores)
     torch.manual_seed(0)
-    low = torch.autocast("cpu", torch.bfloat16, enabled=settings["policy"] != "float32")
-    return captioning(task, low) if settings["captions"] else encoding(task, low)
+    low = torch.autocast("cpu", torch.bfloat16, enabled=policy != "float32")
+    return captioning(task, low) if captions else encoding(task, low)
 
 
 if __name__ == "__main__":
-    serve(make)
+    serve(works_of, Task, torch.set_num_threads)

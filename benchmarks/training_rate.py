@@ -17,8 +17,7 @@ last column is the median over the turns of a row's rate by matmul's.
 
 import argparse
 import contextlib
-import json
-import subprocess
+import tempfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.made_up import UNTRAINED, captions
+from benchmarks.race import python_with
 from benchmarks.step_operations import Product, operations, products
 from benchmarks.timing import in_turns, ratio, table
+from benchmarks.worker import Worker
 from keras_attn.contracts import TOKENS
 from keras_attn.cores import cores
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
@@ -44,7 +45,8 @@ FIT, STEP, PRODUCTS, TORCH, MATMUL = (
     "torch, the step alone",
     "matmul",
 )
-PEER = Path(__file__).with_name("torch_captioner.py")
+EPOCH = "epoch"
+"""The work of `torch_captioner`."""
 
 
 class Training:
@@ -59,8 +61,8 @@ class Training:
 
     def __init__(self, recipe, records, features, tokenizer=None):
         self.recipe, self.records = recipe, records
-        task, fit = recipe.task, recipe.fit
-        tokenizer = tokenizer or task.learn(records)["tokenizer"]
+        task, work, fit = recipe.task, recipe.work, recipe.fit
+        tokenizer = tokenizer or work.learn(records)["tokenizer"]
         examples = CaptionExamples.of(records, tokenizer, task.captions_per_picture, task.lengths)
         examples = replace(examples, encoded=features)
         batches = caption_batches(examples, records, None, fit.batch_size, None, fit.seed)
@@ -68,7 +70,7 @@ class Training:
         sizes = {"tokenizer": tokenizer.vocabulary_size}
         built = recipe.model.build(task.features(), sizes, fit.seed)
         self.model, steps = built.model, 1000 * self.steps
-        objective = task.objective(self.model, None, steps, fit.seed)
+        objective = work.objective(self.model, None, steps, fit.seed)
         self.model.compile(
             optimizer=recipe.optimizer.build(steps, built.slow_layers),
             loss=objective.loss,
@@ -109,18 +111,12 @@ class Training:
         Raises:
             ValueError: `python` has no torch.
         """
-        if subprocess.run([python, "-c", "import torch"], capture_output=True).returncode:
+        if python_with("torch", [python]) is None:
             raise ValueError(f"Expected a Python with torch. Received: {python}")
-        pipe = subprocess.PIPE
-        with subprocess.Popen([python, PEER], stdin=pipe, stdout=pipe, text=True) as process:
-
-            def epoch(line="\n"):
-                process.stdin.write(line)
-                process.stdin.flush()
-                process.stdout.readline()
-
-            process.stdin.write(json.dumps(self._sizes()) + "\n")
-            yield epoch
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            with Worker(python, "benchmarks.torch_captioner", self._sizes(), log) as worker:
+                yield lambda: worker.do(EPOCH)
 
     def _sizes(self):
         config, values = self.model.decoder.config, self.recipe.values()
@@ -165,14 +161,14 @@ def compare(training: Training, repeats: int, peer_python=None, size: int = 2048
 
 def _row(training, what, seconds, rates):
     middle = np.median(seconds)
-    shown = ["", "", ""]
+    cells = ["", "", ""]
     if what in (FIT, STEP, TORCH):
         written = sum(len(record.captions) for record in training.records)
-        shown[:2] = f"{written / middle:.0f}", f"{len(training.records) / middle:.0f}"
+        cells[:2] = f"{written / middle:.0f}", f"{len(training.records) / middle:.0f}"
     if what != MATMUL:
-        shown[2] = f"{1000 * middle / training.steps:.0f}"
+        cells[2] = f"{1000 * middle / training.steps:.0f}"
     rate = np.median(rates[what])
-    return [what, *shown, f"{rate:.0f}", f"{ratio(rates[what], rates[MATMUL]):.0%}"]
+    return [what, *cells, f"{rate:.0f}", f"{ratio(rates[what], rates[MATMUL]):.0%}"]
 
 
 def made_up(recipe, count: int) -> Training:
@@ -192,7 +188,7 @@ def made_up(recipe, count: int) -> Training:
 def read(folder, count: int, cache=None) -> Training:
     """The first training pictures of a data folder."""
     records = RECIPE.source.read(folder).splits["train"]
-    pictures, tokenizer = RECIPE.task.pictures, RECIPE.task.learn(records)["tokenizer"]
+    pictures, tokenizer = RECIPE.task.pictures, RECIPE.work.learn(records)["tokenizer"]
     encoder = RECIPE.model.encoder.build(pictures.image_size)
     encoder.build((None, pictures.image_size, pictures.image_size, 3))
     cache = cache or user_cache() / "features"
@@ -200,21 +196,16 @@ def read(folder, count: int, cache=None) -> Training:
     return Training(RECIPE, records[:count], features[:count], tokenizer)
 
 
-def main(arguments=None) -> None:
-    """Prints the table."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", help="data folder (default: random features and captions)")
     parser.add_argument("--cache", help="folder of the feature cache")
     parser.add_argument("--pictures", type=int, default=320, help="in an epoch (default: 320)")
     parser.add_argument("--repeats", type=int, default=9, help="turns (default: 9)")
     parser.add_argument("--peer-python", metavar="PYTHON", help="one with torch, for the peer")
-    known = parser.parse_args(arguments)
-    if known.data:
-        training = read(known.data, known.pictures, known.cache)
+    given = parser.parse_args()
+    if given.data:
+        training = read(given.data, given.pictures, given.cache)
     else:
-        training = made_up(UNTRAINED, known.pictures)
-    print(compare(training, known.repeats, known.peer_python))
-
-
-if __name__ == "__main__":
-    main()
+        training = made_up(UNTRAINED, given.pictures)
+    print(compare(training, given.repeats, given.peer_python))

@@ -13,20 +13,16 @@ programs keep the processors busy, `--threads 1 --processor-time` still compares
 that a process itself computed, not those that it waited.
 """
 
-import argparse
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import table
+from benchmarks.race import OURS, Contender, Race, race_command
 from benchmarks.translation_task import BEAM, DECODING, GREEDY, SHOW, TRAIN, Task
-from keras_attn.cores import cores
 
 LOADED = f"{OURS}, SavedModel"
 DECODE = "decoding"
-HEAD = ("what", *DECODING, TRAIN, "MiB decoding", "MiB training")
+WORKS = (*DECODING, TRAIN)
 
 
 def contenders(folder: Path, weights: str) -> list[Contender]:
@@ -63,27 +59,14 @@ def contenders(folder: Path, weights: str) -> list[Contender]:
     ]
 
 
-def race_of(task, folder, pythons, **choices) -> Race:
-    """The `Race` of a `Task`, whose weights are written to the folder."""
+def compare(task, options, folder) -> str:
+    """The table, and what the contenders agree on; weights are written to the folder."""
     weights = str(Path(folder) / "weights.npz")
     np.savez(weights, **task.weights())
-    return Race(task, folder, contenders(Path(folder), weights), pythons, **choices)
-
-
-def run(race, repeats, works=(*DECODING, TRAIN)):
-    """What `Race.run` returns, of these works."""
-    phases = {DECODE: [work for work in works if work != TRAIN], TRAIN: [TRAIN] * (TRAIN in works)}
-    return race.run(repeats, phases, show=SHOW)
-
-
-def shown(race, seconds, memory) -> str:
-    """The table."""
-    rows = []
-    for contender in race.contenders:
-        rates = [race.rate(seconds, work, contender.name) for work in (*DECODING, TRAIN)]
-        held = (memory.get(phase, {}).get(contender.name) for phase in (DECODE, TRAIN))
-        rows.append([contender.name, *rates, *("" if m is None else f"{m:.0f}" for m in held)])
-    return table(HEAD, rows)
+    race = Race(task, contenders(Path(folder), weights), options, folder)
+    results = race.run({DECODE: DECODING, TRAIN: [TRAIN]}, show=SHOW)
+    held = {DECODE: "MiB decoding", TRAIN: "MiB training"}
+    return f"{race.table(results, WORKS, held=held)}\n\n{agreement(results.answers)}"
 
 
 def agreement(said):
@@ -100,32 +83,5 @@ def agreement(said):
     return "\n".join(lines)
 
 
-def main(arguments=None) -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer-python", metavar="PYTHON", nargs="+", default=[], help="for peers")
-    parser.add_argument("--repeats", type=int, default=7, help="turns (default: 7)")
-    parser.add_argument("--leave-out", metavar="NAME", nargs="+", default=[], help="contenders")
-    parser.add_argument(
-        "--works", nargs="+", choices=(*DECODING, TRAIN), default=(*DECODING, TRAIN)
-    )
-    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
-    parser.add_argument("--processor-time", action="store_true", help="instead of the clock's")
-    known = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        race = race_of(
-            Task(cores=known.threads),
-            folder,
-            known.peer_python,
-            left_out=known.leave_out,
-            processor_time=known.processor_time,
-        )
-        seconds, memory, said = run(race, known.repeats, known.works)
-    clock = "processor time" if known.processor_time else "the clock's time"
-    print(f"{known.threads} threads, {known.repeats} turns, {clock}\n")
-    print(shown(race, seconds, memory), end="\n\n")
-    print(agreement(said))
-
-
 if __name__ == "__main__":
-    main()
+    race_command(__doc__, Task, compare, works=WORKS)

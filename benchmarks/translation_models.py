@@ -13,7 +13,6 @@ FOLDER/lengths.png. BLEU and chrF are sacreBLEU's on raw text; "Moses" is BLEU o
 in Moses' tokens, as papers on Multi30k have it. Decoding speed is greedy, of all models in turns.
 """
 
-import argparse
 import contextlib
 import json
 import time
@@ -22,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.timing import in_turns, table
-from keras_attn.whole_file import whole_file
+from benchmarks import trainings
+from benchmarks.tensorflow_threads import set_threads
+from benchmarks.timing import in_turns, over, table
 from keras_attn_pipelines.recipes import translator_conv, translator_rnn, translator_transformer
 from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.prepared import prepare
@@ -52,14 +52,6 @@ BATCH, SENTENCES, TURNS = 32, 128, 5
 RECORD, TRAINED = "measured.json", "trained.json"
 
 
-def _one_thread():
-    """Lets TensorFlow compute on one thread, so that CPU time is that of the work alone."""
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-
-
 def steps_seconds(experiment, data) -> tuple[float, int]:
     """CPU seconds of a training step, as a median, and the steps of an epoch."""
     prepared = prepare(experiment, data)
@@ -77,7 +69,7 @@ def trained(experiment, data, out, minutes: float, epochs: int | None = None) ->
     """Trains for about `minutes` of CPU time, or for `epochs`, and returns what it took.
 
     An interrupted training goes on with the epochs that were planned for it; its time is
-    extrapolated from that of the epochs that were left.
+    extrapolated from that of the epochs that it still had to do.
     """
     run, done = Run(out), 0
     if (run.folder / DESCRIPTION_FILE).is_file():
@@ -87,19 +79,11 @@ def trained(experiment, data, out, minutes: float, epochs: int | None = None) ->
     elif epochs is None:
         seconds, steps = steps_seconds(experiment, data)
         epochs = max(2, int(60 * minutes * SHARE / (seconds * steps)))
-    begin = time.process_time()
-    run = train(experiment.replaced({"epochs": epochs}), data, out, name="translator", verbose=2)
-    spent = (time.process_time() - begin) / 60 * epochs / max(1, epochs - done)
+    experiment = experiment.replaced({"epochs": epochs})
+    options = {"name": "translator", "verbose": 2, "clock": time.process_time}
+    run, spent = trainings.minutes_of(train, experiment, data, out, **options)
+    spent *= epochs / max(1, epochs - done)
     return {"epochs": epochs, "minutes": spent, "parameters": int(run.model().count_params())}
-
-
-def _trained_once(experiment, data, folder, minutes, epochs):
-    """What `trained` returned for the folder's run; kept for when scoring is interrupted."""
-    if not (folder / TRAINED).is_file():
-        record = trained(experiment, data, folder / "run", minutes, epochs)
-        with whole_file(folder / TRAINED) as partial:
-            partial.write_text(json.dumps(record), encoding="utf-8")
-    return json.loads((folder / TRAINED).read_text(encoding="utf-8"))
 
 
 def moses_bleu(texts, references) -> float:
@@ -136,13 +120,23 @@ def by_length(facts, lengths=LENGTHS) -> dict[str, float]:
     return scores
 
 
-def measured(run, data, split) -> dict[str, Any]:
+def scored(run, data, split) -> dict[str, Any]:
     """Scores of a run on a split, with the recipe's search."""
     evaluation = evaluate(run, data, split, batch=BATCH)
     facts = evaluation.facts["texts"]
     texts, references = ([fact[key] for fact in facts] for key in ("text", "reference"))
     moses = {"moses": moses_bleu(texts, references)}
     return {**evaluation.scores, **moses, "lengths": by_length(facts)}
+
+
+def measured(name, experiment, data, folder, test, *amount) -> dict[str, Any]:
+    """Trains a model and scores it; the amount of training as of `trained`."""
+    print(f"{name}: training", flush=True)
+    # Written by itself for when scoring is interrupted.
+    work = trained, experiment, data, folder / "run", *amount
+    record = trainings.recorded(folder / TRAINED, *work)
+    scores = {split: scored(Run(folder / "run"), data, split) for split in ("dev", test)}
+    return {"name": name, "folder": folder.name, **record, **scores}
 
 
 def compare(
@@ -163,25 +157,17 @@ def compare(
     import sacremoses  # noqa: F401 - its absence is to be known before the training.
 
     plans, out = plans or PLANS, Path(out)
-    for number, name in enumerate(plans):
-        folder = out / f"{number + 1:02}"
-        if (only and name not in only) or (folder / RECORD).is_file():
-            continue
-        print(f"{name}: training", flush=True)
-        recipe, values = plans[name]
-        experiment = recipe.replaced({**COLUMNS, **values, **(sizes or {})})
-        record = _trained_once(experiment, data, folder, minutes, epochs)
-        for split in ("dev", test):
-            record[split] = measured(Run(folder / "run"), data, split)
-        record = {"name": name, "folder": folder.name, **record}
-        with whole_file(folder / RECORD) as partial:
-            partial.write_text(json.dumps(record), encoding="utf-8")
+    for number, (name, (recipe, values)) in enumerate(plans.items(), 1):
+        if not only or name in only:
+            experiment = recipe.replaced({**COLUMNS, **values, **(sizes or {})})
+            folder = out / f"{number:02}"
+            work = measured, name, experiment, data, folder, test, minutes, epochs
+            trainings.recorded(folder / RECORD, *work)
     folders = sorted(path.parent for path in out.glob(f"*/{RECORD}"))
     records = [json.loads((folder / RECORD).read_text(encoding="utf-8")) for folder in folders]
     speeds = {} if only else _speeds(folders, data, test)
-    text = shown(records, test, speeds)
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{text}\n", encoding="utf-8")
+    text = tables(records, test, speeds)
+    trainings.write(out / "table.md", f"{text}\n")
     draw(records, test, out / "lengths.png")
     return text
 
@@ -202,17 +188,12 @@ def _speeds(folders, data, test):
         batches = [
             tf.constant(sources[start : start + BATCH]) for start in range(0, len(sources), BATCH)
         ]
-
-        def decode(graph=graph, batches=batches):
-            for batch in batches:
-                graph(batch)
-
-        works[folder.name] = decode
+        works[folder.name] = over(batches, graph)
     seconds = in_turns(works, TURNS) if works else {}
     return {name: SENTENCES / float(np.median(times)) for name, times in seconds.items()}
 
 
-def shown(records, test, speeds) -> str:
+def tables(records, test, speeds) -> str:
     """The tables of the records."""
     head = ["model", "parameters", "epochs", "CPU minutes", "sentences/s"]
     for split in ("val", test):
@@ -248,15 +229,13 @@ def draw(records, test, path):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder of the pairs")
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
+    parser = trainings.training_parser(__doc__, "folder of the pairs")
     parser.add_argument("--test", default="test_2016_flickr", help="name of the test split")
     parser.add_argument("--minutes", type=float, default=25.0, help="CPU minutes for each model")
     parser.add_argument("--epochs", type=int, help="epochs of each model, instead of --minutes")
     parser.add_argument("--only", nargs="+", default=(), choices=list(PLANS), metavar="MODEL")
     given = parser.parse_args()
-    _one_thread()
+    set_threads(1)  # So that CPU time is that of the work alone.
     print(
         compare(given.data, given.out, given.test, given.minutes, given.only, epochs=given.epochs)
     )

@@ -4,6 +4,9 @@ It needs NumPy alone. The embeddings of padding, unknown, start and end are 0, s
 are and no decoding ends before its last token.
 """
 
+import json
+import subprocess
+import sys
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -84,9 +87,32 @@ class Task:
                     arrays[f"{prefix}/beta"] = normal(1, units, 0.1)[0]
         return arrays
 
-    def settings(self, **more):
-        """The JSON object that a worker gets."""
-        return {"task": asdict(self), **more}
+
+def decoding_works(task, tokens, names=(*DECODING, SHOW)):
+    """The works of a translator by name.
+
+    Args:
+        task: `Task`.
+        tokens: function of the number of sentences and the width of the beam to the tokens of each
+            sentence.
+        names: of the works that the translator has.
+    """
+    works = {
+        GREEDY: lambda: len(tokens(task.batch, 1)[0]),
+        BEAM: lambda: len(tokens(task.batch, 4)[0]),
+        SINGLE: lambda: len(tokens(1, 1)[0]),
+        SHOW: lambda: {
+            name: np.asarray(tokens(task.batch, beams)).tolist()
+            for name, beams in ((GREEDY, 1), (BEAM, 4))
+        },
+    }
+    return {name: works[name] for name in names}
+
+
+def in_another_process(module, task, *arguments):
+    """Runs a module, such as one that writes files, as `python -m module TASK arguments…`."""
+    command = [sys.executable, "-m", module, json.dumps(asdict(task)), *arguments]
+    subprocess.run(command, check=True)
 
 
 def sinusoids(positions, units):

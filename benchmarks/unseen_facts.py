@@ -8,14 +8,12 @@ FOLDER/table.md and prints it: sacreBLEU and chrF against all references, and th
 `fact_metrics`.
 """
 
-import argparse
 import gzip
 import json
 from pathlib import Path
 
-from benchmarks.ended_runs import ended_run
+from benchmarks import trainings
 from benchmarks.facts_to_sentences import PIECES
-from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.runs.evaluate import evaluate
 
@@ -28,7 +26,6 @@ SYSTEMS = {
 }
 SEEN, UNSEEN = KINDS = ("seen", "unseen")
 HEADS = "system", "categories", "sets", "BLEU", "chrF", "order", "mentioned", "copied"
-SHARES = ("order", "mentioned", "copied")
 
 
 def records(data, split: str) -> list[dict]:
@@ -46,11 +43,9 @@ def divided(data, folder: Path, held_out) -> dict[str, Path]:
     folders = {kind: folder / kind for kind in KINDS}
     for split in ("train", "dev"):
         lines = records(data, split)
-        for kind, own in folders.items():
-            own.mkdir(parents=True, exist_ok=True)
+        for kind, place in folders.items():
             chosen = [line for line in lines if (line["category"] in held_out) == (kind == UNSEEN)]
-            with whole_file(own / f"{split}.jsonl") as partial:
-                partial.write_text("".join(f"{json.dumps(line)}\n" for line in chosen))
+            trainings.write_lines(place / f"{split}.jsonl", chosen)
     return folders
 
 
@@ -63,35 +58,22 @@ def compare(data, out, values=None, held_out=HELD_OUT) -> str:
         values: values of fields in all trainings.
         held_out: names of the categories that are not trained on.
     """
-    out = Path(out)
-    folders = divided(data, out / "facts", held_out)
-    rows = [f"| {' | '.join(HEADS)} |", f"|{' --- |' * len(HEADS)}"]
-    for name, own in SYSTEMS.items():
-        experiment = RECIPE.replaced({**(values or {}), **own})
-        run = ended_run(experiment, folders[SEEN], out / name.replace(" ", "_"), NAME)
+    folders = divided(data, Path(out) / "facts", held_out)
+    return trainings.write_table(out, HEADS, _rows(folders, Path(out), values or {}))
+
+
+def _rows(folders, out, values):
+    for name, system in SYSTEMS.items():
+        experiment = RECIPE.replaced({**values, **system})
+        run = trainings.ended_run(experiment, folders[SEEN], out / trainings.file_stem(name), NAME)
         for kind, folder in folders.items():
-            found = evaluate(run, folder, "dev")
-            cells = [f"{found.scores[key]:.1f}" for key in ("bleu", "chrf")]
-            cells += [f"{100 * found.scores[key]:.1f}%" for key in SHARES]
-            rows.append(f"| {name} | {kind} | {found.count} | {' | '.join(cells)} |")
-            print(rows[-1], flush=True)
-    text = "\n".join(rows)
-    with whole_file(out / "table.md") as partial:
-        partial.write_text(f"{text}\n", encoding="utf-8")
-    return text
-
-
-def main():
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--out", required=True, help="folder, new or with some of the runs")
-    parser.add_argument("--held-out", nargs="+", default=HELD_OUT, metavar="CATEGORY")
-    parser.add_argument("--epochs", type=int, help="of every system; default: the recipe's")
-    known = parser.parse_args()
-    values = {"epochs": known.epochs} if known.epochs else {}
-    print(compare(known.data, known.out, values, known.held_out))
+            evaluation = evaluate(run, folder, "dev")
+            yield [name, kind, evaluation.count, *trainings.fact_cells(evaluation.scores)]
 
 
 if __name__ == "__main__":
-    main()
+    parser = trainings.training_parser(__doc__, "folder of sets of facts", "every system")
+    parser.add_argument("--held-out", nargs="+", default=HELD_OUT, metavar="CATEGORY")
+    given = parser.parse_args()
+    values = trainings.given_values(epochs=given.epochs)
+    print(compare(given.data, given.out, values, given.held_out))

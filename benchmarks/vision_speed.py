@@ -9,78 +9,99 @@ pictures, at once or one after another. Each contender is a process of its own w
 of threads and random weights; a turn does a work with each of them.
 
 Rates are pictures or captions a second, medians over the turns; in brackets the median over the
-turns of the contender's rate by keras-attn's in float32.
+turns of the contender's rate by keras-attn's in float32. This module needs NumPy alone.
 """
 
-import argparse
-import tempfile
+from dataclasses import dataclass
 
-from benchmarks.race import OURS, Contender, Race
-from benchmarks.timing import table
-from benchmarks.vision_task import CAPTIONS, FORWARD, TRAIN, Task
-from keras_attn.cores import cores
+import numpy as np
 
+from benchmarks.race import OURS, Contender, Race, race_command
+
+FORWARD, TRAIN = "ViT forward", "ViT training"
+STRATEGIES = {"greedy": 1, "beam 4": 4}
+BATCHES = (1, 32)
+CAPTIONS = {
+    f"{name}, batch {batch}": (beams, batch)
+    for batch in BATCHES
+    for name, beams in STRATEGIES.items()
+}
+"""Work -> (beams, pictures at once)."""
+CAPTIONED = max(BATCHES)
+"""Pictures that such a work captions, one batch after another."""
 ENCODE, CAPTION = "encoder", "captioner"
 WORKS = (FORWARD, TRAIN, *CAPTIONS)
-HEAD = ("what", *WORKS)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Sizes; by default ViT-B/16, and a ViT-Ti with a decoder of 3 layers of width 192.
+
+    Attributes:
+        size: int. Height and width of pictures in pixels.
+        patch: int. Pixels of a patch's side.
+        layers, units, hidden, heads: int. Of the encoder.
+        pictures: int. In a forward pass and in a training step.
+        tiny_layers, tiny_units, tiny_heads: int. Of the captioner's encoder, 4 times as wide inside
+            its feed-forward nets; its decoder has the same width and heads.
+        decoder_layers, vocabulary, length: int. Of the decoder, and tokens of a caption.
+        cores: int. Threads that a contender may use.
+    """
+
+    size: int = 224
+    patch: int = 16
+    layers: int = 12
+    units: int = 768
+    hidden: int = 3072
+    heads: int = 12
+    pictures: int = 8
+    tiny_layers: int = 12
+    tiny_units: int = 192
+    tiny_heads: int = 3
+    decoder_layers: int = 3
+    vocabulary: int = 2600
+    length: int = 16
+    cores: int = 2
+
+    def items(self, work):
+        """Pictures of a work."""
+        return CAPTIONED if work in CAPTIONS else self.pictures
+
+    def images(self, count):
+        """uint8 (count, size, size, 3)."""
+        shape = (count, self.size, self.size, 3)
+        return np.random.default_rng(1).integers(0, 256, shape, "uint8")
+
+
+def turns(batch):
+    """One for each batch of a work that captions."""
+    return range(CAPTIONED // batch)
 
 
 def contenders() -> list[Contender]:
     """All that there are."""
 
-    def phases(policy, captions=True):
-        encoding = {ENCODE: {"policy": policy, "captions": False}}
-        return {**encoding, CAPTION: {"policy": policy, "captions": True}} if captions else encoding
+    def both(name, package, module, low, captions=True):
+        """A contender in float32 and in bfloat16."""
+        for title, policy in ((name, "float32"), (f"{name}, bfloat16", low)):
+            phases = {ENCODE: {"policy": policy, "captions": False}}
+            if captions:
+                phases[CAPTION] = {"policy": policy, "captions": True}
+            yield Contender(title, package, f"benchmarks.{module}", phases)
 
-    torch, hub = "transformers on torch", "keras-hub"
     return [
-        Contender(OURS, None, "benchmarks.our_vision", phases("float32")),
-        Contender(f"{OURS}, bfloat16", None, "benchmarks.our_vision", phases("mixed_bfloat16")),
-        Contender(torch, "transformers", "benchmarks.torch_vision", phases("float32")),
-        Contender(
-            f"{torch}, bfloat16", "transformers", "benchmarks.torch_vision", phases("bfloat16")
-        ),
-        Contender(hub, "keras_hub", "benchmarks.keras_hub_vision", phases("float32", False)),
-        Contender(
-            f"{hub}, bfloat16",
-            "keras_hub",
-            "benchmarks.keras_hub_vision",
-            phases("mixed_bfloat16", False),
-        ),
+        *both(OURS, None, "our_vision", "mixed_bfloat16"),
+        *both("transformers on torch", "transformers", "torch_vision", "bfloat16"),
+        *both("keras-hub", "keras_hub", "keras_hub_vision", "mixed_bfloat16", False),
     ]
 
 
-def compare(task, pythons, repeats, works=WORKS, **choices) -> str:
+def compare(task, options, folder) -> str:
     """The table."""
-    phases = {
-        ENCODE: [work for work in works if work not in CAPTIONS],
-        CAPTION: [work for work in works if work in CAPTIONS],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        race = Race(task, folder, contenders(), pythons, **choices)
-        seconds, _, _ = race.run(repeats, phases)
-    rows = [
-        [contender.name, *(race.rate(seconds, work, contender.name, digits=1) for work in WORKS)]
-        for contender in race.contenders
-    ]
-    return table(HEAD, rows)
-
-
-def main(arguments=None) -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peer-python", metavar="PYTHON", nargs="+", default=[], help="for peers")
-    parser.add_argument("--repeats", type=int, default=5, help="turns (default: 5)")
-    parser.add_argument("--leave-out", metavar="NAME", nargs="+", default=[], help="contenders")
-    parser.add_argument("--works", nargs="+", choices=WORKS, default=WORKS)
-    parser.add_argument("--threads", type=int, default=cores(), help="default: all cores")
-    known = parser.parse_args(arguments)
-    task = Task(cores=known.threads)
-    markdown = compare(
-        task, known.peer_python, known.repeats, known.works, left_out=known.leave_out
-    )
-    print(f"{known.threads} threads, {known.repeats} turns\n\n{markdown}")
+    race = Race(task, contenders(), options, folder)
+    results = race.run({ENCODE: (FORWARD, TRAIN), CAPTION: tuple(CAPTIONS)})
+    return race.table(results, WORKS, digits=1)
 
 
 if __name__ == "__main__":
-    main()
+    race_command(__doc__, Task, compare, 5, WORKS)

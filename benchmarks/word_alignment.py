@@ -14,17 +14,19 @@ out, medians over the turns; in brackets the median over the turns of the aligne
 """
 
 import argparse
-import json
-import subprocess
+import functools
+import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peer_aligner import ITERATIONS, seconds
+from benchmarks.peer_aligner import ALIGN, ITERATIONS
+from benchmarks.processes import processor_seconds
 from benchmarks.race import OURS, python_with, say
-from benchmarks.timing import ratio, table
+from benchmarks.timing import answers_in_turns, ratio, table
+from benchmarks.worker import Worker
 from keras_attn.alignment import (
     Aligner,
     AlignerOptions,
@@ -35,16 +37,21 @@ from keras_attn.alignment import (
     symmetrize,
 )
 
-SHOWN = ("intersection", "grow-diag-final-and")
-HEAD = ("pairs", "aligner", *(f"{name}: AER" for name in SHOWN), "precision", "recall", "seconds")
+SYMMETRIZATIONS = ("intersection", "grow-diag-final-and")
+HEAD = (
+    "pairs",
+    "aligner",
+    *(f"{name}: AER" for name in SYMMETRIZATIONS),
+    "precision",
+    "recall",
+    "seconds",
+)
 MODELS = {"HMM": "hmm", "Model 2": "model2", "Model 1": "model1"}
 PLAIN = {"agreement": False, "stem_weight": 0.0, "iterations": ITERATIONS}
 NLTK = {
     "1": AlignerOptions(model="model1", first_iterations=0, **PLAIN),
     "2": AlignerOptions(model="model2", first_iterations=2 * ITERATIONS, **PLAIN),
 }
-
-
 TOLERANCE = 0.05
 
 
@@ -65,13 +72,13 @@ def ours(options):
     """Function of sources and targets to seconds and links of both directions."""
 
     def align(sources, targets):
-        begin, links = seconds(), [[[] for _ in sources], [[] for _ in sources]]
+        begin, links = processor_seconds(), [[[] for _ in sources], [[] for _ in sources]]
         aligner = Aligner.train(sources, targets, options)
         for row, *both in aligner.directed(sources, targets):
             for side, matrix in zip(links, both):
                 words, others = matrix.nonzero()  # Faster than argwhere.
                 side[row] = list(zip(words.tolist(), others.tolist()))
-        return seconds() - begin, links
+        return processor_seconds() - begin, links
 
     return align
 
@@ -80,12 +87,11 @@ def peer(name, python):
     """The same by a peer in another process."""
 
     def align(sources, targets):
+        settings = {"name": name, "sources": sources, "targets": targets}
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "pairs.json")
-            path.write_text(json.dumps([sources, targets]))
-            command = [python, "-m", "benchmarks.peer_aligner", name, str(path)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-        return json.loads(done.stdout)
+            log = Path(folder, "log")
+            with Worker(python, "benchmarks.peer_aligner", settings, log) as worker:
+                return worker.do(ALIGN)
 
     return align
 
@@ -94,12 +100,13 @@ def peers(names, pythons):
     """dict of those peers that are there."""
     there = {}
     for name in names:
-        package = None if name == "fast_align" else name.split()[0]
-        python = python_with(package, pythons) if package else sys.executable
-        if package is None and subprocess.run(["which", name], capture_output=True).returncode:
-            say(f"{name}: left out, no program of this name")
-        elif python is None:
-            say(f"{name}: left out, no Python given has {package}")
+        package = name.split()[0]
+        if name == "fast_align":
+            python, missing = shutil.which(name) and sys.executable, "program of this name"
+        else:
+            python, missing = python_with(package, pythons), f"Python given has {package}"
+        if python is None:
+            say(f"{name}: left out, no {missing}")
         else:
             there[name] = peer(name, python)
     return there
@@ -107,19 +114,22 @@ def peers(names, pythons):
 
 def measure(works, sources, targets, repeats):
     """Seconds (repeats,) by name, and links of both directions by name; in turns."""
-    spent, links = {name: [] for name in works}, {}
-    for turn in range(repeats):
-        for name, work in list(works.items())[:: -1 if turn % 2 else 1]:
-            taken, links[name] = work(sources, targets)
-            spent[name].append(taken)
-            say(f"{name}: {taken:.2f} s")
-    return {name: np.array(times) for name, times in spent.items()}, links
+
+    def aligned(name):
+        spent, links = works[name](sources, targets)
+        say(f"{name}: {spent:.2f} s")
+        return spent, links
+
+    calls = {name: functools.partial(aligned, name) for name in works}
+    answers = answers_in_turns(calls, repeats, warm_up=False)
+    seconds = {name: np.array([spent for spent, _ in each]) for name, each in answers.items()}
+    return seconds, {name: each[-1][1] for name, each in answers.items()}
 
 
 def scores(both, sources, targets, gold: list[Gold]):
     """AER of each symmetrization shown, precision and recall of the last: cells."""
     cells = []
-    for name in SHOWN:
+    for name in SYMMETRIZATIONS:
         links = []
         for pair in zip(sources, targets, *both):
             matrices = np.zeros((2, len(pair[0]), len(pair[1])), bool)
@@ -134,45 +144,40 @@ def scores(both, sources, targets, gold: list[Gold]):
 def rows(label, corpus, works, base, repeats):
     """Rows of the table; `base` names for each aligner the one of ours it is compared with."""
     sources, targets, gold = corpus
-    spent, links = measure(works, sources, targets, repeats)
-    made = []
+    seconds, links = measure(works, sources, targets, repeats)
+    lines = []
     for name in works:
-        taken = f"{np.median(spent[name]):.2f}"
+        cell = f"{np.median(seconds[name]):.2f}"
         if base[name] != name:
-            taken += f" ({ratio(spent[name], spent[base[name]]):.2f})"
-        made.append([label, name, *scores(links[name], sources, targets, gold), taken])
-    return made
+            cell += f" ({ratio(seconds[name], seconds[base[name]]):.2f})"
+        lines.append([label, name, *scores(links[name], sources, targets, gold), cell])
+    return lines
 
 
-def main():
-    """Measures and prints."""
+if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("gold", nargs="+", metavar="GOLD.jsonl[+GOLD.jsonl]")
     parser.add_argument("--peer-python", nargs="*", default=[], metavar="PYTHON")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--nltk-pairs", type=int, default=100, help="default: 100; 0: none")
-    arguments = parser.parse_args()
-    pythons, made = [sys.executable, *arguments.peer_python], []
+    given = parser.parse_args()
+    pythons, made = [sys.executable, *given.peer_python], []
     models = {
         f"{OURS}, {name}": ours(AlignerOptions(model=model)) for name, model in MODELS.items()
     }
     others = peers(("eflomal", "fast_align"), pythons)
-    slow = peers([f"nltk {number}" for number in NLTK], pythons) if arguments.nltk_pairs else {}
+    slow = peers([f"nltk {number}" for number in NLTK], pythons) if given.nltk_pairs else {}
     plain = {name: f"{OURS}, Model {name[-1]}, plain" for name in slow}
-    for gold in arguments.gold:
+    for gold in given.gold:
         corpus = read_corpus(gold)
         label = f"{Path(gold.split('+')[0]).name.split('.')[0]}, {len(corpus[0])}"
         works = {**models, **others}
         base = dict.fromkeys(works, f"{OURS}, HMM")
-        made += rows(label, corpus, works, base, arguments.repeats)
-        few = [part[: arguments.nltk_pairs] for part in corpus]
+        made += rows(label, corpus, works, base, given.repeats)
+        few = [part[: given.nltk_pairs] for part in corpus]
         label = f"{label.split(',')[0]}, first {len(few[0])}"
-        works = {own: ours(NLTK[name[-1]]) for name, own in plain.items()} | slow
+        works = {same: ours(NLTK[name[-1]]) for name, same in plain.items()} | slow
         if slow:
             base = {**dict(zip(works, works)), **plain}
-            made += rows(label, few, works, base, arguments.repeats)
+            made += rows(label, few, works, base, given.repeats)
     print(table(HEAD, made))
-
-
-if __name__ == "__main__":
-    main()

@@ -3,47 +3,49 @@
 It needs Python alone, so that a peer's process can import it wherever the peer is installed. The
 first line of standard input is a JSON object, its settings; each further line is the name of a
 work, which is answered with one line of JSON: the seconds of processor time that it took, of all
-threads, and what it returned. Whatever else is printed goes to standard error. TensorFlow computes
-with oneDNN on every processor, as under `keras-attn`, unless the environment says otherwise.
+threads and of the processes that it waited for, and what it returned. Whatever else is printed goes
+to standard error. TensorFlow computes with oneDNN on every processor, as under `keras-attn`, unless
+the environment says otherwise.
 """
 
 import json
 import os
-import resource
 import subprocess
 import sys
-import time
 from pathlib import Path
+
+from benchmarks.processes import peak, processor_seconds
 
 MEMORY = "memory"
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def serve(make):
+def serve(make, kind=None, set_threads=None):
     """Answers standard input until it ends.
 
     Args:
-        make: function of the settings to a dict of functions by name; what they return is JSON.
+        make: function of the settings, as keyword arguments, to a dict of functions by name; what
+            they return is JSON.
+        kind: class of the setting `task`, which `make` gets first; None: there is no task.
+        set_threads: function of the threads that the task allows, or None.
     """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    works = make(json.loads(sys.stdin.readline()))
+    settings = json.loads(sys.stdin.readline())
+    tasks = [kind(**settings.pop("task"))] if kind else []
+    if set_threads:
+        set_threads(tasks[0].cores)
+    works = make(*tasks, **settings)
     _answer(answers, sorted(works))
     for line in sys.stdin:
-        name, begin = line.strip(), time.process_time()
+        name, begin = line.strip(), processor_seconds()
         answer = peak() if name == MEMORY else works[name]()
-        _answer(answers, (time.process_time() - begin, answer))
+        _answer(answers, (processor_seconds() - begin, answer))
 
 
 def _answer(answers, answer):
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
-
-
-def peak() -> float:
-    """MiB that this process has held at most."""
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale / 2**20
 
 
 class Worker:

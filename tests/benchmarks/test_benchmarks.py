@@ -16,9 +16,7 @@ from benchmarks import (
     layer_complexity,
     picture_pipeline,
     progressive_memory,
-    restricted_attention,
     sampling_speed,
-    sampling_task,
     sentence_polarity,
     seq2seq_speed,
     serving_rate,
@@ -28,10 +26,10 @@ from benchmarks import (
     translation_task,
     unseen_facts,
     vision_speed,
-    vision_task,
 )
 from benchmarks.layer_complexity import KINDS
 from benchmarks.made_up import UNTRAINED, captions, write_caption_folder, write_pictures
+from benchmarks.race import Options
 from benchmarks.step_operations import operations
 from benchmarks.timing import in_turns, ratio, table
 from benchmarks.warm_start import set_apart
@@ -187,25 +185,26 @@ def test_picture_pipeline(size, tmp_path):
 
 
 @pytest.mark.slow
-def test_restricted_attention(tmp_path):
-    costs = restricted_attention.compare((7, 67), 2, 1)
-    rows = cells(restricted_attention.shown((7, 67), costs))
-    assert [row[0] for row in rows] == ["7", "67"] and len(rows[0]) == 5
-    restricted_attention.draw((7, 67), costs, tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.slow
 def test_layer_complexity(tmp_path):
     costs = {
         (length, 3): {kind: layer_complexity.measure(kind, length, 3, 1) for kind in KINDS}
         for length in (7, 13)
     }
-    rows = cells(layer_complexity.shown(costs))
-    assert [row[:2] for row in rows] == [["7", "3"], ["13", "3"]] and len(rows[0]) == 10
-    assert [row[0] for row in cells(layer_complexity.waits((7, 13)))] == ["7", "13"]
-    layer_complexity.draw(costs, tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    rows = cells(layer_complexity.costs_table(costs))
+    assert [row[:2] for row in rows] == [["7", "3"], ["13", "3"]] and len(rows[0]) == 12
+    assert [row[0] for row in cells(layer_complexity.waits_table((7, 13)))] == ["7", "13"]
+    for memory in (False, True):
+        layer_complexity.draw(costs, tmp_path / f"{memory}.png", memory)
+        assert (tmp_path / f"{memory}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_masked_attention_is_the_restricted_one():
+    inputs = np.random.default_rng(1).normal(size=(1, 150, 3)).astype("float32")
+    masked, restricted = (
+        np.array(layer_complexity.layer(kind, 3)(inputs)).reshape(150, 3)
+        for kind in (layer_complexity.MASKED, layer_complexity.RESTRICTED)
+    )
+    np.testing.assert_allclose(masked, restricted, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -288,23 +287,21 @@ def test_weights_of_the_translation_task_are_the_models():
 
 @pytest.mark.slow
 def test_transformer_speed(tmp_path):
-    choices = {"left_out": ("keras-attn, bfloat16",), "processor_time": True}
-    race = transformer_speed.race_of(TASK, tmp_path, [sys.executable], **choices)
-    seconds, memory, said = transformer_speed.run(race, 2)
-    rows = cells(transformer_speed.shown(race, seconds, memory))
+    options = Options(2, left_out=("keras-attn, bfloat16",), processor_time=True)
+    markdown = transformer_speed.compare(TASK, options, tmp_path)
+    rows = cells(markdown)
     ours, loaded, compiled = rows[:3]
     names = transformer_speed.OURS, transformer_speed.LOADED, "keras-attn, XLA"
     assert (ours[0], loaded[0], compiled[0]) == names and all(compiled[1:4])
     assert all(ours[1:]) and all(loaded[1:4]) and loaded[4] == "" and float(loaded[5]) > 100
-    assert np.shape(said[transformer_speed.OURS][translation_task.BEAM]) == (3, 7)
-    lines = transformer_speed.agreement(said).splitlines()[:2]
+    lines = markdown.split("\n\n")[1].splitlines()[:2]
     same = "says what keras-attn does: greedy 100%, beam 4 100%"
     assert lines == [f"{name} {same}" for name in names[1:]]
 
 
 @pytest.mark.slow
 def test_seq2seq_speed(tmp_path):
-    rows = cells(seq2seq_speed.run(TASK, tmp_path, 1))
+    rows = cells(seq2seq_speed.compare(TASK, Options(1), tmp_path))
     names = [contender.name for contender in seq2seq_speed.contenders()]
     assert [row[0] for row in rows if row[0] != seq2seq_speed.TORCH] == [
         name for name in names if name != seq2seq_speed.TORCH
@@ -343,14 +340,14 @@ def test_translation_models(tmp_path):
 
 
 @pytest.mark.slow
-def test_vision_speed():
+def test_vision_speed(tmp_path):
     sizes = {"layers": 1, "units": 6, "hidden": 7, "heads": 2, "pictures": 2, "vocabulary": 13}
     tiny_sizes = {"tiny_layers": 1, "tiny_units": 6, "tiny_heads": 2, "decoder_layers": 1}
-    task = vision_task.Task(size=16, patch=8, length=3, cores=1, **sizes, **tiny_sizes)
-    pythons = [sys.executable]
-    rows = cells(vision_speed.compare(task, pythons, 1, left_out=("keras-attn, bfloat16",)))
+    task = vision_speed.Task(size=16, patch=8, length=3, cores=1, **sizes, **tiny_sizes)
+    options = Options(1, left_out=("keras-attn, bfloat16",))
+    rows = cells(vision_speed.compare(task, options, tmp_path))
     assert rows[0][0] == vision_speed.OURS and all(float(cell) > 0 for cell in rows[0][1:])
-    assert len(rows[0]) == len(vision_speed.HEAD) == 7
+    assert len(rows[0]) == 7
 
 
 def test_made_up_captions_fill_a_vocabulary():
@@ -380,9 +377,9 @@ def test_subject_is_set_apart(tmp_path):
 
 
 @pytest.mark.slow
-def test_sampling_speed():
-    task = sampling_task.Task(1, [(2, 5, 7, 3), (1, 3, 2, 11)])
-    rows = cells(sampling_speed.compare(task, [sys.executable], 1))
+def test_sampling_speed(tmp_path):
+    task = sampling_speed.Task(1, [(2, 5, 7, 3), (1, 3, 2, 11)])
+    rows = cells(sampling_speed.compare(task, Options(1), tmp_path))
     names = [row[0] for row in rows]
     torch = [name for name in ("torch", "kornia") if importlib.util.find_spec(name)]
     assert names[:2] == ["keras-attn", "keras-attn, no XLA"] and set(names[2:]) <= set(torch)

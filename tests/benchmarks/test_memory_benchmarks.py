@@ -4,7 +4,8 @@ import importlib.util
 
 import pytest
 
-from benchmarks import copying, memory_speed, memory_task
+from benchmarks import copying, memory_speed
+from benchmarks.race import Options
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.train import train
 from tests.benchmarks.test_benchmarks import cells
@@ -25,9 +26,9 @@ def test_copying(tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_memory_speed():
-    task = memory_task.Task(1, batches=(2,), words=2, bits=3, units=5, slots=7, width=3)
-    rows = cells(memory_speed.compare(task, 1))
+def test_memory_speed(tmp_path):
+    task = memory_speed.Task(1, batches=(2,), words=2, bits=3, units=5, slots=7, width=3)
+    rows = cells(memory_speed.compare(task, Options(1), tmp_path))
     torch = ["torch"] if importlib.util.find_spec("torch") else []
     loops = [f"`keras.layers.RNN`, {kind}" for kind in ("XLA", "no XLA", "eager")]
     assert [row[0] for row in rows] == ["keras-attn", "keras-attn, no XLA", *loops, *torch]
@@ -38,7 +39,7 @@ def test_the_torch_memories_write_what_they_read():
     torch = pytest.importorskip("torch")
     from benchmarks.torch_memory import NeuralComputer, TuringMachine
 
-    task = memory_task.Task(1, words=2, bits=3, units=5, slots=7, width=3)
+    task = memory_speed.Task(1, words=2, bits=3, units=5, slots=7, width=3)
     torch.manual_seed(1)
     for kind in (TuringMachine, NeuralComputer):
         model, state = kind(task), None
