@@ -74,7 +74,7 @@ def write(recipe: str, folder: Path) -> None:
         trained.describe({**trained.description, "data": "data"})  # Not where it was written.
     version = export(run, folder / "saved_model")
     records = experiment.source.split(data, "dev")
-    sources = [experiment.task.request(record).inputs["source"] for record in records]
+    sources = [experiment.work.request(record).inputs["source"] for record in records]
     outputs = load(version).outputs("serving_default", {"source": sources})
     answered = {
         "requests": {"source": [source.decode() for source in sources]},

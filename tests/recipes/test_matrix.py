@@ -70,7 +70,7 @@ def first_requests(run, data, count=3):
     """What the service is asked about the first few records of dev, by input."""
     experiment = run.experiment()
     requests = [
-        experiment.task.request(record).inputs
+        experiment.work.request(record).inputs
         for record in experiment.source.split(data, "dev")[:count]
     ]
     return {key: [request[key] for request in requests] for key in requests[0]}

@@ -8,6 +8,7 @@ import zlib
 
 import pytest
 
+from keras_attn.training.resume import Checkpoint
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs import train as training
@@ -111,7 +112,7 @@ def test_a_stopped_training_goes_on_with_the_tokenization_that_it_chose(tmp_path
     row = BY_NAME["translator_transformer"]
     data = rewrite(row.data(tmp_path), HIRAGANA)
     experiment = load_recipe(row.name).replaced({**row.values, "monitor": "val_bleu"})
-    saved = training.Checkpoint.save
+    saved = Checkpoint.save
 
     def stop(self, *arguments):
         saved(self, *arguments)
@@ -119,7 +120,7 @@ def test_a_stopped_training_goes_on_with_the_tokenization_that_it_chose(tmp_path
 
     monkeypatch.setattr(TOKENIZATION, "_has_mecab", lambda: False)
     with monkeypatch.context() as patch:
-        patch.setattr(training.Checkpoint, "save", stop)
+        patch.setattr(Checkpoint, "save", stop)
         with pytest.raises(KeyboardInterrupt):
             training.train(experiment, data, tmp_path / "run", row.name, verbose=0)
     monkeypatch.setattr(TOKENIZATION, "_has_mecab", lambda: True)

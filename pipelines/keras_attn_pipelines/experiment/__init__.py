@@ -5,7 +5,7 @@ from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.beam_search import BeamSearch
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.fields import choice, option, part
 from keras_attn_pipelines.experiment.fit import Fit
 from keras_attn_pipelines.experiment.optimizer import SGD, Adam
 from keras_attn_pipelines.experiment.parts import (
@@ -19,8 +19,16 @@ from keras_attn_pipelines.experiment.parts import (
     Source,
     Task,
     TaskSpec,
+    Work,
 )
 from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.pieces import Pieces
+from keras_attn_pipelines.experiment.schedules import (
+    Cosine,
+    InverseSquareRoot,
+    Schedule,
+    Staircase,
+)
 from keras_attn_pipelines.experiment.scoring import CaptionScoring, TextScoring
 from keras_attn_pipelines.experiment.split_shares import SplitShares
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
@@ -32,24 +40,31 @@ __all__ = [
     "Built",
     "Callbacks",
     "CaptionScoring",
+    "Cosine",
     "Evaluation",
     "Experiment",
     "Feature",
     "Fit",
+    "InverseSquareRoot",
     "Model",
     "Objective",
     "Optimizer",
     "PictureOptions",
+    "Pieces",
     "Records",
     "Request",
+    "Schedule",
     "Setting",
     "Source",
     "SplitShares",
+    "Staircase",
     "Task",
     "TaskSpec",
     "TextScoring",
     "TrainingData",
     "TransformerSizes",
+    "Work",
+    "choice",
     "option",
     "part",
 ]

@@ -55,7 +55,7 @@ def answer_pictures(
         rows = ([request[spec.name] for request in requests] for spec in specs)
         return in_graph(function), [tf.constant(joined(row)) for row in rows], service.metadata()
 
-    def drawn():
+    def figures():
         explain, columns, metadata = prepared()
         answer = {key: np.asarray(value) for key, value in explain(*columns).items()}
         for row, request in enumerate(requests):
@@ -68,7 +68,7 @@ def answer_pictures(
         if not views:
             return none
         try:
-            pictures = [*drawn()]
+            pictures = [*figures()]
         except Exception as error:  # Of a task of one's own, anything.
             print(escape_terminal(f"no more pictures of answers: {error!r}"), flush=True)
             views.clear()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from keras_attn.contracts import SCORE, TEXT
 from keras_attn.escaping import escape_markdown
 
 FEW = 100
@@ -81,3 +82,25 @@ class Evaluation:
         beam, tokenization = self.beam_width, self.metric_tokenization
         flags = "" if beam is None else f" --beam-width {beam}"
         return flags + (f" --metric-tokenization {tokenization}" if tokenization else "")
+
+
+def best_texts(answers: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The best text of each answer of a service that generates texts."""
+    return [answer[TEXT][0].decode() for answer in answers]
+
+
+def listed_texts(
+    answers: Sequence[Mapping[str, Any]], records: Sequence[Mapping[str, Any]], key: str = "text"
+) -> list[dict[str, Any]]:
+    """The best texts for the facts of an `Evaluation`.
+
+    Args:
+        answers: of a service that generates texts.
+        records: what each record is listed with, such as its source and its reference.
+        key: of the text.
+    """
+    texts = best_texts(answers)
+    return [
+        {**record, key: text, "score": float(answer[SCORE][0])}
+        for record, text, answer in zip(records, texts, answers)
+    ]

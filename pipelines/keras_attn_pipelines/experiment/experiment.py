@@ -1,15 +1,20 @@
 """An experiment: a source, a task, a model, an optimizer and a fit."""
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from keras_attn_pipelines.experiment.fields import field_types
+from keras_attn_pipelines.experiment.fields import (
+    check_members,
+    check_part,
+    field_types,
+    kind_name,
+    shown_value,
+)
 from keras_attn_pipelines.experiment.fit import Fit
 from keras_attn_pipelines.experiment.optimizer import Adam
-from keras_attn_pipelines.experiment.parts import Model, Optimizer, Source, Task
+from keras_attn_pipelines.experiment.parts import Model, Optimizer, Source, Task, Work
 
 PARTS = ("source", "task", "model", "optimizer", "fit")
 LOSS = "loss"
@@ -43,10 +48,21 @@ class Experiment:
         _check_names(self)
         _check_fit(self)
 
+    @property
+    def work(self) -> Work:
+        """The task at work.
+
+        Raises:
+            ValueError: one that lacks a member of `Work`.
+        """
+        work = self.task.work()
+        check_members("the work of task", work, Work)
+        return work
+
     def values(self) -> dict[str, Any]:
         """The value of each field of each part, by the field's name."""
         return {
-            declared.name: getattr(owner, declared.name) for _, owner, declared in self._fields()
+            declared.name: shown_value(owner, declared) for _, owner, declared in self._fields()
         }
 
     def check_start(self, name: str) -> None:
@@ -58,46 +74,74 @@ class Experiment:
         """A copy with some fields replaced.
 
         Args:
-            values: new values by field name, whichever part has the field.
+            values: new values by field name, whichever part has the field; of a choice, the name
+                of its part, which keeps the fields that the earlier part has too.
 
         Raises:
-            ValueError: an unknown field, or a value out of its range.
+            ValueError: an unknown field, one that the chosen parts lack, or a value out of its
+                range.
         """
-        if unknown := sorted(set(values) - set(self.values())):
+        if unknown := sorted(set(values) - {declared.name for _, declared, _, _ in self.flags()}):
             raise ValueError(f"Expected fields of the recipe. Received: {', '.join(unknown)}")
-        parts = {name: _replaced(getattr(self, name), values) for name in PARTS}
-        return replace(self, **parts)
+        changed = replace(self, **{name: _replaced(getattr(self, name), values) for name in PARTS})
+        if lacking := sorted(set(values) - set(changed.values())):
+            raise ValueError(
+                f"Expected fields of the recipe with {changed._choices()}. "
+                f"Received: {', '.join(lacking)}"
+            )
+        return changed
 
     def settled(self) -> dict[str, Any]:
         """Values of the fields that trained weights and vocabularies fix."""
         return {
-            declared.name: getattr(owner, declared.name)
+            declared.name: shown_value(owner, declared)
             for _, owner, declared in self._fields()
             if declared.metadata["settled"]
         }
 
     def flags(self) -> Iterator[tuple[str, dataclasses.Field, Any, Any]]:
-        """(name of the part, field, type, value) of everything that the command line can set."""
-        for name, owner, declared in self._fields():
-            yield (
-                name,
-                declared,
-                field_types(type(owner))[declared.name],
-                getattr(owner, declared.name),
-            )
+        """(name of the part, field, type, value) of everything that the command line can set.
 
-    def _fields(self):
+        Of choices, the fields of parts that could take the chosen one's place are included.
+        """
+        for name, owner, declared in self._fields(others=True):
+            kind = field_types(type(owner))[declared.name]
+            kind = str if "kinds" in declared.metadata else kind
+            yield name, declared, kind, shown_value(owner, declared)
+
+    def _choices(self):
+        """The parts of all choices, for messages."""
+        return ", ".join(
+            f"{declared.name}={shown_value(owner, declared)}"
+            for _, owner, declared in self._fields()
+            if "kinds" in declared.metadata
+        )
+
+    def _fields(self, others=False):
         for name in PARTS:
-            yield from ((name, *field_and_part) for field_and_part in _options(getattr(self, name)))
+            for owner, declared in _options(getattr(self, name), others):
+                yield name, owner, declared
 
 
-def _options(owner) -> Iterator[tuple[Any, dataclasses.Field]]:
-    """(part, field) of each option of a part and of the parts inside it."""
+def _options(owner, others) -> Iterator[tuple[Any, dataclasses.Field]]:
+    """(part, field) of each option of a part and of the parts inside it.
+
+    Args:
+        owner: the part.
+        others: whether, after a choice, fields follow that only its other parts have.
+    """
     for declared in fields(owner):
+        inner, names = getattr(owner, declared.name), set()
         if "range" in declared.metadata:
             yield owner, declared
-        elif dataclasses.is_dataclass(inner := getattr(owner, declared.name)):
-            yield from _options(inner)
+        if not dataclasses.is_dataclass(inner):
+            continue
+        other_kinds = declared.metadata.get("kinds", {}).values() if others else ()
+        for part in (inner, *(kind() for kind in other_kinds)):
+            for nested, field_of_part in _options(part, others):
+                if field_of_part.name not in names:
+                    names.add(field_of_part.name)
+                    yield nested, field_of_part
 
 
 def _replaced(owner, values):
@@ -105,34 +149,41 @@ def _replaced(owner, values):
     changed = {}
     for declared in fields(owner):
         inner = getattr(owner, declared.name)
-        if "range" in declared.metadata:
-            changed |= {declared.name: values[declared.name]} if declared.name in values else {}
-        elif dataclasses.is_dataclass(inner):
+        if "kinds" in declared.metadata:
+            inner = _chosen(declared, inner, values)
+        elif declared.name in values and "range" in declared.metadata:
+            changed[declared.name] = values[declared.name]
+        if dataclasses.is_dataclass(inner):
             changed[declared.name] = _replaced(inner, values)
     return replace(owner, **changed) if changed else owner
+
+
+def _chosen(declared, current, values):
+    """The part of a choice that values name, with the fields that the current one has too."""
+    name = values.get(declared.name, kind_name(declared, current))
+    if name == kind_name(declared, current):
+        return current
+    kinds, limits = declared.metadata["kinds"], declared.metadata["range"]
+    if not isinstance(name, str):
+        raise ValueError(
+            f"Expected {declared.name} of type str. Received: {declared.name}={name!r:.80}"
+        )
+    if name not in kinds:
+        raise ValueError(
+            f"Expected {declared.name} {limits}. Received: {declared.name}={name!r:.80}"
+        )
+    earlier = {shared.name: getattr(current, shared.name) for shared in fields(current)}
+    fitting = {shared.name for shared in fields(kinds[name])}
+    return kinds[name](
+        **{key: value for key, value in {**earlier, **values}.items() if key in fitting}
+    )
 
 
 def _check_parts(experiment):
     """Raises ValueError for a part that is not a dataclass or lacks a member of its protocol."""
     protocols = {"source": Source, "task": Task, "model": Model, "optimizer": Optimizer}
     for name, protocol in protocols.items():
-        instance = getattr(experiment, name)
-        if isinstance(instance, type) or not dataclasses.is_dataclass(instance):
-            raise ValueError(
-                f"Expected {name} to be an instance of a class with @part. "
-                f"Received: {instance!r:.80}"
-            )
-        members = (*inspect.get_annotations(protocol), *vars(protocol))
-        missing = [
-            member
-            for member in dict.fromkeys(members)
-            if not member.startswith("_") and not hasattr(instance, member)
-        ]
-        if missing:
-            raise ValueError(
-                f"Expected {name} {type(instance).__name__} to have {', '.join(missing)}, see "
-                f"{protocol.__module__}.{protocol.__name__}. Received: a class without them"
-            )
+        check_part(name, getattr(experiment, name), protocol)
     if not isinstance(experiment.fit, Fit):
         raise ValueError(f"Expected fit to be a Fit. Received: {experiment.fit!r:.80}")
 
@@ -140,7 +191,7 @@ def _check_parts(experiment):
 def _check_names(experiment):
     """Raises ValueError if two parts share a field name, since each field is a flag."""
     owners: dict[str, str] = {}
-    for name, owner, declared in experiment._fields():
+    for name, owner, declared in experiment._fields(others=True):
         if declared.name in owners:
             raise ValueError(
                 f"Expected unique field names across all parts. Received: {declared.name} in "

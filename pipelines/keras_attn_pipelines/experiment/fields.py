@@ -1,10 +1,11 @@
 """Fields of an experiment's parts, each declared with its default, help and range."""
 
 import dataclasses
+import inspect
 import math
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,21 +71,82 @@ def _number(bound) -> str:
     return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
-def option(text: str, *, default: Any, settled: bool = False, **limits: Any) -> Any:
+def option(
+    text: str,
+    *,
+    default: Any = dataclasses.MISSING,
+    settled: bool = False,
+    flag: str = "",
+    metavar: str = "",
+    repeated: bool = False,
+    **limits: Any,
+) -> Any:
     """Declares a field of a part, which is also a command-line flag.
 
     Args:
         text: line of help.
-        default: value of the field.
+        default: value of the field; a field without one must be given.
         settled: whether trained weights and vocabularies fix the value; training that starts
             from them (`--from`) inherits it.
+        flag: the flag, without hyphens before it; "" for one like the field's name.
+        metavar: what stands for the value in help; "" for its type.
+        repeated: whether the flag may be given several times, each with some of a tuple's items.
         **limits: fields of `Range`.
     """
     metadata = {"help": text, "range": Range(**limits), "settled": settled}
+    metadata |= {"flag": flag, "metavar": metavar, "repeated": repeated}
     return field(default=default, metadata=metadata)
 
 
-@typing.dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(option,))
+def argument(text: str, *, metavar: str, default: Any = dataclasses.MISSING) -> Any:
+    """Declares a field of a command's options that is given without a flag; see `option`."""
+    metadata = {"help": text, "range": Range(), "flag": None, "metavar": metavar}
+    return field(default=default, metadata=metadata)
+
+
+def choice(text: str, *, default: Any, kinds: Mapping[str, type], settled: bool = False) -> Any:
+    """Declares a field that holds one of several parts; its flag takes the name of one.
+
+    The fields of all of them are flags, each with the part that has it.
+
+    Args:
+        text: line of help.
+        default: the part.
+        kinds: classes of parts by name; their fields have defaults. A recipe may hold a part of
+            another class with the same members.
+        settled: see `option`.
+
+    Raises:
+        ValueError: parts with a field of the same name and another type, which have one flag.
+    """
+    types_of_fields: dict[str, Any] = {}
+    for kind in kinds.values():
+        for name, value in field_types(kind).items():
+            if types_of_fields.setdefault(name, value) != value:
+                raise ValueError(
+                    f"Expected one type of {name} in the parts to choose from. Received: "
+                    f"{type_name(types_of_fields[name])} and {type_name(value)}"
+                )
+    declared = option(text, default=default, settled=settled, choices=tuple(kinds))
+    return field(default=default, metadata={**declared.metadata, "kinds": kinds})
+
+
+def shown_value(instance, declared: dataclasses.Field) -> Any:
+    """The value of a field as flags and messages have it: of a choice, the name of its part."""
+    value = getattr(instance, declared.name)
+    return kind_name(declared, value) if "kinds" in declared.metadata else value
+
+
+def kind_name(declared: dataclasses.Field, value: Any) -> str:
+    """The name of a part that a choice holds; of another class, the class's."""
+    kinds = declared.metadata["kinds"]
+    names = (name for name, kind in kinds.items() if type(value) is kind)
+    return next(names, type(value).__name__)
+
+
+@typing.dataclass_transform(
+    frozen_default=True, kw_only_default=True, field_specifiers=(option, argument, choice)
+)
 def part(cls):
     """Class decorator: a frozen dataclass with keyword arguments that checks its fields.
 
@@ -116,6 +178,9 @@ def check_fields(instance) -> None:
         name, value = declared.name, getattr(instance, declared.name)
         if "range" not in declared.metadata:
             continue
+        if "kinds" in declared.metadata:
+            check_part(name, value, kinds[name])
+            continue
         if not is_of_type(value, kinds[name]):
             raise ValueError(
                 f"Expected {name} of type {type_name(kinds[name])}. Received: {name}={value!r:.80}"
@@ -123,6 +188,26 @@ def check_fields(instance) -> None:
         limits = declared.metadata["range"]
         if not limits.holds(value):
             raise ValueError(f"Expected {name} {limits}. Received: {name}={value!r}")
+
+
+def check_part(name: str, instance: Any, protocol: type) -> None:
+    """Raises ValueError for anything but a part with the members of a protocol."""
+    if isinstance(instance, type) or not dataclasses.is_dataclass(instance):
+        raise ValueError(
+            f"Expected {name} to be an instance of a class with @part. Received: {instance!r:.80}"
+        )
+    check_members(name, instance, protocol)
+
+
+def check_members(name: str, instance: Any, protocol: type) -> None:
+    """Raises ValueError for an object that lacks a member of a protocol."""
+    members = dict.fromkeys((*inspect.get_annotations(protocol), *vars(protocol)))
+    public = [member for member in members if not member.startswith("_")]
+    if missing := [member for member in public if not hasattr(instance, member)]:
+        raise ValueError(
+            f"Expected {name} {type(instance).__name__} to have {', '.join(missing)}, see "
+            f"{protocol.__module__}.{protocol.__name__}. Received: a class without them"
+        )
 
 
 def field_types(cls) -> dict[str, Any]:

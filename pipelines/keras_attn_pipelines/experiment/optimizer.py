@@ -1,23 +1,23 @@
-"""The optimizer part: learning rate, schedule, clipping, slow layers, averaging."""
+"""The optimizer part: learning rate, clipping, slow layers, averaging."""
 
 import math
 from collections.abc import Sequence
 
-from keras_attn_pipelines.experiment.fields import INFINITY, option, part
+from keras_attn_pipelines.experiment.fields import INFINITY, choice, option, part
+from keras_attn_pipelines.experiment.schedules import SCHEDULES, Cosine, Schedule
 
-COSINE, INVERSE_SQUARE_ROOT = SCHEDULES = ("cosine", "inverse_square_root")
-STAIRCASE = "staircase"
+LEARNING_RATE = (
+    "learning rate schedule after the warm-up; staircase: half the peak during the warm-up, then "
+    "the peak, halved after each quarter of the remaining steps"
+)
 
 
 @part
 class Adam:
-    """Adam with warm-up, a learning rate schedule and gradient clipping by global norm."""
+    """Adam with a learning rate schedule and gradient clipping by global norm."""
 
     learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
-    warmup_steps: int = option("warm-up steps, at most a third of all steps", default=200, least=0)
-    schedule: str = option(
-        "learning rate schedule after the warm-up", default=COSINE, choices=SCHEDULES
-    )
+    schedule: Schedule = choice(LEARNING_RATE, default=Cosine(), kinds=SCHEDULES)
     clip_norm: float = option(
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
     )
@@ -32,8 +32,8 @@ class Adam:
     )
     epsilon: float = option("Adam's epsilon", default=1e-7, above=0, below=INFINITY)
     weight_decay: float = option(
-        "normalized weight decay (AdamW): of n steps, each at the peak learning rate takes this "
-        "share, divided by the square root of n, of all weights but slow layers'",
+        "normalized weight decay (AdamW): a step at the peak learning rate shrinks all weights but "
+        "slow layers' by this fraction, divided by the square root of the number of steps",
         default=0.0,
         least=0,
         below=1,
@@ -45,8 +45,8 @@ class Adam:
     )
 
     def notes(self, steps: int) -> list[str]:
-        """See `Optimizer`: a warm-up that is shortened."""
-        return shortened(self, steps)
+        """See `Optimizer`: those of the schedule."""
+        return self.schedule.notes(steps)
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
         """The Keras optimizer for `steps` training steps.
@@ -61,7 +61,7 @@ class Adam:
         from keras_attn.training.optimizers import ClippedAdam
 
         return ClippedAdam(
-            rates(self, steps),
+            self.schedule.build(self.learning_rate, steps),
             self.clip_norm,
             slow_layer=list(slow_layers) or None,
             slow_rate=self.slow_rate,
@@ -77,13 +77,7 @@ class SGD:
     """Stochastic gradient descent with the clip of `Adam`, all layers alike."""
 
     learning_rate: float = option("peak learning rate", default=0.1, above=0, below=INFINITY)
-    warmup_steps: int = option("warm-up steps, at most a third of all steps", default=0, least=0)
-    schedule: str = option(
-        "learning rate schedule; staircase: half the peak in the warm-up, then the peak, halved "
-        "after each quarter of the rest",
-        default=COSINE,
-        choices=(*SCHEDULES, STAIRCASE),
-    )
+    schedule: Schedule = choice(LEARNING_RATE, default=Cosine(warmup_steps=0), kinds=SCHEDULES)
     clip_norm: float = option(
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
     )
@@ -95,8 +89,8 @@ class SGD:
     )
 
     def notes(self, steps: int) -> list[str]:
-        """See `Optimizer`: a warm-up that is shortened."""
-        return shortened(self, steps)
+        """See `Optimizer`: those of the schedule."""
+        return self.schedule.notes(steps)
 
     def build(self, steps: int, slow_layers: Sequence[str] = (), slow_from: int = 0):
         """The Keras optimizer for `steps` training steps.
@@ -111,29 +105,6 @@ class SGD:
                 "Expected the optimizer Adam for a model with slow layers. Received: SGD and "
                 f"{', '.join(slow_layers)}"
             )
-        return ClippedSGD(rates(self, steps), self.clip_norm, momentum=self.momentum)
-
-
-def rates(optimizer: Adam | SGD, steps: int):
-    """The learning rate schedule of an optimizer part for `steps` training steps."""
-    from keras_attn.training.schedules import InverseSquareRoot, staircase, warmup_cosine
-
-    warmup = _warmup(optimizer, steps)
-    if optimizer.schedule == STAIRCASE:
-        return staircase(optimizer.learning_rate, warmup, steps)
-    if optimizer.schedule == INVERSE_SQUARE_ROOT:
-        return InverseSquareRoot(optimizer.learning_rate, max(warmup, 1))
-    return warmup_cosine(optimizer.learning_rate, warmup, steps)
-
-
-def shortened(optimizer: Adam | SGD, steps: int) -> list[str]:
-    """A line on a warm-up that is shortened; none otherwise."""
-    warmup = _warmup(optimizer, steps)
-    if warmup == optimizer.warmup_steps:
-        return []
-    return [f"warm-up: {warmup} steps, a third of {steps}, not {optimizer.warmup_steps}"]
-
-
-def _warmup(optimizer, steps):
-    """Warm-up steps of `steps` training steps: `warmup_steps`, at most a third of them."""
-    return min(optimizer.warmup_steps, steps // 3)
+        return ClippedSGD(
+            self.schedule.build(self.learning_rate, steps), self.clip_norm, momentum=self.momentum
+        )

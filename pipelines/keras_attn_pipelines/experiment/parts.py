@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from keras_attn.contracts import LOGITS, SOURCE
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.data.vocabulary import Vocabulary
@@ -112,15 +113,17 @@ class TaskSpec:
         best_possible: the best possible values of those for which it is not 1.
         batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
         judged: maximum number of answers per record, best first, that an evaluation uses.
+        searches: whether answers are searched for, so that a beam width can be given.
     """
 
     records: str
-    targets: tuple[str, ...] = ("logits",)
+    targets: tuple[str, ...] = (LOGITS,)
     accuracy: str = "token_accuracy"
     monitors: tuple[str, ...] = ()
     best_possible: Mapping[str, float] = field(default_factory=dict)
     batches_of_tokens: bool = False
     judged: int = 1
+    searches: bool = False
 
 
 class Request(NamedTuple):
@@ -135,6 +138,11 @@ class Request(NamedTuple):
     name: str
     inputs: Mapping[str, Any]
     size: int = 0
+
+    @classmethod
+    def of_text(cls, text: str) -> "Request":
+        """The request of a service whose input is a text, SOURCE."""
+        return cls(f"{text!r:.80}", {SOURCE: text.encode()}, len(text))
 
 
 class Built(NamedTuple):
@@ -155,18 +163,29 @@ class Built(NamedTuple):
 
 
 class Task(Protocol):
-    """Turns records into features and answers into scores.
-
-    A part may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
-    that training starts from (`--from`), with what training records add to them; what they had
-    keeps its ids. With `resolve_auto(records)` it returns a copy whose fields that are "auto" have
-    the values that records of dev call for; the run stores them, and resumes with them.
-    """
+    """Settings of a task, cheap to import; what it does is in its `Work`."""
 
     spec: ClassVar[TaskSpec]
 
     def features(self) -> Mapping[str, Feature]:
         """The declared shape and type of each input feature of one example."""
+
+    def work(self) -> "Work":
+        """The task at work, whose module imports Keras and TensorFlow.
+
+        A task whose own module imports them may have the members of `Work` itself, and return
+        itself.
+        """
+
+
+class Work(Protocol):
+    """Turns records into features and answers into scores.
+
+    It may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
+    that training starts from (`--from`), with what training records add to them; what they had
+    keeps its ids. It may have `resolve_auto(records)`, which returns the task with each "auto"
+    replaced by the value that the dev records call for; the run stores it and resumes with it.
+    """
 
     def vocabulary_types(self) -> Mapping[str, type[Vocabulary]]:
         """The classes of the vocabularies by name."""
@@ -205,11 +224,9 @@ class Task(Protocol):
             model: built Keras model.
             vocabularies: vocabularies by name.
             part: the experiment's model part.
-            beam_width: beam width, or None for the task's own.
+            beam_width: beam width, or None for the task's own; None unless the task searches.
             n_best: maximum number of answers per request.
 
-        Raises:
-            ValueError: a beam width for a model without a search.
         """
 
     def request(self, record: Any) -> Request:
@@ -234,9 +251,11 @@ class Task(Protocol):
     def card(self, service: Any, description: str) -> dict[str, str]:
         """Sections of the model card: "What it does"; optionally "Service", "Search", "License".
 
+        Without "License", the weights are said to be subject to the terms of their data.
+
         Args:
             service: what `service` returned.
-            description: the model's `Built.description`.
+            description: what the model is and how large, such as the `Built.description`.
         """
 
 

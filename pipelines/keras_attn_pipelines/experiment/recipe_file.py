@@ -28,26 +28,32 @@ def load_recipe_file(path) -> Experiment:
 
 
 @contextlib.contextmanager
-def naming_recipe_file(part):
+def naming_recipe_file():
     """Names the line of a user's recipe file where one of its parts fails unexpectedly.
 
     Raises:
         ValueError: instead of errors other than ValueError, OSError, ImportError and Ctrl-C;
-            errors of bundled parts are passed on.
+            errors outside recipe files are passed on.
     """
     try:
         yield
     except BaseException as error:
+        walked = traceback.walk_tb(error.__traceback__)
+        frames = [(frame, line) for frame, line in walked if _is_of_recipe_file(frame)]
         expected = isinstance(error, ValueError | OSError | ImportError | KeyboardInterrupt)
-        if expected or not type(part).__module__.startswith(MODULE_PREFIX):
+        if expected or not frames:
             raise
-        file = sys.modules[type(part).__module__].__file__
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == file]
+        frame, line = frames[-1]
+        part = frame.f_locals.get("self")
+        name = "" if part is None else f"{type(part).__name__} of "
         raise ValueError(
-            f"Expected {type(part).__name__} of the recipe file to work. "
-            f"Received: {type(error).__name__}: {error} at {file}:{(lines or [0])[-1]}"
+            f"Expected {name}the recipe file to work. "
+            f"Received: {type(error).__name__}: {error} at {frame.f_code.co_filename}:{line}"
         ) from error
+
+
+def _is_of_recipe_file(frame):
+    return frame.f_globals.get("__name__", "").startswith(MODULE_PREFIX)
 
 
 def recipe_of(module: types.ModuleType, name) -> Experiment:

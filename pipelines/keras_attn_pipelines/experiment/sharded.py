@@ -2,13 +2,13 @@
 
 import dataclasses
 import functools
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from keras_attn.untrusted import check_types, naming_damage
 from keras_attn_pipelines.data.shards.shards import METADATA_FILE, Shards, naming_shards, shards_in
 from keras_attn_pipelines.data.training_data import Records
-from keras_attn_pipelines.experiment.stored import stored_part
 
 DESCRIBED = {"records": str, "description": str, "source": dict, "kinds": dict, "digests": dict}
 """What is known of records when they are written, and its types in JSON."""
@@ -103,7 +103,7 @@ def _tolerance(shards: Shards) -> float:
 
 def _settings(source) -> dict[str, Any]:
     """The values of a source's fields, those of nested parts included, as JSON has them."""
-    return _flat(stored_part(source))
+    return _flat(json.loads(json.dumps(dataclasses.asdict(source))))
 
 
 def _flat(content) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 import dataclasses
 import importlib
+import itertools
 import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
+from keras_attn_pipelines.experiment.fields import field_types, kind_name
 from keras_attn_pipelines.experiment.recipe_file import MODULE_PREFIX
 
 ROOT = __name__.split(".")[0]
@@ -82,7 +84,7 @@ def _restored(content, recipe_classes, place):
         return content
     cls = _class(content.get(TYPE), recipe_classes, place)
     field_names = {field.name for field in dataclasses.fields(cls)}
-    values = {key: value for key, value in content.items() if key != TYPE}
+    values = _nested(cls, {key: value for key, value in content.items() if key != TYPE})
     if unknown := sorted(set(values) - field_names):
         raise ValueError(
             f"Expected fields of {content[TYPE]} in {place}. Received: {', '.join(unknown)}"
@@ -97,8 +99,32 @@ def _restored(content, recipe_classes, place):
             )
     try:
         return cls(**fields)
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"{error}, in the parts in {place}") from error
+
+
+def _nested(cls, values):
+    """The fields of a part as it has them now: earlier versions had some that are in a part of it.
+
+    Args:
+        cls: class of the part.
+        values: what was stored, by field name.
+    """
+    values = dict(values)
+    for field in dataclasses.fields(cls):
+        if not dataclasses.is_dataclass(field.default):
+            continue
+        kinds, name = field.metadata.get("kinds", {}), values.get(field.name)
+        named = isinstance(name, str) and name in kinds
+        if field.name in values and not named:
+            continue
+        usual = not named or kind_name(field, field.default) == name
+        inner = stored_part(field.default if usual else kinds[name]())
+        places = [inner, *map(field_types, kinds.values())]
+        earlier = {key: values.pop(key) for key in {*itertools.chain(*places)} & values.keys()}
+        if named or earlier:
+            values[field.name] = {key: earlier.get(key, value) for key, value in inner.items()}
+    return values
 
 
 def _class(name, recipe_classes, place):
@@ -128,6 +154,8 @@ def _classes(part) -> dict[str, type]:
     types: dict[str, type] = {}
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
+        kinds = field.metadata.get("kinds", {})
+        types |= {kind.__name__: kind for kind in kinds.values()}
         if dataclasses.is_dataclass(value):
             types |= {type(value).__name__: type(value), **_classes(value)}
     return types

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.fields import kind_name
 from keras_attn_pipelines.experiment.recipe_file import load_recipe_file, recipe_of
 
 
@@ -70,6 +71,8 @@ def _values(part) -> list[str]:
     for field in fields(part):
         value = getattr(part, field.name)
         if is_dataclass(value) and not isinstance(value, type):
+            if "kinds" in field.metadata:
+                lines.append(f"    {field.name:24} {kind_name(field, value)}")
             lines += _values(value)
         else:
             lines.append(f"    {field.name:24} {value}")

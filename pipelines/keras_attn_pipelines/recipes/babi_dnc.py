@@ -4,7 +4,7 @@ Command:
     keras-attn train babi_dnc --data babi/en --out runs/babi-dnc
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit
 from keras_attn_pipelines.tasks.question_answering import (
     BabiTasks,
     NeuralComputer,
@@ -15,6 +15,6 @@ RECIPE = Experiment(
     source=BabiTasks(),
     task=QuestionAnswering(),
     model=NeuralComputer(),
-    optimizer=Adam(learning_rate=1e-3, warmup_steps=500, clip_norm=10.0),
+    optimizer=Adam(learning_rate=1e-3, schedule=Cosine(warmup_steps=500), clip_norm=10.0),
     fit=Fit(epochs=20, batch_size=32, monitor="val_accuracy", patience=20),
 )

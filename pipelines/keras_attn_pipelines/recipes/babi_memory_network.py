@@ -7,7 +7,7 @@ Expected: a mean error of 11.7% to 11.9% on the test questions of the 20 tasks, 
 minutes on one CPU core.
 """
 
-from keras_attn_pipelines.experiment import SGD, Experiment, Fit
+from keras_attn_pipelines.experiment import SGD, Experiment, Fit, Staircase
 from keras_attn_pipelines.tasks.question_answering import (
     BabiTasks,
     EndToEndMemory,
@@ -18,6 +18,6 @@ RECIPE = Experiment(
     source=BabiTasks(),
     task=QuestionAnswering(),
     model=EndToEndMemory(empty_memories=True),
-    optimizer=SGD(learning_rate=0.32, warmup_steps=16_890, schedule="staircase", clip_norm=1.25),
+    optimizer=SGD(learning_rate=0.32, schedule=Staircase(warmup_steps=16_890), clip_norm=1.25),
     fit=Fit(epochs=90, batch_size=32, monitor="val_accuracy", patience=90),
 )

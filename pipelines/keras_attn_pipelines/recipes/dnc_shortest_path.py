@@ -7,7 +7,7 @@ Expected: 51% of dev, all graphs of 3 nodes and a fifth to a third of larger one
 on a CPU core.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit
 from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
 
 RECIPE = Experiment(
@@ -16,6 +16,6 @@ RECIPE = Experiment(
     ),
     task=Algorithmic(curriculum=18, planning_steps=4),
     model=MemoryMachine(cell="dnc", hidden_dim=128, num_slots=32, slot_dim=24, num_read_heads=3),
-    optimizer=Adam(learning_rate=3e-3, warmup_steps=0, clip_norm=10.0),
+    optimizer=Adam(learning_rate=3e-3, schedule=Cosine(warmup_steps=0), clip_norm=10.0),
     fit=Fit(epochs=45, batch_size=32, patience=45),
 )

@@ -8,12 +8,14 @@ Expected on dev, beam 4: BLEU-4 20.3, CIDEr-D 0.471, METEOR 19.5; with `--contex
 and 19.5, `bottleneck` 19.9, 0.473 and 19.2, `hard` 16.3, 0.334 and 17.0.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Experiment, Fit, Pieces
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures, Captioning, ShowAttendTell
 
 RECIPE = Experiment(
     source=CaptionedPictures(),
-    task=Captioning(vocabulary_size=3000, lengths=(14, 17, 20, 24, 30, 40)),
+    task=Captioning(
+        pieces=Pieces(vocabulary_size=3000, lowercase=True), lengths=(14, 17, 20, 24, 30, 40)
+    ),
     model=ShowAttendTell(hidden_dim=384, feature_dim=512, dropout=0.4),
     optimizer=Adam(slow_rate=0.1),
     fit=Fit(epochs=8, batch_size=16, monitor="val_cider_d"),

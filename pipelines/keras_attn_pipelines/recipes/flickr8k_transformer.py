@@ -8,13 +8,15 @@ Expected on dev, beam 4: BLEU-4 21.1, CIDEr-D 0.500, METEOR 19.7; trained with t
 augmented pictures, then self-critically, and averaged (see README): 24.1, 0.590 and 20.8.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit, Pieces
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures, Captioning, CaptionTransformer
 
 RECIPE = Experiment(
     source=CaptionedPictures(),
-    task=Captioning(vocabulary_size=3000, lengths=(14, 17, 20, 24, 30, 40)),
+    task=Captioning(
+        pieces=Pieces(vocabulary_size=3000, lowercase=True), lengths=(14, 17, 20, 24, 30, 40)
+    ),
     model=CaptionTransformer(),
-    optimizer=Adam(learning_rate=8e-4, warmup_steps=400, slow_rate=0.1, average=3),
+    optimizer=Adam(learning_rate=8e-4, schedule=Cosine(warmup_steps=400), slow_rate=0.1, average=3),
     fit=Fit(epochs=14, batch_size=16, monitor="val_cider_d"),
 )

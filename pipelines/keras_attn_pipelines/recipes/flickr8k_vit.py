@@ -8,7 +8,7 @@ Time: 31 minutes on two shared CPU cores with AVX-512. Expected on dev, beam 4: 
 checkpoint's sizes. 6,000 pictures are too few to train one from scratch.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit, Pieces
 from keras_attn_pipelines.tasks.captioning import (
     CaptionedPictures,
     Captioning,
@@ -19,12 +19,14 @@ from keras_attn_pipelines.tasks.captioning import (
 
 RECIPE = Experiment(
     source=CaptionedPictures(),
-    task=Captioning(vocabulary_size=3000, lengths=(14, 17, 20, 24, 30, 40)),
+    task=Captioning(
+        pieces=Pieces(vocabulary_size=3000, lowercase=True), lengths=(14, 17, 20, 24, 30, 40)
+    ),
     model=CaptionTransformer(
         encoder=PatchTransformer(),
         tuning=EncoderTuning(fine_tune=True),
         num_encoder_layers=0,
     ),
-    optimizer=Adam(learning_rate=5e-4, warmup_steps=400, average=3),
+    optimizer=Adam(learning_rate=5e-4, schedule=Cosine(warmup_steps=400), average=3),
     fit=Fit(epochs=8, batch_size=16, monitor="val_cider_d"),
 )

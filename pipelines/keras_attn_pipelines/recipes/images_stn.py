@@ -13,7 +13,7 @@ starts from ImageNet weights, recommended for a few hundred pictures. The SavedM
 bytes to labels, scores and the crop that the CNN saw.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit, PictureOptions
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit, PictureOptions
 from keras_attn_pipelines.tasks.classification import (
     Classification,
     LabeledPictures,
@@ -26,6 +26,6 @@ RECIPE = Experiment(
         pictures=PictureOptions(image_size=128, shift=0.2, turn=30.0), label_smoothing=0.0
     ),
     model=SpatialTransformer(dropout=0.1),
-    optimizer=Adam(warmup_steps=20, clip_norm=1.0, slow_rate=0.3),
+    optimizer=Adam(schedule=Cosine(warmup_steps=20), clip_norm=1.0, slow_rate=0.3),
     fit=Fit(epochs=60, patience=20),
 )

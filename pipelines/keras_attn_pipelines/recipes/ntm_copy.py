@@ -7,13 +7,13 @@ Command:
         --out runs/repeat
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit
 from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
 
 RECIPE = Experiment(
     source=GeneratedSequences(),
     task=Algorithmic(),
     model=MemoryMachine(controller="feed_forward"),
-    optimizer=Adam(learning_rate=1e-3, warmup_steps=0, clip_norm=1.0),
+    optimizer=Adam(learning_rate=1e-3, schedule=Cosine(warmup_steps=0), clip_norm=1.0),
     fit=Fit(epochs=8, batch_size=16, patience=8),
 )

@@ -9,12 +9,12 @@ sizes and tokenizer are kept.
 
 from dataclasses import replace
 
-from keras_attn_pipelines.experiment import Adam
+from keras_attn_pipelines.experiment import Adam, Cosine
 from keras_attn_pipelines.recipes import flickr8k_transformer
 
 RECIPE = replace(
     flickr8k_transformer.RECIPE,
-    optimizer=Adam(learning_rate=1e-4, warmup_steps=20, slow_rate=0.1),
+    optimizer=Adam(learning_rate=1e-4, schedule=Cosine(warmup_steps=20), slow_rate=0.1),
     fit=replace(flickr8k_transformer.RECIPE.fit, epochs=10),
     needs_start=True,
 )

@@ -7,13 +7,19 @@ Expected: F1 74.7 on dev (EVALB with COLLINS.prm, beam 4; right-branching has 20
 minutes on two CPU cores.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit, TransformerSizes
 from keras_attn_pipelines.tasks.parsing import Parser, Parsing, Treebank
 
 RECIPE = Experiment(
     source=Treebank(),
     task=Parsing(label_smoothing=0.0),
     model=Parser(sizes=TransformerSizes(hidden_dim=128, intermediate_dim=512, dropout=0.2)),
-    optimizer=Adam(learning_rate=2.5e-3, warmup_steps=1600, beta_2=0.98, epsilon=1e-9, average=3),
+    optimizer=Adam(
+        learning_rate=2.5e-3,
+        schedule=Cosine(warmup_steps=1600),
+        beta_2=0.98,
+        epsilon=1e-9,
+        average=3,
+    ),
     fit=Fit(epochs=8, batch_tokens=1024, monitor="val_f1"),
 )

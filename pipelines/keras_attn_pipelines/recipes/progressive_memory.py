@@ -6,13 +6,13 @@ Command:
         --out runs/reviews
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit
 from keras_attn_pipelines.tasks.language_modeling import NextWord, ProgressiveMemory, Sentences
 
 RECIPE = Experiment(
     source=Sentences(),
     task=NextWord(),
     model=ProgressiveMemory(),
-    optimizer=Adam(learning_rate=2e-3, warmup_steps=100, clip_norm=1.0),
+    optimizer=Adam(learning_rate=2e-3, schedule=Cosine(warmup_steps=100), clip_norm=1.0),
     fit=Fit(epochs=6, batch_tokens=1024, patience=2),
 )

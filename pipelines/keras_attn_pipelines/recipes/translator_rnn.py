@@ -11,13 +11,13 @@ Expected with `--epochs 14`: 37.2 BLEU on val and 36.2 on test_2016_flickr (sacr
 beam 4), 27 minutes of one CPU core; with `--scope none` 22.9 and 23.2.
 """
 
-from keras_attn_pipelines.experiment import Adam, Experiment, Fit
+from keras_attn_pipelines.experiment import Adam, Cosine, Experiment, Fit
 from keras_attn_pipelines.tasks.seq2seq import Recurrent, Seq2Seq, TextPairs
 
 RECIPE = Experiment(
     source=TextPairs(),
     task=Seq2Seq(),
     model=Recurrent(),
-    optimizer=Adam(learning_rate=1e-3, warmup_steps=400, average=5),
+    optimizer=Adam(learning_rate=1e-3, schedule=Cosine(warmup_steps=400), average=5),
     fit=Fit(epochs=15, batch_tokens=2048, monitor="val_bleu", patience=5),
 )

@@ -8,13 +8,26 @@ Expected: 40.9 BLEU on val and 39.9 on test_2016_flickr (sacreBLEU on raw text, 
 minutes on one CPU core with AMX.
 """
 
-from keras_attn_pipelines.experiment import Adam, BeamSearch, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.experiment import (
+    Adam,
+    BeamSearch,
+    Cosine,
+    Experiment,
+    Fit,
+    TransformerSizes,
+)
 from keras_attn_pipelines.tasks.seq2seq import Seq2Seq, TextPairs, Transformer
 
 RECIPE = Experiment(
     source=TextPairs(),
     task=Seq2Seq(search=BeamSearch(length_alpha=1.0)),
     model=Transformer(sizes=TransformerSizes(num_layers=4, hidden_dim=128, intermediate_dim=256)),
-    optimizer=Adam(learning_rate=2.5e-3, warmup_steps=1600, beta_2=0.98, epsilon=1e-9, average=8),
+    optimizer=Adam(
+        learning_rate=2.5e-3,
+        schedule=Cosine(warmup_steps=1600),
+        beta_2=0.98,
+        epsilon=1e-9,
+        average=8,
+    ),
     fit=Fit(epochs=60, batch_tokens=2048, monitor="val_bleu", patience=15),
 )

@@ -7,7 +7,15 @@ Expected: 59.1 BLEU and 73.5 chrF on dev (sacreBLEU with all references, beam 10
 a CPU core.
 """
 
-from keras_attn_pipelines.experiment import Adam, BeamSearch, Experiment, Fit, TransformerSizes
+from keras_attn_pipelines.experiment import (
+    Adam,
+    BeamSearch,
+    Cosine,
+    Experiment,
+    Fit,
+    Pieces,
+    TransformerSizes,
+)
 from keras_attn_pipelines.tasks.data_to_text import DataToText, GraphTransformer, SetsOfFacts
 
 SIZES = TransformerSizes(
@@ -16,12 +24,14 @@ SIZES = TransformerSizes(
 RECIPE = Experiment(
     source=SetsOfFacts(),
     task=DataToText(
-        vocabulary_size=2000,
+        pieces=Pieces(vocabulary_size=2000),
         slots=32,
         name_dropout=0.5,
         search=BeamSearch(beam_width=10, length_alpha=1.5),
     ),
     model=GraphTransformer(sizes=SIZES),
-    optimizer=Adam(learning_rate=2e-3, warmup_steps=800, beta_2=0.98, epsilon=1e-9, average=3),
+    optimizer=Adam(
+        learning_rate=2e-3, schedule=Cosine(warmup_steps=800), beta_2=0.98, epsilon=1e-9, average=3
+    ),
     fit=Fit(epochs=12, batch_tokens=2048, monitor="val_bleu", patience=8),
 )

@@ -58,9 +58,9 @@ def evaluate(
     def answer(**request):
         return graph(*(request[spec.name] for spec in inputs))
 
-    answered = _Answers.of(experiment.task, records, answer, split, batch)
+    answered = _Answers.of(experiment.work, records, answer, split, batch)
     evaluation = answered.evaluation(
-        experiment.task, service.vocabularies, service.metadata(), data, split
+        experiment.work, service.vocabularies, service.metadata(), data, split
     )
     return replace(evaluation, metric_tokenization=metric_tokenization)
 
@@ -93,7 +93,7 @@ def evaluate_saved(
     saved = SavedDescription.read(folder)
     experiment = _tokenized(saved.experiment(recipe), metric_tokenization)
     vocabularies = saved.vocabularies(experiment)
-    if hasattr(experiment.task, "search") and "beam_width" not in saved.metadata:
+    if experiment.task.spec.searches and "beam_width" not in saved.metadata:
         raise ValueError(
             f"Expected a beam_width in the metadata of {saved.version}. Received: none"
         )
@@ -102,8 +102,8 @@ def evaluate_saved(
     check_finite(getattr(loaded, "model_variables", ()), saved.version)
     records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]
-    answered = _Answers.of(experiment.task, records, signature, split, batch)
-    return answered.evaluation(experiment.task, vocabularies, saved.metadata, data, split)
+    answered = _Answers.of(experiment.work, records, signature, split, batch)
+    return answered.evaluation(experiment.work, vocabularies, saved.metadata, data, split)
 
 
 def _tokenized(experiment: Experiment, metric_tokenization: str | None) -> Experiment:
@@ -122,16 +122,16 @@ class _Answers:
         self.records, self.answers, self.errors = records, answers, errors
 
     @classmethod
-    def of(cls, task, records: Sequence[Any], answer: Callable, split: str, batch: int):
+    def of(cls, work, records: Sequence[Any], answer: Callable, split: str, batch: int):
         """Answers all records; those of similar size share a batch."""
-        sizes = [task.request(record).size for record in records]
+        sizes = [work.request(record).size for record in records]
         order = sorted(range(len(records)), key=sizes.__getitem__)
         model = _Model(answer)
         answers: dict[int, dict] = {}
         errors: dict[int, str] = {}
         for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
             places = order[start : start + batch]
-            requests = [task.request(records[place]) for place in places]
+            requests = [work.request(records[place]) for place in places]
             inputs = {
                 key: [request.inputs[key] for request in requests] for key in requests[0].inputs
             }
@@ -143,9 +143,9 @@ class _Answers:
         ordered = [answers[place] for place in range(len(records))]
         return cls(records, ordered, [errors[place] for place in sorted(errors)])
 
-    def evaluation(self, task, vocabularies, metadata, data, split) -> Evaluation:
+    def evaluation(self, work, vocabularies, metadata, data, split) -> Evaluation:
         """The task's scores of the answers."""
-        evaluation = task.evaluation(self.records, self.answers, vocabularies, metadata)
+        evaluation = work.evaluation(self.records, self.answers, vocabularies, metadata)
         return replace(evaluation, data=str(data), split=split, errors=self.errors)
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from keras_attn.contracts import TERMS
@@ -19,6 +20,10 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, with_inherited
 from keras_attn_pipelines.runs.run import Run
 
+TERMS_OF_WEIGHTS = (
+    "The weights are subject to the terms of their training data and of the pretrained model, if "
+    "any."
+)
 _PRECISION = {
     "float32": "float32",
     "bfloat16": "bfloat16; stored weights, logits, attention weights and scores are float32",
@@ -106,7 +111,8 @@ def _card(title, experiment, description, metrics, service, storage, limits, ter
         key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
     }
     recipe = quote_command(description["recipe"])
-    words = experiment.task.card(service, facts["model"])
+    size = f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}"
+    words = experiment.work.card(service, f"{facts['model']}, {size}")
     values = escape_script(json.dumps(experiment.values(), indent=2))
     technical = (
         f"Precision: {_PRECISION[precision_of(service.model)]}. Weights are stored in {storage}. "
@@ -114,7 +120,7 @@ def _card(title, experiment, description, metrics, service, storage, limits, ter
     )
     service_words = " ".join([*(words.get(key, "") for key in ("Service", "Search")), technical])
     origin = description.get("origin") or {}
-    sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, "")}
+    sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, TERMS_OF_WEIGHTS)}
     sections[LICENSE] += f"\n\nTerms of use: {escape_markdown(terms)}" if terms else ""
     known = {key: with_inherited(key, text, origin) for key, text in sections.items()}
     return model_card(

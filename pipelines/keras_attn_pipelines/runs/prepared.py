@@ -1,5 +1,6 @@
 """An experiment's data and model, ready for `fit`."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 import keras
 
 from keras_attn.training.loss_scale import scaled_for
+from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
-from keras_attn_pipelines.experiment.recipe_file import naming_recipe_file
 from keras_attn_pipelines.experiment.sharded import read_records
 
 
@@ -38,11 +39,29 @@ class Prepared:
         """Size of each vocabulary by name."""
         return {name: vocabulary.vocabulary_size for name, vocabulary in self.vocabularies.items()}
 
+    @property
+    def unit(self) -> str:
+        """Plural noun for the records."""
+        return self.experiment.source.unit
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of usable records by split."""
+        return {split: len(records) for split, records in self.data.splits.items()}
+
+    @functools.cached_property
+    def agreed(self) -> dict[str, Any]:
+        """What all workers, and all stretches of a training, must find in the data."""
+        return {
+            "records": self.counts,
+            "fingerprint": fingerprint(self.data.splits),
+            "vocabularies": self.vocabulary_sizes,
+        }
+
     def build(self) -> Built:
         """The model, built with initial weights."""
         experiment, sizes = self.experiment, self.vocabulary_sizes
-        with naming_recipe_file(experiment.model):
-            return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
+        return experiment.model.build(experiment.task.features(), sizes, experiment.fit.seed)
 
     def compile(self, built: Built, jit_compile: bool | str = False) -> Objective:
         """The task's objective for a built model, compiled with the experiment's optimizer.
@@ -50,13 +69,9 @@ class Prepared:
         Where the global dtype policy is mixed_float16, the optimizer scales the loss.
         """
         steps, experiment = self.data.steps * self.experiment.fit.epochs, self.experiment
-        with naming_recipe_file(experiment.task):
-            objective = experiment.task.objective(
-                built.model, self.data, steps, experiment.fit.seed
-            )
+        objective = experiment.work.objective(built.model, self.data, steps, experiment.fit.seed)
         unfreeze_step = self.data.unfreeze_step
-        with naming_recipe_file(experiment.optimizer):
-            optimizer = experiment.optimizer.build(steps, built.slow_layers, unfreeze_step)
+        optimizer = experiment.optimizer.build(steps, built.slow_layers, unfreeze_step)
         objective.model.compile(
             optimizer=scaled_for(keras.config.dtype_policy().name, optimizer),
             loss=objective.loss,
@@ -87,14 +102,7 @@ def prepare(
     Raises:
         ValueError: bad data.
     """
-    with naming_recipe_file(experiment.source):
-        records = read_records(experiment.source, data)
-    with naming_recipe_file(experiment.task):
-        if hasattr(experiment.task, "resolve_auto"):
-            experiment = replace(
-                experiment, task=experiment.task.resolve_auto(records.splits["dev"])
-            )
-        known = _vocabularies(experiment.task, vocabularies, records.splits["train"])
+    records = read_records(experiment.source, data)
     setting = Setting(
         model=experiment.model,
         fit=experiment.fit,
@@ -102,13 +110,16 @@ def prepare(
         replicas=replicas,
         start=start,
     )
-    with naming_recipe_file(experiment.task):
-        loaded = experiment.task.encode(records, known, setting)
+    if hasattr(experiment.work, "resolve_auto"):
+        task = experiment.work.resolve_auto(records.splits["dev"])
+        experiment = replace(experiment, task=task)
+    known = _vocabularies(experiment.work, vocabularies, records.splits["train"])
+    loaded = experiment.work.encode(records, known, setting)
     return Prepared(experiment, records, known, setting, loaded)
 
 
-def _vocabularies(task, known, records) -> Mapping[str, Any]:
+def _vocabularies(work, known, records) -> Mapping[str, Any]:
     """Vocabularies learned from records; known ones as they are, or extended by the task."""
     if not known:
-        return task.learn(records)
-    return task.extend(known, records) if hasattr(task, "extend") else known
+        return work.learn(records)
+    return work.extend(known, records) if hasattr(work, "extend") else known

@@ -199,7 +199,13 @@ class Run:
             ValueError: as `model` and `vocabularies`, vocabularies of another model, or
                 `max_pixels` out of range or for a model that does not take pictures.
         """
-        experiment, model = self.experiment(), self.model(precision)
+        experiment = self.experiment()
+        if beam_width is not None and not experiment.task.spec.searches:
+            raise ValueError(
+                "Expected no beam width for a model whose answers need no search. "
+                f"Received: beam_width={beam_width}"
+            )
+        model = self.model(precision)
         vocabularies, sizes = self.vocabularies(), self.description["vocabularies"]
         for name, vocabulary in vocabularies.items():
             if vocabulary.vocabulary_size != sizes.get(name):
@@ -207,7 +213,7 @@ class Run:
                     f"Expected a {name} of {sizes.get(name)} {vocabulary.unit} in {self.folder}. "
                     f"Received: {vocabulary.vocabulary_size}"
                 )
-        service = experiment.task.service(model, vocabularies, experiment.model, beam_width, n_best)
+        service = experiment.work.service(model, vocabularies, experiment.model, beam_width, n_best)
         if max_pixels is not None:
             with_max_pixels(service, max_pixels)
         return service
@@ -231,7 +237,7 @@ def load_vocabularies(
     Raises:
         ValueError: one is missing, damaged or not the one that was saved.
     """
-    types = experiment.task.vocabulary_types()
+    types = experiment.work.vocabulary_types()
     if digests is None:
         print(f"not verified: {folder} has no digests of {' and '.join(types)}", file=sys.stderr)
     elif changed := [n for n in types if digest_of_folder(folder / n) != digests.get(n)]:

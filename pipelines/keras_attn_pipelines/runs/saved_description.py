@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from keras_attn.saved.saved_model import version_folder
+from keras_attn.saved.versions import version_folder
 from keras_attn.serving.export import DIGESTS, MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import described, restored

@@ -11,7 +11,6 @@ from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.shards.shard_writer import ShardOptions, write_shards
 from keras_attn_pipelines.data.skipped import listing
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.recipe_file import naming_recipe_file
 from keras_attn_pipelines.experiment.sharded import read_records, read_split, record_type
 from keras_attn_pipelines.experiment.stored import stored_part
 
@@ -43,8 +42,7 @@ def prepare_shards(
     out, source = Path(out), experiment.source
     _check_empty(out)
     kind = record_type(source)
-    with naming_recipe_file(source):
-        records = read_records(source, data)
+    records = read_records(source, data)
     print(escape_terminal("\n".join(records.lines)), flush=True)
     if records.skipped:
         print(f"skipped: {len(records.skipped)} records{listing(list(records.skipped))}")

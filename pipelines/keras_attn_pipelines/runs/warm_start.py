@@ -74,8 +74,15 @@ class WarmStart:
             values: values that replace the experiment's, by field name.
 
         Raises:
-            ValueError: another task or model, or a value that differs from the model's.
+            ValueError: as `check`.
         """
+        self.check(experiment, values)
+        known = {declared.name for _, declared, _, _ in experiment.flags()}
+        settled = {key: own for key, own in self.experiment.settled().items() if key in known}
+        return experiment.replaced({**values, **settled})
+
+    def check(self, experiment: Experiment, values: Mapping[str, Any]) -> None:
+        """Raises ValueError for another task or model, or values that differ from the model's."""
         for name in ("task", "model"):
             before, now = (
                 type_of(getattr(chosen, name)) for chosen in (self.experiment, experiment)
@@ -85,14 +92,12 @@ class WarmStart:
                     f"Expected a recipe whose {name} is {before}, such as {self.recipe}, with "
                     f"which {self.path} was trained. Received: one whose {name} is {now}"
                 )
-        known = experiment.values()
-        settled = {key: own for key, own in self.experiment.settled().items() if key in known}
+        settled = self.experiment.settled()
         wrong = [key for key in settled if key in values and values[key] != settled[key]]
         if wrong:
             expected = ", ".join(f"{key}={settled[key]!r}" for key in wrong)
             received = ", ".join(f"{key}={values[key]!r}" for key in wrong)
             raise ValueError(f"Expected {expected}, as in {self.path}. Received: {received}")
-        return experiment.replaced({**values, **settled})
 
     def start(self, experiment: Experiment, model) -> None:
         """Copies the weights into a new model.
@@ -100,7 +105,7 @@ class WarmStart:
         Raises:
             ValueError: the new model's weights have other shapes, or it cannot grow from this one.
         """
-        self.adapted(experiment, experiment.values())
+        self.check(experiment, experiment.values())
         if hasattr(experiment.model, "grow"):
             experiment.model.grow(model, self.model)
             return

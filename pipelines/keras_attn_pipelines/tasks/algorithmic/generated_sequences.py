@@ -23,7 +23,7 @@ MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
-class Drawn:
+class TrainingSequences:
     """The training sequences, which are drawn when they are needed.
 
     Attributes:
@@ -112,29 +112,31 @@ class GeneratedSequences:
         """See `Source`."""
         from keras_attn_pipelines.data.training_data import Records
 
-        drawn = self.drawn(data)
-        return Records({"train": drawn, "dev": self.split(data, "dev")})
+        sequences = self.training_sequences(data)
+        return Records({"train": sequences, "dev": self.split(data, "dev")})
 
     def split(self, data, name):
         """See `Source`: dev, test, the first sequences of train; a number, such as 120: sequences
         of this length."""
         import numpy as np
 
-        drawn = self.drawn(data)
+        sequences = self.training_sequences(data)
         if name.isdecimal():
-            return self._of_length(drawn, int(name))
+            return self._of_length(sequences, int(name))
         if name not in SPLITS:
             raise ValueError(
                 f"Expected the split {', '.join(SPLITS)}, or a length such as 120. "
                 f"Received: {name!r:.80}"
             )
         if name == "train":
-            return drawn.batch(0, self.held_out, len(self.lengths))[1]
-        random = np.random.default_rng((drawn.seed, SPLITS.index(name), 0))
+            return sequences.batch(0, self.held_out, len(self.lengths))[1]
+        random = np.random.default_rng((sequences.seed, SPLITS.index(name), 0))
         buckets = [bucket for bucket in range(len(self.lengths)) for _ in range(self.held_out)]
-        return [drawn.problem.draw(random, drawn.length(random, bucket)) for bucket in buckets]
+        return [
+            sequences.problem.draw(random, sequences.length(random, bucket)) for bucket in buckets
+        ]
 
-    def drawn(self, data) -> Drawn:
+    def training_sequences(self, data) -> TrainingSequences:
         """The training sequences.
 
         Raises:
@@ -149,9 +151,9 @@ class GeneratedSequences:
                 f"{MOST_SEED}. Received: {str(data)!r:.80}"
             )
         problem = Problem(self.problem, self.bits, self.repeats, self.hops)
-        return Drawn(problem, self.lengths, self.shortest, self.sequences, int(seed[1]))
+        return TrainingSequences(problem, self.lengths, self.shortest, self.sequences, int(seed[1]))
 
-    def _of_length(self, drawn, length):
+    def _of_length(self, sequences, length):
         import numpy as np
 
         least = self.shortest
@@ -159,5 +161,5 @@ class GeneratedSequences:
         if length < least or not fits:
             most = f" and at most {2**self.bits}" if self.problem == SHORTEST_PATH else ""
             raise ValueError(f"Expected a length of at least {least}{most}. Received: {length}")
-        random = np.random.default_rng((drawn.seed, len(SPLITS), length))
-        return [drawn.problem.draw(random, length) for _ in range(self.held_out)]
+        random = np.random.default_rng((sequences.seed, len(SPLITS), length))
+        return [sequences.problem.draw(random, length) for _ in range(self.held_out)]

@@ -30,15 +30,15 @@ def path_problem(
     chosen: list[list[int]] = []
     longest = 0
     for _ in range(TRIES):
-        drawn = _random_edges(random, count)
+        graph = _random_edges(random, count)
         neighbors = [
-            sorted({b for a, b in drawn if a == node} | {a for a, b in drawn if b == node})
+            sorted({b for a, b in graph if a == node} | {a for a, b in graph if b == node})
             for node in range(count)
         ]
         paths = only_paths(neighbors, int(random.integers(count)))
         most = max(len(path) - 1 for path in paths if len(path) - 1 <= wanted)
         if most > longest:
-            edges, longest = drawn, most
+            edges, longest = graph, most
             chosen = [path for path in paths if len(path) - 1 == most]
         if longest == wanted:
             break

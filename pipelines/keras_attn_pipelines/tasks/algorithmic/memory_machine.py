@@ -2,14 +2,10 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SEQUENCE
+from keras_attn_pipelines.data.vocabulary import ANSWER_WORDS, SOURCE_WORDS
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.tasks.algorithmic.names import (
-    ANSWER_WORDS,
-    LOGITS,
-    SEQUENCE,
-    SOURCE_WORDS,
-)
 
 NTM, DNC, LSTM = CELLS = ("ntm", "dnc", "lstm")
 FEED_FORWARD, RECURRENT = ("feed_forward", "lstm")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from keras_attn.contracts import IMAGE
 from keras_attn_pipelines.experiment.parts import Built
 
 
@@ -23,7 +24,7 @@ def built_captioner(
     from keras_attn.models.captioner.captioner import Captioner
 
     keras.utils.set_random_seed(seed)
-    height, width, _ = features["image"].shape
+    height, width, _ = features[IMAGE].shape
     encoder = part.encoder.build(height)
     encoder.trainable = part.tuning.fine_tune
     model = Captioner(encoder, decoder(), (height, width), penalty, name="captioner")

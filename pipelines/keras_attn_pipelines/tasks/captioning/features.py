@@ -19,7 +19,6 @@ from keras_attn_pipelines.data.sequence_examples import real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
-from keras_attn_pipelines.data.vocabulary import smaller_than_asked
 from keras_attn_pipelines.tasks.captioning.feature_cache import cached_features
 
 
@@ -91,14 +90,6 @@ class CaptionExamples:
             arrays[FEATURES] = encoded
         return arrays
 
-    def gather(self, rows):
-        """Like `take`, of int32 tensors in a graph."""
-        length = tf.gather(tf.constant(self.lengths), tf.gather(self.buckets, rows[0]))
-        places = rows[:, None] * self.per_picture + tf.range(self.per_picture)
-        places = tf.where(rows[:, None] >= 0, places, -1)
-        captions = self.captions.gather(tf.reshape(places, (-1,)), length)
-        return {TARGET: tf.reshape(captions, (-1, self.per_picture, length))}
-
 
 @dataclass(frozen=True)
 class CaptionFeatures:
@@ -143,7 +134,7 @@ def caption_batches(examples: CaptionExamples, records, picture_format, size, au
 
 
 def encode(task, records, tokenizer, setting) -> TrainingData:
-    """Training data of captioned pictures: see `Task.encode`."""
+    """Training data of captioned pictures: see `Work.encode`."""
     tuning, splits = setting.model.tuning, records.splits
     examples = {
         name: CaptionExamples.of(splits[name], tokenizer, task.captions_per_picture, task.lengths)
@@ -179,7 +170,7 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
         for name, own in examples.items()
     }
     cut = examples["train"].cut
-    lines = smaller_than_asked({"tokenizer": tokenizer}, task.vocabulary_size)
+    lines = task.pieces.notes(tokenizer=tokenizer)
     if cut:
         lines.append(f"{cut} training captions are longer than {task.lengths[-1]} pieces: cut")
     return TrainingData(
@@ -188,7 +179,6 @@ def _training_data(task, splits, tokenizer, setting, examples) -> TrainingData:
         dev=batches["dev"].dataset(),
         steps=batches["train"].steps,
         lines=lines,
-        batch=batches["train"].graph_batch if examples["train"].encoded is None else None,
         extra=CaptionFeatures(tokenizer, examples["dev"].encoded),
     )
 

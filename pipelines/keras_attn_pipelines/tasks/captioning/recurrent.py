@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import IMAGE, LOGITS, TOKENS
+from keras_attn_pipelines.data.vocabulary import TOKENIZER
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
 from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, Encoder, EncoderTuning
@@ -14,8 +16,8 @@ SOFT, HARD, MEAN, BOTTLENECK = "soft", "hard", "mean", "bottleneck"
 class ShowAttendTell:
     """Show, Attend and Tell."""
 
-    reads: ClassVar[tuple[str, ...]] = ("image", "tokens")
-    answers: ClassVar[tuple[str, ...]] = ("logits",)
+    reads: ClassVar[tuple[str, ...]] = (IMAGE, TOKENS)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
     encoder: Encoder = EfficientNetLite0()
     tuning: EncoderTuning = EncoderTuning()
@@ -51,7 +53,7 @@ class ShowAttendTell:
         from keras_attn.models.captioner.caption_decoder import CaptionDecoder, CaptionDecoderConfig
 
         config = CaptionDecoderConfig(
-            vocabulary_size=vocabulary_sizes["tokenizer"],
+            vocabulary_size=vocabulary_sizes[TOKENIZER],
             embedding_dim=self.embedding_dim,
             hidden_dim=self.hidden_dim,
             feature_dim=self.feature_dim or None,

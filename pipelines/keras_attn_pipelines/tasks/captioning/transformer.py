@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import IMAGE, LOGITS, TOKENS
+from keras_attn_pipelines.data.vocabulary import TOKENIZER
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
 from keras_attn_pipelines.tasks.captioning.build import built_captioner
@@ -12,8 +14,8 @@ from keras_attn_pipelines.tasks.captioning.encoders import EfficientNetLite0, En
 class CaptionTransformer:
     """A Transformer encoder and decoder over the grid of a picture encoder."""
 
-    reads: ClassVar[tuple[str, ...]] = ("image", "tokens")
-    answers: ClassVar[tuple[str, ...]] = ("logits",)
+    reads: ClassVar[tuple[str, ...]] = (IMAGE, TOKENS)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
     encoder: Encoder = EfficientNetLite0()
     tuning: EncoderTuning = EncoderTuning()
@@ -29,7 +31,7 @@ class CaptionTransformer:
         )
         from keras_attn.models.transformer.transformer_config import DECODER, TransformerConfig
 
-        size = vocabulary_sizes["tokenizer"]
+        size = vocabulary_sizes[TOKENIZER]
         config = TransformerConfig(size, tied=DECODER, **self.sizes.arguments())
 
         def decoder():

@@ -34,7 +34,7 @@ def checked(digits):
     return digits
 
 
-def drawn(seed, place, shape, low, high):
+def uniform(seed, place, shape, low, high):
     """Uniform random numbers; `place` distinguishes the draws from one seed."""
     return tf.random.stateless_uniform(shape, tf.random.fold_in(seed, place), low, high)
 
@@ -61,10 +61,10 @@ class Turned:
     def __call__(self, digits, seed):
         digits = checked(digits)
         count = tf.shape(digits)[0]
-        angle = drawn(seed, 0, (count,), -1.0, 1.0) * math.radians(self.degrees)
-        scale = drawn(seed, 1, (count,), *self.scales)
+        angle = uniform(seed, 0, (count,), -1.0, 1.0) * math.radians(self.degrees)
+        scale = uniform(seed, 1, (count,), *self.scales)
         room = tf.maximum(self.size - DIGIT * scale, 0.0) / 2
-        center = drawn(seed, 2, (count, 2), -1.0, 1.0) * room[:, None]
+        center = uniform(seed, 2, (count, 2), -1.0, 1.0) * room[:, None]
         cosine, sine = tf.cos(angle) / scale, tf.sin(angle) / scale
         turn = tf.reshape(tf.stack([cosine, sine, -sine, cosine], axis=1), (-1, 2, 2))
         moved = -tf.linalg.matvec(turn, center)[..., None]
@@ -91,7 +91,7 @@ class Projected:
         digits = checked(digits)
         count = tf.shape(digits)[0]
         corners = tf.constant([[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
-        scale = drawn(seed, 0, (count, 1, 1), *self.scales)
+        scale = uniform(seed, 0, (count, 1, 1), *self.scales)
         placed = corners * scale * (DIGIT / self.size)
         placed += normal(seed, 1, (count, 4, 2), 2 * self.deviation / self.size)
         theta = homography(placed, corners[None] + tf.zeros_like(placed))

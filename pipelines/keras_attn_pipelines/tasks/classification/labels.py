@@ -1,31 +1,24 @@
-"""Labels, objective and model card of the classification tasks."""
+"""Labels, their scores and the model card of the classification tasks."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
+from keras_attn.contracts import LABEL_SCORES, LABELS
 from keras_attn.escaping import escape_markdown
 from keras_attn.text.label_table import LabelTable
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
+from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.parts import Objective
 
 SHOWN = 20
 """Labels listed in messages."""
-
-
-@dataclass(frozen=True)
-class LabelFeatures:
-    """What a classification task needs again during training.
-
-    Attributes:
-        labels: `LabelTable`.
-        shown: function that makes a few pictures of dev, uint8 (n, height, width, 3).
-    """
-
-    labels: LabelTable
-    shown: Callable[[], Any]
+TOP = 5
+"""k of the top-k accuracy in an evaluation."""
+MISTAKES = 10
+"""Mistakes listed in the table."""
+NAMES = {"accuracy": "accuracy", "top_5": f"top-{TOP} accuracy"}
 
 
 def learn_labels(labels: Sequence[str], unit: str) -> dict[str, LabelTable]:
@@ -80,23 +73,76 @@ def label_objective(model, label_smoothing: float) -> Objective:
     return Objective(model, TokenCrossEntropy(label_smoothing), [TokenAccuracy("accuracy")])
 
 
-def check_no_beam(beam_width: int | None) -> None:
-    """Raises ValueError for a beam width, since a classifier has no search."""
-    if beam_width is not None:
-        raise ValueError(
-            "Expected no beam width for a classifier, which has no search. "
-            f"Received: beam_width={beam_width}"
-        )
-
-
 def in_words(labels: Sequence[str]) -> str:
     """The first few labels, and the number of the rest."""
     more = len(labels) - SHOWN
     return ", ".join(labels[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
+def evaluate_pictures(records, answers, labels, unit="pictures") -> Evaluation:
+    """Scores a classifier's answers to labeled pictures: see `evaluate_labels`."""
+    truth = [record.label for record in records]
+    named = [{"image": record.name} for record in records]
+    return evaluate_labels(truth, named, answers, labels, unit)
+
+
+def evaluate_labels(truth, named, answers, labels, unit) -> Evaluation:
+    """Scores a classifier's answers: see `Work.evaluation`.
+
+    Args:
+        truth: label of each record.
+        named: dict of what identifies each record among the facts, such as its name.
+        answers: dicts of arrays, of a classifier's service.
+        labels: its `LabelTable`.
+        unit: plural noun for the records.
+    """
+    answered = [[label.decode() for label in answer[LABELS]] for answer in answers]
+    wrong = Counter((label, best[0]) for label, best in zip(truth, answered) if best[0] != label)
+    scores = {"accuracy": 1 - wrong.total() / len(truth)}
+    if labels.vocabulary_size > TOP and min(map(len, answered)) >= TOP:
+        scores["top_5"] = sum(label in top for label, top in zip(truth, answered)) / len(truth)
+    unknown = sum(labels.id_of(label) is None for label in truth)
+    mistakes = [
+        {"label": label, "answer": answer, "count": count}
+        for (label, answer), count in sorted(wrong.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    return Evaluation(
+        scores=scores,
+        cells={NAMES[key]: f"{100 * value:.1f}%" for key, value in scores.items()},
+        count=len(truth),
+        unit=unit,
+        note=_note(unknown, mistakes, unit),
+        facts={
+            "unknown": unknown,
+            "mistakes": mistakes,
+            "answers": [
+                {
+                    **name,
+                    "label": label,
+                    "labels": best,
+                    "scores": answer[LABEL_SCORES].tolist(),
+                }
+                for name, label, best, answer in zip(named, truth, answered, answers)
+            ],
+        },
+    )
+
+
+def _note(unknown, mistakes, unit):
+    """Number of unknown labels, and a table of the most frequent mistakes."""
+    note = f"; {unknown} with labels that the model does not know" if unknown else ""
+    if not mistakes:
+        return note
+    rows = "".join(
+        f"\n| {escape_markdown(wrong['label'])} "
+        f"| {escape_markdown(wrong['answer']) or '(unreadable)'} | {wrong['count']} |"
+        for wrong in mistakes[:MISTAKES]
+    )
+    return f"{note}\n\n| label | taken for | {unit} |\n| --- | --- | --- |{rows}"
+
+
 def picture_label_card(service, description: str) -> dict[str, str]:
-    """See `Task.card`, for a classifier of pictures."""
+    """See `Work.card`, for a classifier of pictures."""
     pictures = service.reader.picture_format
     answers = (
         f"{_signatures(service)} Pictures are fitted to {pictures.height}×{pictures.width} by "
@@ -106,23 +152,20 @@ def picture_label_card(service, description: str) -> dict[str, str]:
 
 
 def label_card(service, description: str, unit: str, answers: str) -> dict[str, str]:
-    """See `Task.card`.
+    """See `Work.card`.
 
     Args:
-        service: what `Task.service` returned.
+        service: what `Work.service` returned.
         description: the model's `Built.description`.
         unit: plural noun for what is classified.
         answers: what its signatures answer.
     """
     labels = service.writer.labels
     return {
-        "What it does": f"Classifies {unit}: {description}, "
-        f"{service.model.count_params():,} parameters, exported {date.today().isoformat()}. "
+        "What it does": f"Classifies {unit}: {description}. "
         f"Labels: {in_words([escape_markdown(name) for name in labels.names])}.",
         "Service": answers,
         "Search": f"The {service.writer.n_best} most probable of {labels.vocabulary_size} labels.",
-        "License": "Code: Apache-2.0. The weights are subject to the terms of their "
-        "training data and of the pretrained model, if any.",
     }
 
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
+from keras_attn.contracts import IMAGE, LOGITS
+from keras_attn_pipelines.data.vocabulary import LABELS
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
 
@@ -83,8 +85,8 @@ class SpatialTransforms:
 class SpatialTransformer:
     """Spatial transformers before a CNN, for pictures of any kind."""
 
-    reads: ClassVar[tuple[str, ...]] = ("image",)
-    answers: ClassVar[tuple[str, ...]] = ("logits",)
+    reads: ClassVar[tuple[str, ...]] = (IMAGE,)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
     spatial: SpatialTransforms = SpatialTransforms(read_size=64, bound=0.15, parallel=3)
     filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
@@ -99,7 +101,7 @@ class SpatialTransformer:
 
     def check_features(self, features):
         """See `Model`: a picture needs at least 2 × 2 pixels."""
-        if features["image"].shape[0] < 2:
+        if features[IMAGE].shape[0] < 2:
             raise ValueError(
                 f"Expected image_size >= 2. Received: image_size={features['image'].shape[0]}"
             )
@@ -159,8 +161,8 @@ class SpatialTransformer:
 class DigitSpatialTransformer:
     """The digit networks of the paper: a spatial transformer before a small CNN."""
 
-    reads: ClassVar[tuple[str, ...]] = ("image",)
-    answers: ClassVar[tuple[str, ...]] = ("logits",)
+    reads: ClassVar[tuple[str, ...]] = (IMAGE,)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
     spatial: SpatialTransforms = SpatialTransforms(transforms=("thin_plate_spline",))
     filters: int = option("filters in the first convolution", default=32, settled=True, least=1)
@@ -243,7 +245,7 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
     )
 
     keras.utils.set_random_seed(seed)
-    height, width, _ = features["image"].shape
+    height, width, _ = features[IMAGE].shape
     size, transformers, read = height, [], part.spatial.read_size
     names, angles = part.spatial.names, part.spatial.angles
     for stage, name in enumerate(names, 1):
@@ -265,7 +267,7 @@ def _built(part, features, vocabulary_sizes, seed, grayscale):
     model = SpatialTransformerClassifier(
         transformers,
         part.encoder(size),
-        vocabulary_sizes["labels"],
+        vocabulary_sizes[LABELS],
         part.dropout,
         grayscale,
         len(angles),
@@ -293,13 +295,13 @@ def _transform(name) -> Callable:
 
 
 def _served(model, labels, picture_format, n_best):
-    from keras_attn.serving import LabelService, looks, readers, views, writers
+    from keras_attn.serving import LabelService, classifier_functions, readers, views, writers
 
     return LabelService(
         model,
         readers.PictureReader(picture_format),
         writers.LabelWriter(labels, n_best),
-        looks.crop_looks(model),
-        {"labels": labels},
+        classifier_functions.crop_functions(model),
+        {LABELS: labels},
         views.SAMPLE_VIEWS if model.transformers else (),
     )

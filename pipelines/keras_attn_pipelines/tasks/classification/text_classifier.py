@@ -2,9 +2,10 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SOURCE
+from keras_attn_pipelines.data.vocabulary import LABELS, TOKENIZER
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.tasks.classification.names import LABELS, LOGITS, SOURCE, TOKENIZER
 
 EMBEDDINGS, RECURRENT, CONVOLUTIONAL, TRANSFORMER = (
     "embeddings",

@@ -17,16 +17,16 @@ DPI = 60.0
 MOST_FRAMES = 60
 
 
-def film_callbacks(model, features, folder) -> list["TransformerFilm"]:
+def film_callbacks(model, shown, folder) -> list["TransformerFilm"]:
     """The film of a model with spatial transformers, of a few pictures of dev; else none.
 
     Args:
         model: classifier of pictures.
-        features: `LabelFeatures`.
+        shown: function that makes the pictures, uint8 (B, height, width, 3).
         folder: path of the run directory.
     """
     has_transformers = bool(getattr(model, "transformers", ()))
-    return [TransformerFilm(features.shown(), folder)] if has_transformers else []
+    return [TransformerFilm(shown(), folder)] if has_transformers else []
 
 
 class TransformerFilm(keras.callbacks.Callback):

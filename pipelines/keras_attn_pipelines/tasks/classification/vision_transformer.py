@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import IMAGE, LOGITS
+from keras_attn_pipelines.data.vocabulary import LABELS
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
 from keras_attn_pipelines.experiment.parts import Built
 
@@ -10,8 +12,8 @@ from keras_attn_pipelines.experiment.parts import Built
 class VisionTransformer:
     """A Vision Transformer, from scratch or pretrained, with a head for the labels."""
 
-    reads: ClassVar[tuple[str, ...]] = ("image",)
-    answers: ClassVar[tuple[str, ...]] = ("logits",)
+    reads: ClassVar[tuple[str, ...]] = (IMAGE,)
+    answers: ClassVar[tuple[str, ...]] = (LOGITS,)
 
     pretrained: str = option(
         "pretrained checkpoint, a path or a hub name; its sizes become the model's",
@@ -35,7 +37,7 @@ class VisionTransformer:
     def check_features(self, features):
         """See `Model`: patches must tile a picture."""
         if not self.pretrained:
-            _check_patches(features["image"].shape[0], self.patch_size)
+            _check_patches(features[IMAGE].shape[0], self.patch_size)
 
     def build(self, features, vocabulary_sizes, seed):
         """See `Model`."""
@@ -49,8 +51,8 @@ class VisionTransformer:
         from keras_attn.pretrained.vision_transformer import load_image_classifier
 
         keras.utils.set_random_seed(seed)
-        height, width, _ = features["image"].shape
-        classes = vocabulary_sizes["labels"]
+        height, width, _ = features[IMAGE].shape
+        classes = vocabulary_sizes[LABELS]
         if self.pretrained:
             model = load_image_classifier(self.pretrained, classes, dropout=self.dropout)
             _check_patches(height, model.encoder.config.patch_size)
@@ -70,14 +72,14 @@ class VisionTransformer:
 
     def serve(self, model, labels, picture_format, n_best):
         """See `ClassifierModel`."""
-        from keras_attn.serving import LabelService, looks, readers, views, writers
+        from keras_attn.serving import LabelService, classifier_functions, readers, views, writers
 
         return LabelService(
             model,
             readers.PictureReader(picture_format),
             writers.LabelWriter(labels, n_best),
-            looks.picture_looks(model),
-            {"labels": labels},
+            classifier_functions.picture_functions(model),
+            {LABELS: labels},
             views.PATCH_VIEWS,
         )
 

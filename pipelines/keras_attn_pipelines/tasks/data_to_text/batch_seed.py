@@ -18,7 +18,7 @@ def batch_seed(seed: int, step, draw: str):
     return tf.random.fold_in(seeds, DRAWS.index(draw))
 
 
-def drawn_names(nodes, share: float, seed):
+def random_names(nodes, share: float, seed):
     """Which names of each set are drawn: bool (B, N), by their numbers.
 
     Args:

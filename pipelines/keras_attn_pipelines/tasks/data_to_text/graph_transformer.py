@@ -2,16 +2,11 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS
+from keras_attn_pipelines.data.vocabulary import FIELDS, TOKENIZER
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
-from keras_attn_pipelines.tasks.data_to_text.names import (
-    FIELDS,
-    LOGITS,
-    SOURCE,
-    TOKENIZER,
-    TOKENS,
-)
 
 
 @part

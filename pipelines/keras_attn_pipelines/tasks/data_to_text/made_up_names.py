@@ -8,7 +8,7 @@ import tensorflow as tf
 from keras_attn.contracts import SOURCE, TARGET, WORD_MARK
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
-from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
+from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, random_names
 
 NAMED = "named"
 """Feature of training batches: int32 (B, T), number of the name that each piece of the target
@@ -76,9 +76,9 @@ class MadeUpNames:
         """
         source, target, named = (features[key] for key in (SOURCE, TARGET, NAMED))
         nodes = FactTokens.of(source).nodes
-        drawn = drawn_names(nodes, self.share, batch_seed(self.seed, step, "names"))
-        said = tf.reduce_any(named[:, :, None] == tf.range(1, tf.shape(drawn)[1]), axis=1)
-        replaced = drawn & tf.pad(said, [[0, 0], [1, 0]])
+        chosen = random_names(nodes, self.share, batch_seed(self.seed, step, "names"))
+        said = tf.reduce_any(named[:, :, None] == tf.range(1, tf.shape(chosen)[1]), axis=1)
+        replaced = chosen & tf.pad(said, [[0, 0], [1, 0]])
         table = self._permutation(batch_seed(self.seed, step, "pieces"))
 
         def renamed(pieces, numbers):

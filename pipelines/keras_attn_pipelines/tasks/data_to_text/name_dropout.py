@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_attn.contracts import PAD_ID, SOURCE
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.text.slot_tokenizer import SlotTokenizer
-from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, drawn_names
+from keras_attn_pipelines.tasks.data_to_text.batch_seed import batch_seed, random_names
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import PROPERTY
 
 
@@ -34,9 +34,9 @@ class NameDropout:
         """
         source = features[SOURCE]
         tokens = FactTokens.of(source)
-        drawn = drawn_names(tokens.nodes, self.share, batch_seed(self.seed, step, "left out"))
-        is_slot, numbers = self.tokenizer.slots_of(tokens.pieces) >= 0, tf.shape(drawn)[1]
+        chosen = random_names(tokens.nodes, self.share, batch_seed(self.seed, step, "left out"))
+        is_slot, numbers = self.tokenizer.slots_of(tokens.pieces) >= 0, tf.shape(chosen)[1]
         holds = is_slot[:, :, None] & (tokens.nodes[:, :, None] == tf.range(numbers))
-        left_out = tf.gather(drawn & tf.reduce_any(holds, axis=1), tokens.nodes, batch_dims=1)
+        left_out = tf.gather(chosen & tf.reduce_any(holds, axis=1), tokens.nodes, batch_dims=1)
         left_out &= ~is_slot & (tokens.roles != PROPERTY)
         return {**features, SOURCE: tf.where(left_out[..., None], PAD_ID, source)}

@@ -21,7 +21,7 @@ from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons
 from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS
 from keras_attn.viz.declared import Matrix, Strings
-from keras_attn_pipelines.tasks.language_modeling.names import WORDS
+from keras_attn_pipelines.data.vocabulary import WORDS
 
 SLOTS = "slots"
 """Answer key: string (B, N), a name for each slot, its domain and its number."""

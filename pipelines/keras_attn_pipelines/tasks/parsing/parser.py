@@ -2,18 +2,11 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SOURCE, TAG_LOGITS, TOKENS
+from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TAGS, TOKENIZER
 from keras_attn_pipelines.experiment.fields import part
 from keras_attn_pipelines.experiment.parts import Built
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
-from keras_attn_pipelines.tasks.parsing.names import (
-    LOGITS,
-    SOURCE,
-    SYMBOLS,
-    TAG_LOGITS,
-    TAGS,
-    TOKENS,
-    WORDS,
-)
 
 
 @part
@@ -35,8 +28,8 @@ class Parser:
 
         keras.utils.set_random_seed(seed)
         config = TransformerConfig(
-            vocabulary_size=vocabulary_sizes[WORDS],
-            target_vocabulary_size=vocabulary_sizes[SYMBOLS],
+            vocabulary_size=vocabulary_sizes[SOURCE_TOKENIZER],
+            target_vocabulary_size=vocabulary_sizes[TOKENIZER],
             tied=DECODER,
             **self.sizes.arguments(),
         )

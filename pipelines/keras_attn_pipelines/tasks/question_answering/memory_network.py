@@ -2,9 +2,10 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, QUESTION, STORY
+from keras_attn_pipelines.data.vocabulary import WORDS
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.tasks.question_answering.names import LOGITS, QUESTION, STORY, WORDS
 
 
 @part

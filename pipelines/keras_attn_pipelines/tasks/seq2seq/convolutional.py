@@ -2,15 +2,10 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS
+from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.fields import option, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.tasks.seq2seq.names import (
-    LOGITS,
-    SOURCE,
-    SOURCE_TOKENIZER,
-    TARGET_TOKENIZER,
-    TOKENS,
-)
 
 LEARNED, SINUSOIDAL = "learned", "sinusoidal"
 
@@ -65,7 +60,7 @@ class Convolutional:
         from keras_attn.models.transformer.transformer_config import ALL, DECODER, NOTHING
 
         keras.utils.set_random_seed(seed)
-        target = vocabulary_sizes[TARGET_TOKENIZER]
+        target = vocabulary_sizes[TOKENIZER]
         source = vocabulary_sizes.get(SOURCE_TOKENIZER)
         layer = (self.hidden_dim, self.kernel_size)
         config = ConvSeq2SeqConfig(

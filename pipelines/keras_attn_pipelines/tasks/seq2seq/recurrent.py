@@ -1,23 +1,158 @@
 """The recurrent encoder–decoder with attention."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
-from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS
+from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
+from keras_attn_pipelines.experiment.fields import choice, option, part
 from keras_attn_pipelines.experiment.parts import Built
-from keras_attn_pipelines.tasks.seq2seq.names import (
-    LOGITS,
-    SOURCE,
-    SOURCE_TOKENIZER,
-    TARGET_TOKENIZER,
-    TOKENS,
-)
 
 LSTM, GRU = "lstm", "gru"
 DOT, MULTIPLICATIVE, ADDITIVE, LOCATION = "dot", "multiplicative", "additive", "location"
-GLOBAL, LOCAL_M, LOCAL_P, NONE = "global", "local-m", "local-p", "none"
-HARD = "hard"
-LUONG, BAHDANAU = "luong", "bahdanau"
+CONTENT_SCORES = (DOT, MULTIPLICATIVE, ADDITIVE)
+SCORE = "score of the attention; dot needs a decoder as wide as the encoder's output"
+WINDOW = "positions on each side of a local attention's center"
 MAX_LOCATIONS = 1024
+
+
+class Scope(Protocol):
+    """What the attention of a decoder sees."""
+
+    def build(self, units: int, seed: int) -> Any:
+        """A `ScoredAttention` layer for a decoder of this width."""
+
+    def describe(self) -> str:
+        """What a model card says of it."""
+
+
+@part
+class Global:
+    """Attention to every source position."""
+
+    score: str = option(SCORE, default=ADDITIVE, settled=True, choices=(*CONTENT_SCORES, LOCATION))
+    hard: bool = option(
+        "hard attention: one sampled position per step, trained by REINFORCE",
+        default=False,
+        settled=True,
+    )
+
+    def build(self, units: int, seed: int):
+        """See `Scope`."""
+        from keras_attn.layers import LocationSampler, SampledAttention
+
+        scored = _scored(self.score, units)
+        return SampledAttention(scored, LocationSampler(seed=seed)) if self.hard else scored
+
+    def describe(self) -> str:
+        """See `Scope`."""
+        return f"{'hard' if self.hard else 'global'} {self.score} attention"
+
+
+@part
+class LocalMonotonic:
+    """Attention to a window that moves with the target."""
+
+    score: str = option(SCORE, default=ADDITIVE, settled=True, choices=CONTENT_SCORES)
+    window: int = option(WINDOW, default=5, settled=True, least=1)
+
+    def build(self, units: int, seed: int):
+        """See `Scope`."""
+        from keras_attn.layers import LocalMonotonicAttention
+
+        return LocalMonotonicAttention(_scored(self.score, units), self.window)
+
+    def describe(self) -> str:
+        """See `Scope`."""
+        return f"local-m {self.score} attention"
+
+
+@part
+class LocalPredictive:
+    """Attention to a window that is predicted."""
+
+    score: str = option(SCORE, default=ADDITIVE, settled=True, choices=CONTENT_SCORES)
+    window: int = option(WINDOW, default=5, settled=True, least=1)
+
+    def build(self, units: int, seed: int):
+        """See `Scope`."""
+        from keras_attn.layers import LocalPredictiveAttention
+
+        return LocalPredictiveAttention(_scored(self.score, units), self.window, units)
+
+    def describe(self) -> str:
+        """See `Scope`."""
+        return f"local-p {self.score} attention"
+
+
+@part
+class LastState:
+    """No attention: all that the decoder sees of the source is the encoder's last state."""
+
+    def build(self, units: int, seed: int):
+        """See `Scope`."""
+        from keras_attn.layers import LastStateAttention
+
+        return LastStateAttention(name="attention")
+
+    def describe(self) -> str:
+        """See `Scope`."""
+        return "without attention"
+
+
+class Order(Protocol):
+    """Where in a step the attention stands."""
+
+    def config_fields(self) -> dict[str, bool]:
+        """Fields of `RecurrentConfig`."""
+
+
+@part
+class Luong:
+    """Attention after the cell, as in Luong et al. 2015, arXiv:1508.04025."""
+
+    input_feeding: bool = option(
+        "feed the last attentional vector to the cell", default=True, settled=True
+    )
+
+    def config_fields(self) -> dict[str, bool]:
+        """See `Order`."""
+        return {"input_feeding": self.input_feeding}
+
+
+@part
+class Bahdanau:
+    """Attention before the cell, as in Bahdanau et al. 2015, arXiv:1409.0473."""
+
+    def config_fields(self) -> dict[str, bool]:
+        """See `Order`."""
+        return {"attend_first": True}
+
+
+SCOPES = {
+    "global": Global,
+    "local-m": LocalMonotonic,
+    "local-p": LocalPredictive,
+    "none": LastState,
+}
+ORDERS = {"luong": Luong, "bahdanau": Bahdanau}
+
+
+def _scored(score, units):
+    """The attention layer of a score."""
+    from keras_attn.layers import (
+        AdditiveAttention,
+        DotAttention,
+        LocationAttention,
+        MultiplicativeAttention,
+    )
+
+    layers = {
+        DOT: DotAttention,
+        MULTIPLICATIVE: MultiplicativeAttention,
+        ADDITIVE: lambda: AdditiveAttention(units),
+        LOCATION: lambda: LocationAttention(MAX_LOCATIONS),
+    }
+    return layers[score]()
 
 
 @part
@@ -43,55 +178,29 @@ class Recurrent:
     bidirectional: bool = option(
         "encoder that reads in both directions", default=True, settled=True
     )
-    score: str = option(
-        "score of the attention; dot needs a decoder as wide as the encoder's output",
-        default=ADDITIVE,
-        settled=True,
-        choices=(DOT, MULTIPLICATIVE, ADDITIVE, LOCATION),
-    )
-    scope: str = option(
+    dropout: float = option("dropout probability", default=0.3, least=0, below=1)
+    scope: Scope = choice(
         "what the attention sees: every source position, a window that moves with the target "
         "(local-m), a predicted window (local-p), or only the last state (none: no attention)",
-        default=GLOBAL,
-        settled=True,
-        choices=(GLOBAL, LOCAL_M, LOCAL_P, NONE),
-    )
-    hard: bool = option(
-        "hard attention: one sampled position per step, trained by REINFORCE (scope global)",
-        default=False,
+        default=Global(),
+        kinds=SCOPES,
         settled=True,
     )
-    window: int = option(
-        "positions on each side of a local attention's center", default=5, settled=True, least=1
-    )
-    order: str = option(
+    order: Order = choice(
         "attention after the cell (luong) or before it (bahdanau)",
-        default=LUONG,
+        default=Luong(),
+        kinds=ORDERS,
         settled=True,
-        choices=(LUONG, BAHDANAU),
     )
-    input_feeding: bool = option(
-        "feed the last attentional vector to the cell (luong)", default=True, settled=True
-    )
-    dropout: float = option("dropout probability", default=0.3, least=0, below=1)
 
     def check(self):
-        """Raises ValueError for choices that do not go together."""
+        """Raises ValueError for a score of sequences of equal width, where they differ in width."""
         width = self.hidden_dim * (2 if self.bidirectional else 1)
-        if self.score == DOT and self.scope != NONE and width != self.hidden_dim:
+        if getattr(self.scope, "score", None) == DOT and width != self.hidden_dim:
             raise ValueError(
                 "Expected an encoder as wide as the decoder for score=dot, such as "
                 "bidirectional=False. "
                 f"Received: widths {width} and {self.hidden_dim}"
-            )
-        if self.hard and self.scope != GLOBAL:
-            raise ValueError(
-                f"Expected scope=global for hard attention. Received: scope={self.scope}"
-            )
-        if self.score == LOCATION and self.scope in (LOCAL_M, LOCAL_P):
-            raise ValueError(
-                "Expected a score of the contents for a local attention. "
-                f"Received: score={self.score}, scope={self.scope}"
             )
 
     def build(self, features, vocabulary_sizes, seed):
@@ -103,7 +212,7 @@ class Recurrent:
         from keras_attn.models.transformer.transformer_config import ALL, DECODER
 
         keras.utils.set_random_seed(seed)
-        target = vocabulary_sizes[TARGET_TOKENIZER]
+        target = vocabulary_sizes[TOKENIZER]
         source = vocabulary_sizes.get(SOURCE_TOKENIZER)
         config = RecurrentConfig(
             vocabulary_size=source or target,
@@ -114,48 +223,14 @@ class Recurrent:
             num_decoder_layers=self.num_decoder_layers,
             cell=self.cell,
             bidirectional=self.bidirectional,
-            input_feeding=self.input_feeding,
-            attend_first=self.order == BAHDANAU,
+            **self.order.config_fields(),
             dropout=self.dropout,
             tied=DECODER if source else ALL,
         )
-        model = RecurrentSeq2Seq(config, self._attention(seed), name="recurrent")
+        attention = self.scope.build(self.hidden_dim, seed)
+        model = RecurrentSeq2Seq(config, attention, name="recurrent")
         model.build()
-        words = (
-            "without attention"
-            if self.scope == NONE
-            else f"{HARD if self.hard else self.scope} {self.score} attention"
-        )
         layers = f"{self.num_encoder_layers} + {self.num_decoder_layers}"
         cells = f"{self.cell.upper()} layers of {self.hidden_dim} units"
-        return Built(model, f"a recurrent encoder–decoder, {layers} {cells}, {words}")
-
-    def _attention(self, seed):
-        from keras_attn.layers import (
-            AdditiveAttention,
-            DotAttention,
-            LastStateAttention,
-            LocalMonotonicAttention,
-            LocalPredictiveAttention,
-            LocationAttention,
-            LocationSampler,
-            MultiplicativeAttention,
-            SampledAttention,
-        )
-
-        if self.scope == NONE:
-            return LastStateAttention(name="attention")
-        scores = {
-            DOT: DotAttention,
-            MULTIPLICATIVE: MultiplicativeAttention,
-            ADDITIVE: lambda: AdditiveAttention(self.hidden_dim),
-            LOCATION: lambda: LocationAttention(MAX_LOCATIONS),
-        }
-        scored = scores[self.score]()
-        if self.scope == LOCAL_M:
-            return LocalMonotonicAttention(scored, self.window)
-        if self.scope == LOCAL_P:
-            return LocalPredictiveAttention(scored, self.window, self.hidden_dim)
-        if self.hard:
-            return SampledAttention(scored, LocationSampler(seed=seed))
-        return scored
+        words = f"a recurrent encoder–decoder, {layers} {cells}, {self.scope.describe()}"
+        return Built(model, words)

@@ -2,16 +2,11 @@
 
 from typing import ClassVar
 
+from keras_attn.contracts import LOGITS, SOURCE, TOKENS
+from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.fields import part
 from keras_attn_pipelines.experiment.parts import Built
 from keras_attn_pipelines.experiment.transformer_sizes import TransformerSizes
-from keras_attn_pipelines.tasks.seq2seq.names import (
-    LOGITS,
-    SOURCE,
-    SOURCE_TOKENIZER,
-    TARGET_TOKENIZER,
-    TOKENS,
-)
 
 
 @part
@@ -31,7 +26,7 @@ class Transformer:
         from keras_attn.models.transformer.transformer_config import ALL, DECODER, TransformerConfig
 
         keras.utils.set_random_seed(seed)
-        target = vocabulary_sizes[TARGET_TOKENIZER]
+        target = vocabulary_sizes[TOKENIZER]
         source = vocabulary_sizes.get(SOURCE_TOKENIZER)
         config = TransformerConfig(
             vocabulary_size=source or target,

@@ -1,0 +1,184 @@
+"""The calls of `fit` of one training, and what they decide."""
+
+from operator import attrgetter
+from typing import Any
+
+import keras
+
+from keras_attn.training.averaging import AverageModel
+from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
+from keras_attn.training.resume import Checkpoint
+from keras_attn.training.training_stage import trained_model
+from keras_attn.training.worker_callbacks import BroadcastLogs, select_callbacks
+from keras_attn.training.workers import Workers
+from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
+from keras_attn_pipelines.runs.description import DIGEST
+from keras_attn_pipelines.runs.prepared import Prepared
+from keras_attn_pipelines.runs.run import (
+    CHECKPOINT_FILE,
+    HISTORY_FILE,
+    MEAN_FOLDER,
+    MODEL_FILE,
+    Run,
+)
+from keras_attn_pipelines.runs.stretches import stretches
+
+PICTURED, MOST_PICTURED = 3, 8
+"""Records of dev whose answers are drawn, the smallest of so many."""
+
+
+class Fitting:
+    """The calls of `fit` of one training, and what they decide: on the chief, where there are
+    several workers.
+
+    Args:
+        prepared: `Prepared`.
+        run: `Run`.
+        model: the built model.
+        stage: what is compiled: the model, or a `TrainingStage` of it.
+        seconds: minimum time between checkpoints within an epoch.
+        workers: `Workers`.
+        verbose: as of `keras.Model.fit`, on the chief.
+    """
+
+    def __init__(
+        self, prepared: Prepared, run: Run, model, stage, seconds: float, workers: Workers, verbose
+    ):
+        self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
+        self.run, self.model, self.stage, self.start = run, model, stage, 0
+        self.verbose = verbose if workers.is_chief else 0
+        fit, average = self.experiment.fit, self.experiment.optimizer.average
+        best_value = self.experiment.task.spec.best_possible.get(fit.monitor.removeprefix("val_"))
+        self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience, best_value)
+        self.log = EpochLog(run.folder / HISTORY_FILE)
+        self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
+        self.means = self.means if average > 1 else []
+        self.time_left = TimeLeft(fit.epochs)
+        self.checkpoint = Checkpoint(
+            run.folder / CHECKPOINT_FILE,
+            seconds,
+            keeps=[self.best, self.log, *self.means],
+            steps_per_epoch=prepared.data.steps,
+            workers=workers,
+        )
+
+    def restore(self):
+        """Restores what a stopped training saved, if anything.
+
+        Raises:
+            ValueError: what it saved is gone, or damaged.
+        """
+        self.start = self.checkpoint.restore(self.stage)
+        self.best.stopped = self.workers.told(self.best.stopped)
+        if self.start:
+            steps = self.prepared.data.steps
+            epoch, step = divmod(self.start, steps)
+            self.workers.say(f"resuming at epoch {epoch + 1}, step {step + 1} of {steps}")
+
+    def fit(self):
+        """Trains the remaining steps."""
+        fit, loaded = self.experiment.fit, self.prepared.data
+        plan = stretches(self.start, loaded.steps, fit.epochs, loaded.unfreeze_step)
+        callbacks, current = None, loaded
+        if self.checkpoint.sums is not None:  # Evaluating a batch builds the metrics.
+            self.stage.evaluate(loaded.dev.take(1), verbose=0)
+        for stretch in plan if not self.best.stopped else ():
+            if loaded.unfrozen and not stretch.frozen and current is loaded:
+                current, callbacks = loaded.unfrozen(), None
+                self.workers.say(f"training the encoder too, from step {stretch.start + 1} on")
+            callbacks = callbacks or self._callbacks(current)
+            active = callbacks if stretch.ends_epoch else [FiniteLoss()]
+            self.stage.fit(
+                current.training(stretch.start),
+                validation_data=current.dev if stretch.ends_epoch else None,
+                initial_epoch=stretch.epoch,
+                epochs=stretch.last,
+                steps_per_epoch=stretch.steps,
+                callbacks=[*active, self.checkpoint],
+                shuffle=False,
+                verbose=self.verbose,
+            )
+            self.best.stopped = self.workers.told(self.best.stopped)
+            if self.best.stopped:
+                break
+        if self.workers.is_chief:
+            self._check_best()
+
+    def _check_best(self):
+        """Says why training ended early; raises ValueError if no epoch had a number to judge by."""
+        fit = self.experiment.fit
+        if self.best.digest is None:
+            raise ValueError(
+                f"Expected a number for {fit.monitor} in at least one epoch. Received: none"
+            )
+        if self.best.stopped and len(self.log.rows) < fit.epochs:
+            best = f"{fit.monitor} was best in epoch {self.best.best_epoch}"
+            print(f"\n{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
+
+    def try_mean(self):
+        """Scores the mean of the last epochs' weights; keeps it if it is the best."""
+        for mean in self.means:
+            loaded, monitor = self.prepared.data, self.experiment.fit.monitor
+            data = loaded.unfrozen() if loaded.unfrozen else loaded
+            weights = {f"{n}": array for n, array in enumerate(mean.mean(self.stage) or ())}
+            weights = self.workers.told_arrays(weights)
+            trained_model(self.stage).set_weights(list(weights.values()))
+            scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
+            if not self.workers.is_chief:
+                continue
+            logs = {f"val_{name}": value for name, value in scores.items()}
+            for callback in self._task_callbacks(data).scoring:
+                callback.on_epoch_end(len(self.log.rows), logs)
+            value, before, epoch = logs[monitor], self.best.best, self.best.best_epoch
+            count = len(mean.snapshots)
+            epochs = "epoch" if count == 1 else f"{count} epochs"
+            print(
+                f"mean of the last {epochs}: {monitor} {value:.4f}; "
+                f"epoch {epoch}: {before:.4f}; keeping the better"
+            )
+            self.best.set_model(self.stage)
+            self.best.consider(logs, f"mean of the last {count}")
+
+    def describe_best(self) -> dict[str, Any]:
+        """Which epoch was kept, and by which number, for the description of the run."""
+        best, monitor = self.best, self.experiment.fit.monitor
+        name, value = best.selected_by
+        kept = {"monitor": name, "value": value, "epoch": best.best_epoch, DIGEST: best.digest}
+        if best.constant:
+            kept["constant"] = {monitor: best.best}
+            epoch = best.best_epoch
+            print(
+                f"\n{monitor} was {best.best:g} in every epoch, so {name} selected the model: "
+                f"{epoch if isinstance(epoch, str) else f'epoch {epoch}'}, {name} {value:.4f}"
+            )
+        return kept
+
+    def _callbacks(self, data):
+        """What runs with `fit` to the end of an epoch, each behind what it relies on."""
+        added = self._task_callbacks(data)
+        self.log.notes = added.notes
+        scoring, pictures = (
+            select_callbacks(callbacks, self.workers)
+            for callbacks in (added.scoring, added.pictures)
+        )
+        callbacks = [*scoring, BroadcastLogs(self.workers), FiniteLoss()]
+        if not self.workers.is_chief:
+            return [*callbacks, *pictures]
+        log = keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0)
+        ending = [*self.means, self.log, self.time_left]
+        return [*callbacks, self.best, *pictures, *self._answer_pictures(data), log, *ending]
+
+    def _answer_pictures(self, data):
+        """What draws the answers to a few small records of dev after each epoch."""
+        work, dev = self.experiment.work, data.splits["dev"]
+        places = range(0, len(dev), -(-len(dev) // MOST_PICTURED) or 1)
+        asked = map(work.request, [dev[place] for place in places])
+        requests = sorted(asked, key=attrgetter("size"))
+        requests = [request.inputs for request in requests[:PICTURED]]
+        vocabularies = self.prepared.vocabularies
+        service = work.service(self.model, vocabularies, self.experiment.model)
+        return answer_pictures(service, requests, self.run.folder)
+
+    def _task_callbacks(self, data):
+        setting, folder = self.prepared.setting, self.run.folder
+        return self.experiment.work.callbacks(self.model, data, setting, folder)

@@ -1,0 +1,85 @@
+"""Settings of the captioning task."""
+
+from typing import ClassVar
+
+from keras_attn.contracts import IMAGE, LOGITS, TOKENS
+from keras_attn_pipelines.data.feature import Feature
+from keras_attn_pipelines.experiment.beam_search import BeamSearch
+from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.parts import TaskSpec, Work
+from keras_attn_pipelines.experiment.picture_options import PictureOptions
+from keras_attn_pipelines.experiment.pieces import Pieces
+from keras_attn_pipelines.experiment.scoring import CaptionScoring
+
+
+@part
+class Captioning:
+    """Image captioning."""
+
+    spec: ClassVar[TaskSpec] = TaskSpec(
+        records="captioned pictures",
+        targets=(LOGITS,),
+        monitors=(
+            "bleu_1",
+            "bleu_2",
+            "bleu_3",
+            "bleu_4",
+            "cider_d",
+            "rouge_l",
+            "exact",
+        ),
+        best_possible={
+            **dict.fromkeys(("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l"), 100),
+            "cider_d": 10,
+        },
+        searches=True,
+    )
+
+    pictures: PictureOptions = PictureOptions()
+    pieces: Pieces = Pieces(vocabulary_size=4000, lowercase=True)
+    lengths: tuple[int, ...] = option(
+        "bucket lengths in pieces", default=(16, 24, 40), buckets=True
+    )
+    captions_per_picture: int = option("captions per picture in each batch", default=5, least=1)
+    label_smoothing: float = option(
+        "label smoothing: probability spread over the vocabulary", default=0.1, least=0, below=1
+    )
+    scheduled_sampling_rate: float = option(
+        "fraction of decoder inputs sampled from the model by the end of training",
+        default=0.0,
+        least=0,
+        most=1,
+    )
+    self_critical: int = option(
+        "self-critical training: captions sampled per picture and rewarded by CIDEr-D; 0: off",
+        default=0,
+        least=0,
+    )
+    no_repeat_ngram: int = option(
+        "forbid repeated n-grams of this many pieces in an answer; 0: allow",
+        default=0,
+        least=0,
+    )
+    search: BeamSearch = BeamSearch()
+    scoring: CaptionScoring = CaptionScoring()
+
+    def check(self):
+        """Raises ValueError if self-critical training has no samples to compare."""
+        if self.self_critical and (self.self_critical < 2 or self.scheduled_sampling_rate):
+            raise ValueError(
+                "Expected self_critical >= 2 or 0, and scheduled_sampling_rate=0 with it. "
+                f"Received: self_critical={self.self_critical}, "
+                f"scheduled_sampling_rate={self.scheduled_sampling_rate}"
+            )
+
+    def features(self):
+        """See `Task`."""
+        size = self.pictures.image_size
+        shape = (self.captions_per_picture, None)
+        return {IMAGE: Feature((size, size, 3), "uint8"), TOKENS: Feature(shape)}
+
+    def work(self) -> Work:
+        """See `Task`."""
+        from keras_attn_pipelines.tasks.captioning.work import CaptioningWork
+
+        return CaptioningWork(self)

@@ -1,0 +1,144 @@
+"""Image captioning, scored by coco-caption's metrics."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from keras_attn.contracts import CAPTION, IMAGE
+from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metrics
+from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.images.picture_format import PictureFormat
+from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.callbacks import GenerationMetrics
+from keras_attn.training.self_critical import SelfCritical
+from keras_attn_pipelines.data.vocabulary import TOKENIZER
+from keras_attn_pipelines.experiment.beam_search import search_text
+from keras_attn_pipelines.experiment.evaluation import Evaluation, best_texts, listed_texts
+from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request
+from keras_attn_pipelines.experiment.token_objective import token_objective
+from keras_attn_pipelines.tasks.captioning.features import contexts, encode
+
+if TYPE_CHECKING:
+    from keras_attn_pipelines.tasks.captioning.settings import Captioning
+
+LABELS = {
+    "bleu_1": "BLEU-1",
+    "bleu_2": "BLEU-2",
+    "bleu_3": "BLEU-3",
+    "bleu_4": "BLEU-4",
+    "cider_d": "CIDEr-D",
+    "rouge_l": "ROUGE-L",
+    "meteor": "METEOR",
+    "exact": "exact match",
+}
+SCORED = 16
+"""Pictures of dev that are captioned at a time after an epoch."""
+
+
+@dataclass(frozen=True)
+class CaptioningWork:
+    """See `Work`."""
+
+    task: "Captioning"
+
+    def vocabulary_types(self):
+        """See `Work`."""
+        return {TOKENIZER: Tokenizer}
+
+    def resolve_auto(self, records):
+        """See `Work`: the tokenization of metrics."""
+        captions = (caption for record in records for caption in record.captions)
+        return replace(self.task, scoring=self.task.scoring.resolve_auto(captions))
+
+    def learn(self, records):
+        """See `Work`."""
+        texts = [caption for record in records for caption in record.captions]
+        return {TOKENIZER: self.task.pieces.learn(texts)}
+
+    def encode(self, records, vocabularies, setting):
+        """See `Work`."""
+        return encode(self.task, records, vocabularies[TOKENIZER], setting)
+
+    def objective(self, model, data, steps, seed):
+        """See `Work`: cross-entropy of the next piece, or self-critical training."""
+        task, sampled = self.task, self.task.scheduled_sampling_rate
+        objective = token_objective(model, task.label_smoothing, sampled, steps, seed)
+        if not task.self_critical:
+            return objective
+        captions = [picture.captions for picture in data.splits["train"]]
+        reward = ConsensusReward(captions, tokenization=task.scoring.metric_tokenization)
+        tokenizer, samples = data.extra.tokenizer, task.self_critical
+        stage = SelfCritical(model, reward, tokenizer, samples, task.lengths[-1], seed)
+        return Objective(stage, objective.loss, objective.metrics)
+
+    def callbacks(self, model, data, setting, folder):
+        """See `Work`: scores of greedy captions."""
+        dev, encoded = data.splits["dev"], data.extra.encoded
+        scores = GenerationMetrics(
+            model if encoded is None else model.decoder,
+            contexts(dev, self.task.pictures.picture_format(), SCORED, encoded),
+            data.extra.tokenizer,
+            references=[record.captions for record in dev],
+            max_length=self.task.lengths[-1],
+            tokenization=self.task.scoring.metric_tokenization,
+        )
+        return Callbacks([scores], notes=self.task.scoring.notes())
+
+    def service(self, model, vocabularies, part, beam_width=None, n_best=1):
+        """See `Work`."""
+        return GenerationService(
+            model,
+            readers.PictureReader(PictureFormat(*model.image_size, self.task.pictures.fit)),
+            writers.TextWriter(vocabularies[TOKENIZER], self.task.no_repeat_ngram),
+            self.task.search.strategy(beam_width, n_best),
+            AnswerLength(self.task.lengths[-1]),
+            vocabularies,
+            views.CAPTION_VIEWS,
+            target=CAPTION,
+        )
+
+    def request(self, record):
+        """See `Work`."""
+        return Request(str(record.path), {IMAGE: record.path.read_bytes()})
+
+    def evaluation(self, records, answers, vocabularies, metadata):
+        """See `Work`."""
+        captions, references = best_texts(answers), [record.captions for record in records]
+        print(f"scoring {len(captions)} captions …")
+        tokenization = self.resolve_auto(records).scoring.metric_tokenization
+        scores = caption_metrics(captions, references, tokenization=tokenization)
+        tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
+        normalized = [tokenizer.normalize(list(texts)).numpy() for texts in references]
+        exact = [caption.encode() in texts for caption, texts in zip(captions, normalized)]
+        scores["exact"] = sum(exact) / len(exact)
+        rows = [{"image": record.name, "references": record.captions} for record in records]
+        note = f", all references, tokenizer: {name}"
+        return Evaluation(
+            scores=scores,
+            cells={LABELS[key]: _cell(key, scores[key]) for key in LABELS if key in scores},
+            count=len(records),
+            unit="pictures",
+            note=note + ("" if "meteor" in scores else "; no METEOR, which needs Java"),
+            facts={"captions": listed_texts(answers, rows, "caption"), "tokenizer": name},
+            beam_width=metadata["beam_width"],
+        )
+
+    def card(self, service, description):
+        """See `Work`."""
+        pictures, heads = service.reader.picture_format, ""
+        if "attention" in service.signatures():
+            heads = " `attention`: image to the best text and the weights of every layer and head."
+        return {
+            "What it does": f"Describes a picture in a sentence ({description}).",
+            "Service": "Signature `serving_default`: image (encoded bytes) to text, score (nats), "
+            "error. `explain`: also tokens, pieces, token_scores, weights. `score`: image and "
+            "caption to score (log-probability in nats), token_scores, error."
+            f"{heads} Pictures are fitted to {pictures.height}×{pictures.width} by {pictures.fit}.",
+            "Search": search_text(service),
+        }
+
+
+def _cell(key, value):
+    if key == "exact":
+        return f"{100 * value:.1f}%"
+    return f"{value:.3f}" if key == "cider_d" else f"{value:.1f}"

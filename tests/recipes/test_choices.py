@@ -1,0 +1,237 @@
+"""Parts that are chosen by name: flags, refusals, JSON, and runs that were stored without them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.experiment import (
+    SGD,
+    Adam,
+    Cosine,
+    Experiment,
+    Fit,
+    InverseSquareRoot,
+    Schedule,
+    Staircase,
+    choice,
+    option,
+    part,
+)
+from keras_attn_pipelines.experiment.stored import _classes, restored, stored
+from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.runs.session import _difference
+from keras_attn_pipelines.runs.warm_start import WarmStart
+from keras_attn_pipelines.tasks.seq2seq import (
+    Bahdanau,
+    Global,
+    LastState,
+    LocalMonotonic,
+    LocalPredictive,
+    Luong,
+    Recurrent,
+    Seq2Seq,
+    TextPairs,
+)
+
+RECIPE = load_recipe("translator_rnn")
+EARLIER = {
+    "score": "dot",
+    "scope": "global",
+    "hard": False,
+    "window": 3,
+    "order": "luong",
+    "input_feeding": False,
+}
+
+
+def experiment(model=None, optimizer=None):
+    return Experiment(
+        source=TextPairs(),
+        task=Seq2Seq(),
+        model=model or Recurrent(),
+        optimizer=optimizer or Adam(),
+        fit=Fit(),
+    )
+
+
+@pytest.mark.parametrize(
+    "values, scope",
+    [
+        ({}, Global()),
+        ({"hard": True, "score": "location"}, Global(hard=True, score="location")),
+        ({"scope": "local-m"}, LocalMonotonic()),
+        (
+            {"scope": "local-p", "score": "multiplicative", "window": 3},
+            LocalPredictive(score="multiplicative", window=3),
+        ),
+        ({"scope": "none"}, LastState()),
+    ],
+)
+def test_a_name_and_fields_choose_a_part(values, scope):
+    chosen = RECIPE.replaced(values)
+    assert chosen.model.scope == scope
+    assert restored(stored(chosen)) == chosen
+    assert {name: chosen.values()[name] for name in values} == values
+    assert RECIPE.replaced(chosen.settled()).model == chosen.model
+
+
+def test_a_part_keeps_the_fields_that_the_earlier_one_has_too():
+    begun = experiment(Recurrent(scope=Global(score="multiplicative")))
+    assert begun.replaced({"scope": "local-p"}).model.scope.score == "multiplicative"
+    assert begun.replaced({"order": "bahdanau"}).model.order == Bahdanau()
+    changed = RECIPE.replaced({"schedule": "inverse_square_root"}).optimizer.schedule
+    assert changed == InverseSquareRoot(warmup_steps=400)
+
+
+def test_training_that_starts_from_a_run_has_its_parts():
+    begun = RECIPE.replaced({"scope": "local-p", "window": 3, "order": "bahdanau"})
+    source = WarmStart(Path("runs/begun"), "translator_rnn", begun, {}, None, {})
+    assert source.adapted(RECIPE, {"dropout": 0.5}).model == replace(begun.model, dropout=0.5)
+    with pytest.raises(ValueError, match="Expected window=3, as in runs/begun"):
+        source.adapted(RECIPE, {"window": 5})
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"scope": "none", "score": "dot"}, r"of the recipe with .*scope=none.*Received: score"),
+        ({"scope": "local-m", "hard": True}, "scope=local-m.*Received: hard"),
+        ({"scope": "local-p", "score": "location"}, "Expected score to be one of dot, .*location"),
+        ({"order": "bahdanau", "input_feeding": False}, "order=bahdanau.*Received: input_feeding"),
+        ({"window": 3}, "scope=global.*Received: window"),
+        ({"scope": "wide"}, "Expected scope to be one of global, local-m, .*scope='wide'"),
+        ({"scope": 3}, "Expected scope of type str"),
+        ({"score": "dot"}, "Expected an encoder as wide as the decoder"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        RECIPE.replaced(values)
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ("cosine", "Expected schedule to be an instance of a class with @part.*'cosine'"),
+        (Cosine, "Expected schedule to be an instance"),
+        (Fit(), "Expected schedule Fit to have build, notes, see .*schedules.Schedule"),
+    ],
+)
+def test_what_is_no_schedule_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        Adam(schedule=given)
+
+
+@part
+class Flat:
+    """A schedule of one's own."""
+
+    share: float = option("share of the peak", default=0.5, above=0, most=1)
+
+    def build(self, peak, steps):
+        return self.share * peak
+
+    def notes(self, steps):
+        return [f"{steps} steps alike"]
+
+
+@part
+class Rising(Flat):
+    """Another one."""
+
+
+@part
+class Whole:
+    share: int = option("share of the peak", default=1, least=0)
+
+
+def test_a_schedule_of_ones_own():
+    own = experiment(optimizer=Adam(schedule=Flat()))
+    assert own.values()["schedule"] == "Flat"
+    changed = own.replaced({"share": 0.25})
+    assert changed.optimizer.schedule == Flat(share=0.25)
+    assert float(changed.optimizer.build(7).learning_rate) == pytest.approx(0.25e-3)
+    assert own.optimizer.notes(7) == ["7 steps alike"]
+    assert own.replaced({"schedule": "cosine"}).optimizer.schedule == Cosine()
+
+
+@pytest.mark.parametrize(
+    "scope, values, expected",
+    [
+        ("global", {"hard": True}, Global(score="dot", hard=True)),
+        ("local-m", {}, LocalMonotonic(score="dot", window=3)),
+        ("local-p", {}, LocalPredictive(score="dot", window=3)),
+        ("none", {"order": "bahdanau"}, LastState()),
+    ],
+)
+def test_runs_of_earlier_versions_are_restored(scope, values, expected):
+    kept = experiment(Recurrent(bidirectional=False, cell="gru"))
+    parts = stored(kept)
+    for name in ("scope", "order"):
+        del parts["model"][name]
+    parts["model"] |= {**EARLIER, "scope": scope, **values}
+    parts["optimizer"] |= {"schedule": "inverse_square_root", "warmup_steps": 17}
+    model = restored(parts).model
+    assert (model.scope, model.cell) == (expected, "gru")
+    assert model.order == (Bahdanau() if values.get("order") else Luong(input_feeding=False))
+    assert restored(parts).optimizer == Adam(schedule=InverseSquareRoot(warmup_steps=17))
+    parts["optimizer"] = {"type": "experiment.SGD", "schedule": "staircase", "warmup_steps": 5}
+    assert restored(parts).optimizer == SGD(schedule=Staircase(warmup_steps=5))
+    parts["optimizer"] = {"type": "experiment.SGD", "schedule": "spiral"}
+    with pytest.raises(ValueError, match=r"Expected a part as schedule of experiment\.SGD"):
+        restored(parts)
+
+
+def test_runs_with_a_chosen_part_of_the_recipe_file_are_restored():
+    kinds = {"flat": Flat, "rising": Rising}
+    of_file = type("Paced", (), {"__annotations__": {"pace": Schedule}, "build": None})
+    of_file.pace = choice("pace", default=Flat(), kinds=kinds)
+    assert {"Flat", "Rising"} <= set(_classes(part(of_file)()))
+
+
+def test_a_kept_value_gives_way_to_a_given_one():
+    begun = experiment(Recurrent(scope=Global(score="location")))
+    changed = begun.replaced({"scope": "local-m", "score": "multiplicative"})
+    assert changed.model.scope == LocalMonotonic(score="multiplicative")
+    with pytest.raises(ValueError, match=r"Expected score to be one of .*'location'"):
+        begun.replaced({"scope": "local-m"})
+
+
+def test_parts_of_one_choice_have_fields_of_one_type():
+    with pytest.raises(ValueError, match=r"Expected one type of share .*float and int"):
+        choice("pace", default=Flat(), kinds={"flat": Flat, "whole": Whole})
+
+
+def test_the_field_that_differs_is_named():
+    begun, now = stored(RECIPE), stored(RECIPE.replaced({"schedule": "staircase"}))
+    assert _difference(begun, now) == "experiment.Cosine instead of experiment.Staircase"
+
+
+@pytest.mark.parametrize("name", ["Experiment", "Records"])
+def test_what_is_no_part_is_refused(name):
+    parts = {**stored(RECIPE), "source": {"type": f"experiment.{name}"}}
+    with pytest.raises(ValueError, match="in the parts in run"):
+        restored(parts, place="run")
+
+
+def test_recipes_list_what_is_chosen(capsys):
+    assert main(["recipes", "translator_rnn"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line for line in lines if line[:1] in (["scope"], ["order"], ["schedule"])] == [
+        ["scope", "global"],
+        ["order", "luong"],
+        ["schedule", "cosine"],
+    ]
+
+
+def test_help_has_the_fields_of_all_choices(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "translator_rnn", "--help"])
+    text = capsys.readouterr().out
+    assert (
+        "--window" in text and "--scope" in text and "(default: global)" in " ".join(text.split())
+    )
+    for flag in ("--score ", "--warmup-steps "):  # Once in the line of usage, once in the list.
+        assert text.count(flag) == 2
