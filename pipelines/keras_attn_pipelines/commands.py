@@ -1,17 +1,19 @@
-"""The commands of the command line."""
+"""The commands of the command line: their options, and what they do."""
 
 import sys
+from dataclasses import field
 from pathlib import Path
+from typing import Any, ClassVar
 
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.escaping import escape_terminal
+from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKENIZATIONS
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.results import check_picture_file
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_backend,
     check_data,
-    check_data_service,
     check_inputs_file,
     check_movable_folder,
     check_parent,
@@ -22,7 +24,8 @@ from keras_attn_pipelines.early_checks import (
     check_writable_folder,
     has_saved_model,
 )
-from keras_attn_pipelines.experiment.flags import given_values
+from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
+from keras_attn_pipelines.experiment.fields import INFINITY, argument, option, part
 from keras_attn_pipelines.experiment.sharded import find_records
 from keras_attn_pipelines.recipes import (
     load_recipe,
@@ -32,265 +35,453 @@ from keras_attn_pipelines.recipes import (
     recipe_text,
 )
 
-
-def recipes(arguments) -> None:
-    """Prints the recipes, or one with its fields."""
-    if arguments.recipe is not None:
-        print(recipe_text(arguments.recipe))
-        return
-    for name in recipe_names():
-        print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
+MODEL = "saved_models/NAME"
+RECIPE_TEXT = f"{', '.join(recipe_names())}, or a .py file"
+PIXELS_TEXT = "width times height of the largest picture that is decoded (default: 25000000)"
+TOKENIZATIONS = dict.fromkeys((*TEXT_TOKENIZATIONS, *CAPTION_TOKENIZATIONS))
 
 
-def prepare(arguments) -> None:
-    """Writes the records of a recipe's source into shards."""
-    experiment = arguments.experiment.replaced(given_values(arguments))
-    check_data(arguments.data)
-    check_movable_folder(arguments.out)
-    from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
+@part
+class Recipes:
+    """list the recipes, or describe one"""
 
-    options = ShardOptions(
-        arguments.format, arguments.shards, arguments.beam_runner, tuple(arguments.beam_options)
+    recipe: str | None = argument("its fields and defaults", metavar="RECIPE", default=None)
+
+    def run(self):
+        """Prints the recipes, or one with its fields."""
+        if self.recipe is not None:
+            print(recipe_text(self.recipe))
+            return
+        for name in recipe_names():
+            print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
+
+
+@part
+class Prepare:
+    """write a recipe's records into shards, to train from"""
+
+    parts: ClassVar[tuple[str, ...]] = ("source",)
+
+    recipe: str = argument(RECIPE_TEXT, metavar="RECIPE")
+    data: str = option("data folder, file or tfds:NAME")
+    out: str = option("folder for the shards, new or empty")
+    splits: tuple[str, ...] | None = option(
+        "splits besides train and dev (default: test, if there is one)",
+        default=None,
+        metavar="NAME",
     )
-    options.check_packages()
-    from keras_attn_pipelines.runs.shards import prepare_shards
-
-    begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
-    print(escape_terminal(begin), flush=True)
-    written = prepare_shards(experiment, arguments.data, arguments.out, arguments.splits, options)
-    print(escape_terminal(f"written: {written}"))
-
-
-def train(arguments) -> None:
-    """Trains a recipe."""
-    experiment, values = arguments.experiment, given_values(arguments)
-    if arguments.source is None:  # Checks ranges before TensorFlow is imported.
-        experiment, values = experiment.replaced(values), {}
-    check_backend()
-    check_workers(arguments.strategy)
-    check_data(arguments.data)
-    check_writable_folder(arguments.out)
-    if arguments.cache is not None:
-        check_writable_folder(arguments.cache)
-    if arguments.data_service is not None:
-        check_data_service(arguments.data_service)
-    if arguments.source is None:
-        experiment.check_start(recipe_name(arguments.recipe))
-        if Path(arguments.data).exists():
-            find_records(experiment.source, arguments.data)
-    begin = f"{recipe_name(arguments.recipe)}: {arguments.data} to {arguments.out}"
-    print(escape_terminal(begin), flush=True)
-
-    from keras_attn.training.devices import strategy_for, strategy_named
-    from keras_attn_pipelines.data.data_service import DataService
-    from keras_attn_pipelines.runs.train import train
-    from keras_attn_pipelines.runs.warm_start import WarmStart
-
-    strategy = strategy_for(arguments.strategy)
-    if strategy == MULTIWORKER:  # Before TensorFlow runs anything, such as a model to start from.
-        print(f"waiting for workers {', '.join(Cluster.read().others)}", flush=True)
-        with interruptible():
-            strategy_named(strategy)
-    source = WarmStart.read(arguments.source, experiment) if arguments.source else None
-    run = train(
-        source.adapted(experiment, values) if source else experiment,
-        data=arguments.data,
-        out=arguments.out,
-        name=recipe_name(arguments.recipe),
-        strategy=arguments.strategy,
-        precision=arguments.precision,
-        cache=arguments.cache,
-        source=source,
-        service=DataService(arguments.data_service) if arguments.data_service else None,
+    format: str = option("array_record or tfrecord", default="array_record")
+    shards: int | None = option(
+        "files of each split (default: by size, 64 MB and more)", default=None
     )
-    print(escape_terminal(f"trained: {run.folder}"))
+    beam_runner: str | None = option(
+        "Apache Beam runner, such as DirectRunner (default: without Beam)", default=None
+    )
+    beam_options: tuple[str, ...] = option(
+        "flag of the runner, such as --beam-option=--direct_num_workers=2; repeatable",
+        default=(),
+        flag="beam-option",
+        metavar="FLAG",
+        repeated=True,
+    )
+    experiment: Experiment
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def run(self):
+        """Writes the records of a recipe's source into shards."""
+        experiment = self.experiment.replaced(self.values)
+        check_data(self.data)
+        check_movable_folder(self.out)
+        from keras_attn_pipelines.data.shards.shard_writer import ShardOptions
+
+        options = ShardOptions(self.format, self.shards, self.beam_runner, self.beam_options)
+        options.check_packages()
+        from keras_attn_pipelines.runs.shards import prepare_shards
+
+        begin = f"{recipe_name(self.recipe)}: {self.data} to {self.out}"
+        print(escape_terminal(begin), flush=True)
+        written = prepare_shards(experiment, self.data, self.out, self.splits, options)
+        print(escape_terminal(f"written: {written}"))
 
 
-def data_service(arguments) -> None:
-    """Runs a dispatcher or a worker of tf.data service until it is stopped."""
-    if not 0 <= arguments.port <= 65535:
-        raise ValueError(f"Expected --port between 0 and 65535. Received: {arguments.port}")
-    is_worker = arguments.role == "worker"
-    if is_worker != (arguments.dispatcher is not None):
-        given = arguments.dispatcher or "none"
-        raise ValueError(
-            f"Expected --dispatcher for a worker, and for nothing else. Received: {arguments.role} "
-            f"and {given}"
+@part
+class Train:
+    """train a recipe on a data folder, a file, shards or tfds:NAME"""
+
+    parts: ClassVar[tuple[str, ...]] = PARTS
+
+    recipe: str = argument(RECIPE_TEXT, metavar="RECIPE")
+    data: str = option("data folder, file, shards or tfds:NAME; keras:mnist for digits")
+    out: str = option("run directory, new or to resume")
+    source: str | None = option(
+        "start from the weights and vocabularies of this run or SavedModel",
+        default=None,
+        flag="from",
+        metavar="RUN|SAVED_MODEL",
+    )
+    strategy: str = option("auto, one, mirrored, multiworker (TF_CONFIG) or tpu", default="one")
+    precision: str = option("auto, float32, bfloat16 or float16", default="auto")
+    cache: str | None = option(
+        "folder for cached features (default: the user's cache)", default=None
+    )
+    experiment: Experiment
+    values: dict[str, Any] = field(default_factory=dict)
+
+    def run(self):
+        """Trains a recipe."""
+        experiment, values = self.experiment, self.values
+        if self.source is None:  # Checks ranges before TensorFlow is imported.
+            experiment, values = experiment.replaced(values), {}
+        check_backend()
+        check_workers(self.strategy)
+        check_data(self.data)
+        check_writable_folder(self.out)
+        if self.cache is not None:
+            check_writable_folder(self.cache)
+        if self.source is None:
+            experiment.check_start(recipe_name(self.recipe))
+            if Path(self.data).exists():
+                find_records(experiment.source, self.data)
+        begin = f"{recipe_name(self.recipe)}: {self.data} to {self.out}"
+        print(escape_terminal(begin), flush=True)
+
+        from keras_attn.training.devices import strategy_for, strategy_named
+        from keras_attn_pipelines.runs.train import train
+        from keras_attn_pipelines.runs.warm_start import WarmStart
+
+        strategy = strategy_for(self.strategy)
+        if strategy == MULTIWORKER:  # Before TensorFlow runs anything, such as a model to start.
+            print(f"waiting for workers {', '.join(Cluster.read().others)}", flush=True)
+            with interruptible():
+                strategy_named(strategy)
+        source = WarmStart.read(self.source, experiment) if self.source else None
+        run = train(
+            source.adapted(experiment, values) if source else experiment,
+            data=self.data,
+            out=self.out,
+            name=recipe_name(self.recipe),
+            strategy=self.strategy,
+            precision=self.precision,
+            cache=self.cache,
+            source=source,
         )
-    if is_worker:
-        check_data_service(arguments.dispatcher)
-    from keras_attn_pipelines.data.data_service import run_dispatcher, run_worker
-
-    if is_worker:
-        run_worker(arguments.dispatcher, arguments.port, arguments.host)
-    else:
-        run_dispatcher(arguments.port)
+        print(escape_terminal(f"trained: {run.folder}"))
 
 
-def evaluate(arguments) -> None:
-    """Scores a run or a SavedModel; prints and writes the result."""
-    check_run_or_saved_model(arguments.run)
-    check_data(arguments.data)
-    if arguments.json:
-        check_parent(arguments.json, arguments.data, arguments.run)
-    from keras_attn.whole_file import whole_file
-    from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
-    from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
+@part
+class Evaluate:
+    """score a run or a SavedModel on a split"""
 
-    given = {key: getattr(arguments, key) for key in ("beam_width", "precision", "max_pixels")}
-    given = {key: value for key, value in given.items() if value is not None}
-    scored = {"metric_tokenization": arguments.metric_tokenization}
-    path = Path(arguments.run)
-    if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
-        evaluation = evaluate(Run(path), arguments.data, arguments.split, **given, **scored)
-    elif given:
-        raise ValueError(
-            "Expected no beam width, precision or limit of pixels for a SavedModel, which has its "
-            "own. "
-            f"Received: {', '.join(f'{key}={value}' for key, value in given.items())}"
-        )
-    else:
-        recipe = load_recipe(arguments.recipe) if arguments.recipe else None
-        evaluation = evaluate_saved(path, arguments.data, arguments.split, recipe=recipe, **scored)
-    print(escape_terminal(evaluation.table()))
-    for error in evaluation.errors:
-        print(escape_terminal(f"skipped: {error}"), file=sys.stderr)
-    if arguments.json:
-        with whole_file(arguments.json) as partial:
-            partial.write_text(evaluation.json(), encoding="utf-8")
-
-
-def average(arguments) -> None:
-    """Writes a run with the averaged weights of other runs."""
-    check_movable_folder(arguments.out)
-    from keras_attn_pipelines.runs.average import average
-    from keras_attn_pipelines.runs.run import Run
-
-    run = average([Run(folder) for folder in arguments.runs], arguments.out)
-    print(escape_terminal(f"averaged: {run.folder}"))
-
-
-def export(arguments) -> None:
-    """Writes the next version of a SavedModel."""
-    check_writable_folder(arguments.folder)
-    if arguments.data:
-        check_data(arguments.data)
-    from keras_attn.serving.export import check_model_folder
-    from keras_attn.serving.precision import check_storage
-    from keras_attn_pipelines.runs.evaluate import evaluate
-    from keras_attn_pipelines.runs.export import export, limits_in
-    from keras_attn_pipelines.runs.run import Run
-
-    run, width, precision = Run(arguments.run), arguments.beam_width, arguments.precision
-    measured, storage, pixels = [], arguments.storage, arguments.max_pixels
-    limits = "" if arguments.limits is None else limits_in(arguments.limits)
-    if arguments.data:  # Evaluation takes long: first check all that export would reject.
-        check_model_folder(arguments.folder)
-        check_storage(storage, precision)
-        run.service(width, arguments.n_best, precision, pixels)
-        options = {"precision": precision, "max_pixels": pixels}
-        measured = [evaluate(run, arguments.data, arguments.split, width, **options)]
-    card = {"storage": storage, "limits": limits, "max_pixels": pixels, "terms": arguments.terms}
-    version = export(run, arguments.folder, measured, width, arguments.n_best, precision, **card)
-    print(escape_terminal(f"exported: {version}"))
-
-
-def predict(arguments) -> None:
-    """Prints the answers of a SavedModel."""
-    check_saved_model(arguments.folder)
-    check_inputs_file(arguments.file)
-    if arguments.crops is not None:
-        check_writable_folder(arguments.crops)
-    from keras_attn_pipelines.saved.answers import print_answers
-
-    print_answers(arguments)
-
-
-def score(arguments) -> None:
-    """Prints the log-probability of a text."""
-    check_saved_model(arguments.folder)
-    from keras_attn.saved.loading import load
-
-    saved = load(arguments.folder)
-    saved.check_scores()
-    names = ("image", "caption", "source", "facts", "target")
-    given = {key: getattr(arguments, key) for key in names}
-    if sorted(key for key, value in given.items() if value is not None) != sorted(saved.scored):
-        wanted = " and ".join(f"--{key}" for key in saved.scored)
-        received = [f"--{key}" for key, value in given.items() if value is not None]
-        raise ValueError(f"Expected {wanted}. Received: {' and '.join(received) or 'neither'}")
-    first, second = (given[key] for key in saved.scored)
-    print(escape_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
-
-
-def serve(arguments) -> None:
-    """Serves a SavedModel until it is stopped: a page to try it, and TF Serving's REST API."""
-    check_saved_model(arguments.folder)
-    if not 1 <= arguments.port <= 65535:
-        raise ValueError(f"Expected --port between 1 and 65535. Received: {arguments.port}")
-    if arguments.max_bytes < 1:
-        raise ValueError(f"Expected --max-request-bytes >= 1. Received: {arguments.max_bytes}")
-    if not 0 < arguments.timeout < float("inf"):
-        raise ValueError(f"Expected --timeout > 0 and finite. Received: {arguments.timeout}")
-    from keras_attn.saved.loading import load
-    from keras_attn_pipelines.saved.serve import run
-
-    run(
-        load(arguments.folder),
-        arguments.name or Path(arguments.folder).resolve().name,
-        arguments.host,
-        arguments.port,
-        arguments.max_bytes,
-        arguments.timeout,
+    run_or_model: str = argument("run directory or SavedModel", metavar="RUN|SAVED_MODEL")
+    data: str = option("data folder, file, shards or tfds:NAME")
+    split: str = option("train, dev, test or another split of the data", default="dev")
+    beam_width: int | None = option("runs only: beam width (default: the recipe's)", default=None)
+    precision: str | None = option("runs only: float32 (default) or bfloat16", default=None)
+    max_pixels: int | None = option(f"runs only: {PIXELS_TEXT}", default=None)
+    metric_tokenization: str | None = option(
+        f"tokenizer for text metrics: {', '.join(TOKENIZATIONS)} (default: as in training)",
+        default=None,
+        metavar="NAME",
+    )
+    recipe: str | None = option("recipe file, for a SavedModel of your own recipe", default=None)
+    json: str | None = option(
+        "also write all results, answers included, to this file", default=None
     )
 
+    def run(self):
+        """Scores a run or a SavedModel; prints and writes the result."""
+        check_run_or_saved_model(self.run_or_model)
+        check_data(self.data)
+        if self.json:
+            check_parent(self.json, self.data, self.run_or_model)
+        from keras_attn.whole_file import whole_file
 
-def explain(arguments) -> None:
-    """Prints an answer, and draws where each of its words looked."""
-    check_saved_model(arguments.folder)
-    check_parent(arguments.out, arguments.asked, model_folder(arguments.folder))
-    if Path(arguments.out).suffix.lower() == ".html":
-        _explore(arguments)
-        return
-    check_picture_file(arguments.out)
-    from keras_attn.saved.loading import load
+        evaluation = self._evaluated()
+        print(escape_terminal(evaluation.table()))
+        for error in evaluation.errors:
+            print(escape_terminal(f"skipped: {error}"), file=sys.stderr)
+        if self.json:
+            with whole_file(self.json) as partial:
+                partial.write_text(evaluation.json(), encoding="utf-8")
 
-    wanted = {key: getattr(arguments, key) for key in ("heads", "word", "layer")}
-    drawing = load(arguments.folder).explain(arguments.asked, **wanted)
-    drawing.save(arguments.out)
-    print(escape_terminal(f"{drawing.text}\nwritten: {arguments.out}"))
+    def _evaluated(self):
+        from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
+        from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
 
-
-def _explore(arguments):
-    """Prints an answer, and writes a page to look at where each of its words looked."""
-    if (arguments.heads, arguments.word, arguments.layer) != (None, None, None):
-        raise ValueError(
-            "Expected no --heads, --word or --layer for a page, which has all of them. "
-            f"Received: {arguments.out}"
-        )
-    from keras_attn.saved.loading import load
-
-    page = load(arguments.folder).explore(arguments.asked)
-    page.save(arguments.out)
-    best = page.answers[0][0] if page.answers else ""
-    print(escape_terminal(f"{best}\nwritten: {arguments.out}"))
+        given = {key: getattr(self, key) for key in ("beam_width", "precision", "max_pixels")}
+        given = {key: value for key, value in given.items() if value is not None}
+        scored = {"metric_tokenization": self.metric_tokenization}
+        path = Path(self.run_or_model)
+        if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
+            return evaluate(Run(path), self.data, self.split, **given, **scored)
+        if given:
+            raise ValueError(
+                "Expected no beam width, precision or limit of pixels for a SavedModel, which has "
+                f"its own. Received: {', '.join(f'{key}={value}' for key, value in given.items())}"
+            )
+        recipe = load_recipe(self.recipe) if self.recipe else None
+        return evaluate_saved(path, self.data, self.split, recipe=recipe, **scored)
 
 
-def align(arguments) -> None:
-    """Prints or writes links of sentence pairs, by an aligner or a translator's attention."""
-    for path in (arguments.source, arguments.target, arguments.gold):
-        check_text_file(path)
-    for folder in (arguments.attention, arguments.backward_attention):
-        if folder is not None:
-            check_saved_model(folder)
-    if arguments.out:
-        names = ("source", "target", "gold", "load", "attention", "backward_attention", "save")
-        paths = (getattr(arguments, name) for name in names)
-        check_parent(arguments.out, *filter(None, paths))
-    if arguments.save:
-        check_movable_folder(arguments.save)
-        if arguments.out and Path(arguments.out).absolute() == Path(arguments.save).absolute():
-            raise ValueError(f"Expected --out and --save to differ. Received: {arguments.out}")
-    from keras_attn_pipelines.saved.word_links import write_links
+@part
+class Average:
+    """average the weights of several runs"""
 
-    write_links(arguments)
+    runs: tuple[str, ...] = argument("two or more runs of the same model", metavar="RUN")
+    out: str = option("run directory, new")
+
+    def run(self):
+        """Writes a run with the averaged weights of other runs."""
+        check_movable_folder(self.out)
+        from keras_attn_pipelines.runs.average import average
+        from keras_attn_pipelines.runs.run import Run
+
+        run = average([Run(folder) for folder in self.runs], self.out)
+        print(escape_terminal(f"averaged: {run.folder}"))
+
+
+@part
+class Export:
+    """export a run as the next version of a SavedModel"""
+
+    run_folder: str = argument("run directory", metavar="RUN")
+    folder: str = argument("folder of the model's versions", metavar=MODEL)
+    data: str | None = option(
+        "data folder: evaluate first and put the scores on the model card", default=None
+    )
+    split: str = option("split for that evaluation", default="dev")
+    beam_width: int | None = option("beam width (default: the recipe's)", default=None)
+    n_best: int = option("answers per request", default=1)
+    precision: str = option("float32 or bfloat16", default="float32")
+    storage: str = option("how weights are stored: float32 or float16", default="float32")
+    max_pixels: int | None = option(PIXELS_TEXT, default=None)
+    limits: str | None = option(
+        "Markdown file for the model card: intended use, failures, terms", default=None
+    )
+    terms: str = option(
+        "terms of use, shown when the model is loaded (default: those of --from's model)",
+        default="",
+        metavar="TEXT",
+    )
+
+    def run(self):
+        """Writes the next version of a SavedModel."""
+        check_writable_folder(self.folder)
+        if self.data:
+            check_data(self.data)
+        from keras_attn.serving.export import check_model_folder
+        from keras_attn.serving.precision import check_storage
+        from keras_attn_pipelines.runs.evaluate import evaluate
+        from keras_attn_pipelines.runs.export import export, limits_in
+        from keras_attn_pipelines.runs.run import Run
+
+        run, measured = Run(self.run_folder), []
+        limits = "" if self.limits is None else limits_in(self.limits)
+        shared = {"precision": self.precision, "max_pixels": self.max_pixels}
+        if self.data:  # Evaluation takes long: first check all that export would reject.
+            check_model_folder(self.folder)
+            check_storage(self.storage, self.precision)
+            run.service(self.beam_width, self.n_best, **shared)
+            measured = [evaluate(run, self.data, self.split, self.beam_width, **shared)]
+        card = {"storage": self.storage, "limits": limits, "terms": self.terms}
+        version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
+        print(escape_terminal(f"exported: {version}"))
+
+
+@part
+class Predict:
+    """answer pictures or texts with a SavedModel"""
+
+    folder: str = argument("SavedModel", metavar=MODEL)
+    inputs: tuple[str, ...] = argument(
+        "picture files, folders or patterns; texts; facts as JSON; '-': lines of standard input",
+        metavar="PICTURE|TEXT",
+        default=(),
+    )
+    file: str | None = option(
+        "file with one path, text or JSON per line; '-': standard input", default=None
+    )
+    json: bool = option("print JSON lines", default=False)
+    crops: str | None = option(
+        "folder for what a spatial transformer read, one PNG per picture", default=None
+    )
+
+    def run(self):
+        """Prints the answers of a SavedModel."""
+        check_saved_model(self.folder)
+        check_inputs_file(self.file)
+        if self.crops is not None:
+            check_writable_folder(self.crops)
+        from keras_attn_pipelines.saved.answers import print_answers
+
+        print_answers(self)
+
+
+@part
+class Score:
+    """score a text given another text or a picture"""
+
+    folder: str = argument("SavedModel", metavar=MODEL)
+    image: str | None = option("with --caption, for captioners", default=None, metavar="PICTURE")
+    caption: str | None = option("with --image", default=None, metavar="TEXT")
+    source: str | None = option("with --target, for text models", default=None, metavar="TEXT")
+    target: str | None = option("with --source or --facts", default=None, metavar="TEXT")
+    facts: str | None = option("with --target, for models of facts", default=None, metavar="JSON")
+
+    def run(self):
+        """Prints the log-probability of a text."""
+        check_saved_model(self.folder)
+        from keras_attn.saved.loading import load
+
+        saved = load(self.folder)
+        saved.check_scores()
+        names = ("image", "caption", "source", "facts", "target")
+        given = {key: value for key in names if (value := getattr(self, key)) is not None}
+        if sorted(given) != sorted(saved.scored):
+            wanted = " and ".join(f"--{key}" for key in saved.scored)
+            received = " and ".join(f"--{key}" for key in given) or "neither"
+            raise ValueError(f"Expected {wanted}. Received: {received}")
+        first, second = (given[key] for key in saved.scored)
+        print(escape_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
+
+
+@part
+class Serve:
+    """serve a SavedModel: a page to try it, and TF Serving's REST API"""
+
+    folder: str = argument("SavedModel", metavar=MODEL)
+    name: str | None = option("name in addresses (default: the folder's)", default=None)
+    host: str = option("address", default="127.0.0.1")
+    port: int = option("port", default=8501, least=1, most=65535)
+    max_request_bytes: int = option("longest request", default=1 << 25, least=1)
+    timeout: float = option(
+        "time limit in seconds for a request to arrive, and for its answer",
+        default=120.0,
+        above=0,
+        below=INFINITY,
+    )
+
+    def run(self):
+        """Serves a SavedModel until it is stopped."""
+        check_saved_model(self.folder)
+        from keras_attn.saved.loading import load
+        from keras_attn_pipelines.saved.serve import run
+
+        name = self.name or Path(self.folder).resolve().name
+        limits = (self.max_request_bytes, self.timeout)
+        run(load(self.folder), name, self.host, self.port, *limits)
+
+
+@part
+class Explain:
+    """draw where each word, or the model, looked"""
+
+    folder: str = argument("SavedModel", metavar=MODEL)
+    asked: str = argument("input to explain", metavar="PICTURE|TEXT")
+    out: str = option("file to write: .png, .svg or .pdf, or .html for an interactive page")
+    heads: str | None = option(
+        "another view: encoder, decoder or cross for every layer and head (captioners: cross); "
+        "links for which fact follows which (models of facts); or a name that your own declares",
+        default=None,
+    )
+    word: str | None = option("show what this word of the text attends to", default=None)
+    layer: int | None = option(
+        "layer for --word, from 1 (default: the last; captioners: all)", default=None
+    )
+
+    def run(self):
+        """Prints an answer, and draws where each of its words looked."""
+        check_saved_model(self.folder)
+        check_parent(self.out, self.asked, model_folder(self.folder))
+        wanted = {"heads": self.heads, "word": self.word, "layer": self.layer}
+        if Path(self.out).suffix.lower() == ".html":
+            text = self._page([key for key, value in wanted.items() if value is not None])
+        else:
+            check_picture_file(self.out)
+            from keras_attn.saved.loading import load
+
+            drawing = load(self.folder).explain(self.asked, **wanted)
+            drawing.save(self.out)
+            text = drawing.text
+        print(escape_terminal(f"{text}\nwritten: {self.out}"))
+
+    def _page(self, refused):
+        """Writes a page to look at where each word looked; returns the answer."""
+        if refused:
+            raise ValueError(
+                "Expected no --heads, --word or --layer for a page, which has all of them. "
+                f"Received: {', '.join(f'--{name}' for name in refused)}"
+            )
+        from keras_attn.saved.loading import load
+
+        page = load(self.folder).explore(self.asked)
+        page.save(self.out)
+        return page.answers[0][0] if page.answers else ""
+
+
+@part
+class Align:
+    """link the words of sentence pairs"""
+
+    source: str = argument(
+        "one sentence a line; alone: a .tsv or .jsonl of pairs", metavar="SOURCE"
+    )
+    target: str | None = argument("as many lines", metavar="TARGET", default=None)
+    out: str | None = option("file for the links (default: standard output)", default=None)
+    model: str | None = option("model1, model2 or hmm (default)", default=None)
+    iterations: int | None = option("training iterations (default: 5)", default=None)
+    variational: float | None = option(
+        "concentration of a Dirichlet prior (default: 0, none)", default=None
+    )
+    symmetrization: str | None = option(
+        "intersection, union, grow-diag, grow-diag-final, grow-diag-final-and (default), forward "
+        "(default of --attention alone) or backward",
+        default=None,
+    )
+    save: str | None = option("new folder for the trained aligner", default=None, metavar="FOLDER")
+    load: str | None = option("apply this aligner; do not train", default=None, metavar="FOLDER")
+    attention: str | None = option(
+        "link by what this translator attends to", default=None, metavar="SAVED_MODEL"
+    )
+    backward_attention: str | None = option(
+        "a translator from target to source, for the other direction",
+        default=None,
+        metavar="SAVED_MODEL",
+    )
+    layer: int | None = option("attention layer, from 1 (default: mean of all)", default=None)
+    head: int | None = option("attention head, from 1 (default: mean of all)", default=None)
+    reading: bool = option(
+        "use the step that reads a word instead of the step that predicts it", default=False
+    )
+    gold: str | None = option(
+        "gold links: .jsonl, or lines of 0-0 (sure) and 1?2 (possible)", default=None
+    )
+
+    def run(self):
+        """Prints or writes links of sentence pairs, by an aligner or a translator's attention."""
+        for path in (self.source, self.target, self.gold):
+            check_text_file(path)
+        for folder in (self.attention, self.backward_attention):
+            if folder is not None:
+                check_saved_model(folder)
+        read = (self.source, self.target, self.gold, self.load)
+        if self.out:
+            others = (*read, self.attention, self.backward_attention, self.save)
+            check_parent(self.out, *filter(None, others))
+        if self.save:
+            check_movable_folder(self.save)
+            if self.out and Path(self.out).absolute() == Path(self.save).absolute():
+                raise ValueError(f"Expected --out and --save to differ. Received: {self.out}")
+        from keras_attn_pipelines.saved.word_links import write_links
+
+        write_links(self)
+
+
+COMMANDS = {
+    command.__name__.lower(): command
+    for command in (
+        *(Recipes, Prepare, Train, Evaluate, Average, Export),
+        *(Predict, Score, Serve, Explain, Align),
+    )
+}
+"""Classes of options by the command's name."""

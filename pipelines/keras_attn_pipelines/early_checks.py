@@ -1,7 +1,6 @@
 """Checks of a command's arguments before TensorFlow is imported, which takes seconds."""
 
 import os
-import socket
 import tempfile
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from keras_attn.whole_file import check_folder
 
 BACKENDS = ("tensorflow", "jax")
 """Keras backends that train."""
-CONNECT_SECONDS = 5.0
 
 
 def check_parent(path, *inputs) -> None:
@@ -69,25 +67,6 @@ def check_data(path) -> None:
     """Raises ValueError for a path of data where there is nothing."""
     if ":" not in str(path).split("/")[0] and not Path(path).exists():
         raise ValueError(f"Expected data at {path}. Received: no such file or folder")
-
-
-def check_data_service(address) -> None:
-    """Raises ValueError for an address at which nothing listens, or another Keras backend."""
-    host, _, port = str(address).rpartition(":")
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise ValueError(f"Expected a data service as HOST:PORT. Received: {address!r}")
-    backend = os.environ.get("KERAS_BACKEND") or BACKENDS[0]
-    if backend != BACKENDS[0]:
-        raise ValueError(
-            f"Expected KERAS_BACKEND={BACKENDS[0]} for a data service. Received: {backend!r}"
-        )
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-    except OSError as error:
-        raise ValueError(
-            f"Expected a dispatcher at {address} (keras-attn data-service dispatcher). "
-            f"Received: {error.strerror or error}"
-        ) from error
 
 
 def check_workers(strategy) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from keras_attn.saved import loading
-from keras_attn.saved.saved_model import version_folder
+from keras_attn.saved.versions import version_folder
 
 # The package has the function of this name.
 METRICS = importlib.import_module("keras_attn.evaluation.caption_metrics")

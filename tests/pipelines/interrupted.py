@@ -42,8 +42,8 @@ def main(recipe, data, run, step, seconds, weights, strategy, values):
         devices = [tf.config.LogicalDeviceConfiguration()] * 2
         tf.config.set_logical_device_configuration(cpu, devices)
     experiment = load_recipe(recipe).replaced(read_values(values))
-    kill, callbacks = Kill(int(step), weights), training._Fitting._callbacks
-    training._Fitting._callbacks = lambda *arguments: [*callbacks(*arguments), kill]
+    kill, callbacks = Kill(int(step), weights), training.Fitting._callbacks
+    training.Fitting._callbacks = lambda *arguments: [*callbacks(*arguments), kill]
     options = {"verbose": 0, "checkpoint_seconds": float(seconds)}
     training.train(experiment, data, run, recipe, strategy, **options)
 

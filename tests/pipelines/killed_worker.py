@@ -16,8 +16,8 @@ def killed(step, weights, arguments):
     from keras_attn_pipelines.runs import train as training
     from tests.pipelines.interrupted import Kill
 
-    kill, callbacks = Kill(step, weights), training._Fitting._callbacks
-    training._Fitting._callbacks = lambda *given: [*callbacks(*given), kill]
+    kill, callbacks = Kill(step, weights), training.Fitting._callbacks
+    training.Fitting._callbacks = lambda *given: [*callbacks(*given), kill]
     return main(arguments)
 
 

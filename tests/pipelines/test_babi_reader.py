@@ -128,8 +128,8 @@ def test_one_task_alone(tmp_path):
 def encoded(data, vocabularies=None, **values):
     recipe = RECIPE.replaced({**toy_stories.TINY, **values})
     records = recipe.source.read(data)
-    known = vocabularies or recipe.task.learn(records.splits["train"])
-    return recipe.task.encode(records, known, Setting(recipe.model, recipe.fit)), known
+    known = vocabularies or recipe.work.learn(records.splits["train"])
+    return recipe.work.encode(records, known, Setting(recipe.model, recipe.fit)), known
 
 
 def test_batches_and_long_stories(tmp_path):

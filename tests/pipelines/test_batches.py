@@ -179,7 +179,7 @@ def test_long_captions_are_cut_and_counted(make):
 def test_only_training_pictures_are_changed_and_cut_captions_reported(records, tokenizer):
     values = {"image_size": 7, "flip": True, "crop": 0.6, "lengths": (2, 3), "batch_size": 3}
     experiment = RECIPE.replaced(values)
-    data = experiment.task.encode(
+    data = experiment.work.encode(
         Records({"train": records, "dev": records}),
         {"tokenizer": tokenizer},
         Setting(model=experiment.model, fit=experiment.fit),

@@ -30,8 +30,6 @@ for command in json.loads(sys.argv[1]):
 loaded = [name for name in ("keras", "tensorflow") if name in sys.modules]
 print(json.dumps([answers, loaded]))
 """
-WITHOUT_KERAS = {"KERAS_ATTN_LAZY_IMPORT": "1"}
-"""As the command line imports the package: in a second instead of five."""
 NATIVE = """
 import os, sys
 from keras_attn_pipelines import console
@@ -82,6 +80,15 @@ CASES = [
     (["recipes", "scenes"], 0, "hidden_dim"),
     (["recipes", "scene"], 2, "Did you mean 'scenes'?"),
     (train("scenes", "--no-such-flag"), 2, "unknown arguments: --no-such-flag"),
+    (train("scenes", "no\x1bsuch\nplace"), 2, r"unknown arguments: no\x1bsuch place; see"),
+    (train("scenes", "--from", ""), 2, "Expected a value of --from. Received: an empty one"),
+    (
+        ["evaluate", "", "--data", "x"],
+        2,
+        "Expected a value of RUN|SAVED_MODEL. Received: an empty one",
+    ),
+    (["predict", "--", "-m", "x"], 2, "Received: -m, no such folder"),
+    (["align", "--out", "x", "--", "-a", "-b"], 2, "Received: -a, no such file"),
     (train("scenes", "--dropout", "2"), 2, "Expected dropout >= 0 and < 1. Received: dropout=2.0"),
     (
         train("translator_rnn", "--source-column", "en", "--target-column", "b"),
@@ -114,13 +121,14 @@ def test_checks_before_tensorflow_is_imported(folder):
     for (command, code, text), answer in zip(CASES, answers):
         assert answer[0] == code, (command, answer)
         assert text.format(folder=folder) in answer[1], (command, answer)
+        assert code == 0 or "--help" not in answer[1] or answer[1].count("\n") == 1, answer
     assert loaded == [] and not (folder / "new").exists()
 
 
 @pytest.mark.systems
 @pytest.mark.parametrize("shown", ["", "1"])
 def test_native_libraries_are_quiet_unless_asked_for(shown):
-    environment = {**os.environ, **WITHOUT_KERAS, "KERAS_ATTN_NATIVE_LOG": shown}
+    environment = {**os.environ, "KERAS_ATTN_NATIVE_LOG": shown}
     done = subprocess.run(
         [sys.executable, "-c", NATIVE], cwd=ROOT, env=environment, capture_output=True, text=True
     )
@@ -165,7 +173,7 @@ console.run(main)
 
 @pytest.mark.systems
 def test_temporary_files_do_not_stay(tmp_path):
-    environment = {**os.environ, **WITHOUT_KERAS, "TMPDIR": str(tmp_path)}
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
     for told, code in (("KILL", -9), ("", 3)):
         command = [sys.executable, "-c", TEMPORARY, told]
         assert subprocess.run(command, cwd=ROOT, env=environment).returncode == code

@@ -24,8 +24,8 @@ def test_the_rebuilt_model_answers_as_the_graph():
     random = np.random.default_rng(3).integers(0, 256, (37, 41, 3)).astype("uint8")
     asked = tf.constant([photograph, tf.io.encode_png(random).numpy()])
     saved = tf.saved_model.load(str(warm.path)).signatures["explain"](**{IMAGE: asked})
-    task, part = experiment.task, experiment.model
-    service = task.service(warm.model, warm.vocabularies, part)
+    work, part = experiment.work, experiment.model
+    service = work.service(warm.model, warm.vocabularies, part)
     function, signature = service.signatures()["explain"]
     rebuilt = tf.function(function, input_signature=signature, autograph=False)(asked)
     np.testing.assert_array_equal(rebuilt[TOKENS], saved[TOKENS])

@@ -8,7 +8,7 @@ from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
 from keras_attn_pipelines.data.augmentation import Augmentation
 from keras_attn_pipelines.data.readers.label_reader import read_labels
-from keras_attn_pipelines.tasks.classification.features import labeled_batches
+from keras_attn_pipelines.tasks.classification.picture_work import labeled_batches
 from tests.pipelines.labeled_pictures import write_classes
 
 NAMES = ["blue", "green", "red"]

@@ -89,7 +89,9 @@ def test_evaluate(run, data, tmp_path, capsys):
     assert all(len(answer["labels"]) == 5 for answer in scores["answers"])
     assert sum(mistake["count"] for mistake in scores["mistakes"]) == 7 - sum(right)
     assert main([*command, "--beam-width", "2"]) == 2
-    assert "Expected no beam width for a classifier" in capsys.readouterr().err
+    assert (
+        "Expected no beam width for a model whose answers need no search" in capsys.readouterr().err
+    )
 
 
 def test_a_saved_model_is_evaluated_with_the_labels_that_it_answers(

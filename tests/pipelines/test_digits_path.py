@@ -17,7 +17,7 @@ from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.warm_start import WarmStart
 from keras_attn_pipelines.tasks.classification import digits
 from keras_attn_pipelines.tasks.classification.digits import read_digits
-from keras_attn_pipelines.tasks.classification.names import DISTORTED_SIZES
+from keras_attn_pipelines.tasks.classification.settings import DISTORTED_SIZES
 from keras_attn_pipelines.tasks.classification.transformer_film import TransformerFilm
 from tests.pipelines.encoded import built, encoded
 
@@ -111,7 +111,7 @@ def test_predict_explain_and_crops(model, data, tmp_path, capsys):
         assert crop.size == (28, 28) and crop.mode == "RGB" and crop.getextrema()[0][1] > 50
     assert main(command) == 2
     assert "Expected a new or empty folder for crops" in capsys.readouterr().err
-    for bad, message in (("", "Expected a new or empty folder"), (str(data), "Expected a folder")):
+    for bad, message in (("", "Expected a value of --crops"), (str(data), "Expected a folder")):
         assert main([*command[:-1], bad]) == 2
         assert message in capsys.readouterr().err
     command = [*command[:-1], str(tmp_path / "later"), "--json"]
@@ -192,9 +192,9 @@ def test_dev_and_test_are_always_the_same(data):
     assert [each_record.name for each_record in records[:2]] == ["dev/0", "dev/1"]
     pictures = np.concatenate([value[0] for value in dev[:2]])
     for record, picture in zip(records, pictures):
-        encoded_digit = recipe.task.request(record).inputs["image"]
+        encoded_digit = recipe.work.request(record).inputs["image"]
         np.testing.assert_array_equal(read_picture(encoded_digit), picture)
-    other = recipe.task.request(recipe.source.split(data, "test")[0]).inputs["image"]
+    other = recipe.work.request(recipe.source.split(data, "test")[0]).inputs["image"]
     assert not np.array_equal(read_picture(other), pictures[0])
 
 
@@ -290,7 +290,7 @@ def test_a_film_of_an_interrupted_training(data, tmp_path):
     recipe = RECIPE.replaced({"filters": 3, "batch_size": 7, "dev_share": 0.2})
     loaded, model = encoded(recipe, data)[2], built(recipe, labels=2)
     model.compile(optimizer=recipe.optimizer.build(8), loss="mse")
-    film = TransformerFilm(loaded.extra.shown(), tmp_path)
+    film = TransformerFilm(loaded.extra(), tmp_path)
     film.set_model(model)
     film.on_train_begin()
     for epoch in range(3):
@@ -328,4 +328,6 @@ def test_a_split_that_is_none(run, data, capsys):
     said = capsys.readouterr().err
     assert "Expected a split of train, dev, test with digits. Received: 'new'" in said
     assert main([*command[:-1], "dev", "--beam-width", "2"]) == 2
-    assert "Expected no beam width for a classifier" in capsys.readouterr().err
+    assert (
+        "Expected no beam width for a model whose answers need no search" in capsys.readouterr().err
+    )

@@ -129,8 +129,8 @@ def encoded(folder, train, dev, **values):
         write(folder / f"{stem}.tsv", text)
     recipe = RECIPE.replaced({**TINY, "batch_tokens": 0, "batch_size": 7, **values})
     records = recipe.source.read(folder)
-    vocabularies = recipe.task.learn(records.splits["train"])
-    return recipe.task.encode(
+    vocabularies = recipe.work.learn(records.splits["train"])
+    return recipe.work.encode(
         records, vocabularies, Setting(recipe.model, recipe.fit)
     ), vocabularies
 

@@ -10,9 +10,9 @@ from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.record import MOST_CHARACTERS, lines_of, unusable
-from keras_attn_pipelines.data.vocabulary import smaller_than_asked
-from keras_attn_pipelines.experiment import SGD, Adam
+from keras_attn_pipelines.experiment import SGD, Adam, Cosine, InverseSquareRoot
 from keras_attn_pipelines.experiment.evaluation import Evaluation
+from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.runs.export import _counts
 from tests.pipelines.labeled_pictures import write_classes
 
@@ -93,8 +93,8 @@ def test_vocabularies_that_the_texts_do_not_fill():
     tokenizer = Tokenizer.learn(["a dog"], 400)
     size = tokenizer.vocabulary_size
     expected = f"tokenizer: {size} pieces instead of 400, the texts have no more"
-    assert smaller_than_asked({"tokenizer": tokenizer}, 400) == [expected]
-    assert smaller_than_asked({"tokenizer": tokenizer}, size) == []
+    assert Pieces(vocabulary_size=400).notes(tokenizer=tokenizer) == [expected]
+    assert Pieces(vocabulary_size=size).notes(tokenizer=tokenizer) == []
 
 
 def test_a_vocabulary_without_room_for_the_characters():
@@ -167,7 +167,7 @@ def test_a_part_of_a_recipe_file_that_fails_is_named(raised, tmp_path):
     kind = raised.split("(")[0].removeprefix("raise ")
     with (
         pytest.raises(ValueError, match=rf"Failing of the recipe file.*{kind}.*mine\.py:11$"),
-        naming_recipe_file(optimizer),
+        naming_recipe_file(),
     ):
         optimizer.build(3)
 
@@ -177,10 +177,10 @@ def test_texts_of_a_run_cannot_write_on_the_card():
     assert _counts(counts) == "pic&#60;b&#62;tures 3 tr ain"
 
 
-@pytest.mark.parametrize("schedule", ["cosine", "inverse_square_root"])
+@pytest.mark.parametrize("schedule", [Cosine, InverseSquareRoot])
 @pytest.mark.parametrize("kind", [Adam, SGD])
 def test_a_warm_up_is_at_most_a_third_of_training_and_says_so(kind, schedule):
-    part = kind(warmup_steps=1600, schedule=schedule, learning_rate=0.5)
+    part = kind(schedule=schedule(warmup_steps=1600), learning_rate=0.5)
     assert part.notes(4800) == []
     assert part.notes(570) == ["warm-up: 190 steps, a third of 570, not 1600"]
     schedule = part.build(570)._learning_rate

@@ -10,7 +10,6 @@ from keras_attn_pipelines.data.facts import FactSet
 from keras_attn_pipelines.experiment.parts import Setting
 from keras_attn_pipelines.recipes.webnlg_graph import RECIPE
 from keras_attn_pipelines.tasks.data_to_text import SetsOfFacts
-from keras_attn_pipelines.tasks.data_to_text.features import encode, learn
 from keras_attn_pipelines.tasks.data_to_text.made_up_names import NAMED, PROPERTY, MadeUpNames
 from tests.pipelines.toy_facts import TINY, write_facts
 
@@ -29,7 +28,7 @@ def batches(records, setting, share, slots=0, **more):
     task = RECIPE.replaced(
         {**TINY, "made_up_names": share, "slots": slots, "name_dropout": 0.0, **more}
     ).task
-    data = encode(task, records, learn(task, records.splits["train"]), setting)
+    data = task.work().encode(records, task.work().learn(records.splits["train"]), setting)
     return data, list(data.training(0).take(data.steps))
 
 
@@ -82,12 +81,12 @@ def test_names_in_slots_are_respelled_in_the_facts_alone(records, setting):
 def test_a_set_that_cannot_be_read_adds_no_slots(records):
     task = RECIPE.replaced({**TINY, "slots": 32}).task
     long = FactSet(tuple(("Ada", "field", str(number)) for number in range(9)), ("Too long.",))
-    assert learn(task, [*records.splits["train"], long])["tokenizer"].slots == 4
+    assert task.work().learn([*records.splits["train"], long])["tokenizer"].slots == 4
 
 
 def test_only_names_that_the_text_says_are_replaced(records, setting):
     task = RECIPE.replaced(TINY).task
-    tokenizer = learn(task, records.splits["train"])["tokenizer"]
+    tokenizer = task.work().learn(records.splits["train"])["tokenizer"]
     pieces = tokenizer.encode(["Ada Low"])[0].numpy()
     source = np.zeros((1, 2 * len(pieces), 7), "int32")
     source[0, :, 0] = np.tile(pieces, 2)

@@ -10,7 +10,7 @@ from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import restored, stored
 from keras_attn_pipelines.recipes import load_recipe
-from keras_attn_pipelines.runs.train import _resolved_as
+from keras_attn_pipelines.runs.session import _resolved_as
 
 CHINESE, ENGLISH = "老人在河边钓鱼。", "An old man fishes by the river."
 
@@ -48,14 +48,14 @@ def test_the_table_and_the_history_name_it(recipe, flag, names, monkeypatch):
     for text, name in names.items():
         records, answers = [record(text)], [{TEXT: np.array([text.encode()]), SCORE: np.zeros(1)}]
         task = load_recipe(recipe).task
-        for asked, expected in ((task, name), (task.resolve_auto(records), name)):
+        for asked, expected in ((task, name), (task.work().resolve_auto(records), name)):
             arguments = (records, answers, {"tokenizer": tokenizer}, {"beam_width": 2})
-            evaluation = asked.evaluation(*arguments)
+            evaluation = asked.work().evaluation(*arguments)
             assert expected in evaluation.table() and expected in evaluation.json()
         other = load_recipe(recipe).replaced({"metric_tokenization": flag}).task
-        table = other.evaluation(*arguments).table()
+        table = other.work().evaluation(*arguments).table()
         assert (name in table) == (flag == "ptb" and text == ENGLISH)
-        assert other.resolve_auto(records) == other
+        assert other.work().resolve_auto(records) == other
         monitor = task.spec.monitors[0]
         assert evaluation.scores[monitor] == pytest.approx(task.spec.best_possible[monitor])
 

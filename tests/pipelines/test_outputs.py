@@ -36,7 +36,7 @@ def data(tmp_path_factory):
 def run(data, tmp_path_factory):
     """A run directory as training leaves it, untrained."""
     run, recipe = Run(tmp_path_factory.mktemp("runs") / "run"), RECIPE.replaced(SIZES | CHOICES)
-    tokenizer = recipe.task.learn(recipe.source.read(data).splits["train"])["tokenizer"]
+    tokenizer = recipe.work.learn(recipe.source.read(data).splits["train"])["tokenizer"]
     sizes = {"tokenizer": tokenizer.vocabulary_size}
     facts = {"precision": "float32", "strategy": "one", "unit": "pictures", "model": "small"}
     facts |= {"records": {"train": 11}, "vocabularies": sizes, "data": str(data)}

@@ -14,7 +14,7 @@ from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import Records
 from keras_attn_pipelines.experiment import Setting
 from keras_attn_pipelines.recipes.translator_transformer import RECIPE
-from keras_attn_pipelines.tasks.seq2seq.features import encode, pair_format
+from keras_attn_pipelines.tasks.seq2seq.work import pair_format
 from tests.pipelines.toy_language import pairs
 
 SOURCES, TARGETS = (5, 11, 47), (3, 13, 61)
@@ -24,7 +24,7 @@ SEPARATE = {"vocabulary": "separate", "vocabulary_size": 280}
 
 @pytest.fixture(scope="module")
 def tokenizers():
-    return RECIPE.replaced(SEPARATE).task.learn(pairs(31))
+    return RECIPE.replaced(SEPARATE).work.learn(pairs(31))
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_what_is_left_out_is_listed_with_its_place(tokenizers, tmp_path):
     splits = {"train": [TextPair("one", "eins", line=1), long], "dev": [TextPair("two", "zwei")]}
     records = Records(splits, files={"train": tmp_path / "train.en"})
     setting = Setting(model=recipe.model, fit=recipe.fit)
-    data = encode(recipe.task, records, tokenizers, setting)
+    data = recipe.work.encode(records, tokenizers, setting)
     (skipped,) = data.skipped
     assert str(skipped).startswith(f"{tmp_path / 'train.en'}:7: pair of 151 pieces and 5 pieces, ")
     assert any("1 pairs of train have more than 47 pieces or 61" in line for line in data.lines)

@@ -14,7 +14,7 @@ from PIL import Image
 from keras_attn.serving.export import read_metadata
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
-from keras_attn_pipelines.experiment import optimizer
+from keras_attn_pipelines.experiment import Cosine
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.explored import explored
@@ -315,7 +315,7 @@ def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):
     out = tmp_path / "run"
     command = ["train", "scenes", "--data", str(data), "--out", str(out), *CHOICES]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(optimizer, "rates", lambda *_: float("nan"))
+        patch.setattr(Cosine, "build", lambda *_: float("nan"))
         assert main(command) == 2
     message = capsys.readouterr().err
     assert "Expected a finite loss. Received: loss=nan at step 2, in epoch 1" in message

@@ -115,7 +115,7 @@ def test_evaluate(grown, model, second, tmp_path, capsys):
 
 def test_answers(model):
     saved = load(model)
-    assert read_metadata(model / "1")["views"] == [view.plain() for view in saved.views]
+    assert read_metadata(model / "1")["views"] == [view.to_plain() for view in saved.views]
     texts = ["The film is a", "", "zebra quagga", "film " * 13]
     rows = list(saved.answers(texts))
     reasons = [row[ERROR].decode() for row in rows]
@@ -171,14 +171,14 @@ def test_files_of_sentences(tmp_path, first):
 
 
 def test_words_that_are_learned():
-    task = NextWord(vocabulary_size=2, min_count=2)
+    work = NextWord(vocabulary_size=2, min_count=2).work()
     records = sentence_records("b b a a a c c c d")
-    words = task.learn(records)
+    words = work.learn(records)
     assert words["words"].names == ("a", "c")
-    extended = task.extend(words, sentence_records("d d e e e c f"))
+    extended = work.extend(words, sentence_records("d d e e e c f"))
     assert extended["words"].names == ("a", "c", "e", "d")
     with pytest.raises(ValueError, match="Expected words that occur at least 2 times"):
-        task.learn(sentence_records("a b c"))
+        work.learn(sentence_records("a b c"))
 
 
 def sentence_records(*texts):

@@ -7,8 +7,8 @@ from keras_attn.text.sequence_forms import PROBLEMS
 from keras_attn.text.sequence_words import AnswerWords, SourceWords
 from keras_attn_pipelines.experiment import Fit, Setting
 from keras_attn_pipelines.tasks.algorithmic import Algorithmic, GeneratedSequences, MemoryMachine
-from keras_attn_pipelines.tasks.algorithmic.evaluation import wrong_bits
 from keras_attn_pipelines.tasks.algorithmic.graphs import path_problem
+from keras_attn_pipelines.tasks.algorithmic.work import wrong_bits
 from tests.quick import rows
 from tests.reference.sequence_problems import solved
 from tests.text.test_sequence_words import slow_vectors
@@ -23,12 +23,12 @@ def source(problem, **values):
 
 @pytest.mark.parametrize("problem", PROBLEMS)
 def test_answers_are_right_and_of_the_lengths_told(problem):
-    drawn = source(problem).drawn("generated:5")
-    read = SourceWords(problem, 3, *drawn.problem.most(6))
+    sequences = source(problem).training_sequences("generated:5")
+    read = SourceWords(problem, 3, *sequences.problem.most(6))
     seen = set()
     for step in range(13):
-        bucket, pairs = drawn.batch(step, 7, 2)
-        most = drawn.problem.most(drawn.lengths[bucket])
+        bucket, pairs = sequences.batch(step, 7, 2)
+        most = sequences.problem.most(sequences.lengths[bucket])
         sources = [pair.source for pair in pairs]
         vectors, steps, reasons = read.encode(sources)
         assert not any(reasons.numpy())
@@ -42,10 +42,14 @@ def test_answers_are_right_and_of_the_lengths_told(problem):
 
 
 def test_a_batch_depends_on_the_seed_and_its_step_alone():
-    drawn = source("copy").drawn("generated:5")
-    assert drawn.batch(3, 7, 2) == source("copy").drawn("generated:5").batch(3, 7, 2)
-    assert drawn.batch(3, 7, 2) != drawn.batch(4, 7, 2)
-    assert drawn.batch(3, 7, 2) != source("copy").drawn("generated:7").batch(3, 7, 2)
+    sequences = source("copy").training_sequences("generated:5")
+    assert sequences.batch(3, 7, 2) == source("copy").training_sequences("generated:5").batch(
+        3, 7, 2
+    )
+    assert sequences.batch(3, 7, 2) != sequences.batch(4, 7, 2)
+    assert sequences.batch(3, 7, 2) != source("copy").training_sequences("generated:7").batch(
+        3, 7, 2
+    )
     splits = [source("copy").split("generated:5", name) for name in ("dev", "test", "11")]
     assert [len(pairs) for pairs in splits] == [10, 10, 5] and splits[0] != splits[1]
     assert {pair.length for pair in splits[2]} == {11}
@@ -54,16 +58,17 @@ def test_a_batch_depends_on_the_seed_and_its_step_alone():
 def encoded(task, problem="copy", **values):
     records = source(problem, **values).read("generated:5")
     setting = Setting(model=MemoryMachine(), fit=Fit(batch_size=3))
-    return records, task.encode(records, task.learn(records.splits["train"]), setting)
+    work = task.work()
+    return records, work.encode(records, work.learn(records.splits["train"]), setting)
 
 
 @pytest.mark.parametrize("problem", rows(PROBLEMS, {"associative_recall"}))
 def test_batches_hold_source_end_and_answer(problem):
     records, data = encoded(Algorithmic(), problem)
     assert data.steps == 3
-    drawn = records.splits["train"]
+    sequences = records.splits["train"]
     for step, (inputs, targets, weights) in enumerate(data.training(4).take(5), 4):
-        pairs = drawn.batch(step, 3, 2)[1]
+        pairs = sequences.batch(step, 3, 2)[1]
         for row, pair in enumerate(pairs):
             vectors = slow_vectors(problem, pair.source, 3)
             np.testing.assert_allclose(inputs[row, : len(vectors)], vectors, atol=1e-7)
@@ -86,9 +91,9 @@ def test_a_curriculum_begins_with_short_sequences():
 
 
 def test_a_model_goes_on_with_longer_sequences():
-    known = Algorithmic().learn(source("copy").drawn("generated:5"))
-    longer = GeneratedSequences(bits=3, lengths=(13,)).drawn("generated:5")
-    extended = Algorithmic().extend(known, longer)
+    known = Algorithmic().work().learn(source("copy").training_sequences("generated:5"))
+    longer = GeneratedSequences(bits=3, lengths=(13,)).training_sequences("generated:5")
+    extended = Algorithmic().work().extend(known, longer)
     assert extended["source_words"].longest == 13 and known["source_words"].longest == 6
 
 

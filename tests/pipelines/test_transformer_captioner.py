@@ -66,7 +66,7 @@ def model(run, tmp_path_factory):
 def test_predict_explain(model, data, tmp_path, capsys):
     picture = str(data / "images" / "test_00000.png")
     card = (model / "README.md").read_text()
-    assert "(a Transformer over the grid of a picture encoder: VisionTransformer), " in card
+    assert "(a Transformer over the grid of a picture encoder: VisionTransformer, " in card
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
     assert capsys.readouterr().out.startswith(picture)
@@ -99,7 +99,7 @@ def test_every_head(model, data, tmp_path, capsys):
     ask = ["explain", str(model), picture, "--out", str(out)]
     for given, message in (
         (["--heads", "encoder"], HEADS),
-        (["--heads", ""], HEADS),
+        (["--heads", ""], "Expected a value of --heads"),
         (["--heads", "cross", "--word", "a"], HEADS),
         (["--layer", "1"], HEADS),
         (["--word", "no-such-word"], "Expected a word of "),

@@ -18,9 +18,7 @@ from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.tree_reader import TreePair
 from keras_attn_pipelines.recipes.parser_transformer import RECIPE
 from keras_attn_pipelines.runs.warm_start import WarmStart
-from keras_attn_pipelines.tasks.parsing.callbacks import TreeScores
-from keras_attn_pipelines.tasks.parsing.evaluation import evaluate_trees
-from keras_attn_pipelines.tasks.parsing.features import unusable
+from keras_attn_pipelines.tasks.parsing.work import TreeScores, unusable
 from tests.pipelines.encoded import encoded
 from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
@@ -113,7 +111,7 @@ def test_the_true_trees_score_full_marks():
 
     def evaluated():
         answers = [{TEXT: np.array([text.encode()]), SCORE: np.zeros(1)} for text in texts]
-        return evaluate_trees(records, answers, {"beam_width": 1})
+        return RECIPE.work.evaluation(records, answers, {}, {"beam_width": 1})
 
     actual = evaluated()
     scores = dict(actual.scores)

@@ -13,6 +13,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes
 from keras_attn_pipelines.recipes.scenes import RECIPE
+from keras_attn_pipelines.runs import fitting
 from keras_attn_pipelines.runs import train as training
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.run import Run
@@ -176,7 +177,10 @@ def changed(part, **values):
         (changed("model", type="seq2seq.Transformer"), "Expected fields of seq2seq.Transformer in"),
         (changed("fit", epochs="many"), "Expected epochs of type int. Received: epochs='many', in"),
         (changed("task", lengths=["a"]), "Expected lengths of type tuple[int, ...]. Received"),
-        (changed("task", lowercase=1), "Expected lowercase of type bool. Received: lowercase=1"),
+        (
+            changed("fit", patience=True),
+            "Expected patience of type int. Received: patience=True",
+        ),
         (changed("source", image_folder=3), "Expected image_folder of type str. Received: image_"),
     ],
 )
@@ -236,12 +240,12 @@ class Encoders(keras.callbacks.Callback):
 
 
 def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
-    seen, restored = Encoders(), training.FiniteLoss
-    monkeypatch.setattr(training, "FiniteLoss", lambda: seen)
+    seen = Encoders()
+    monkeypatch.setattr(fitting, "FiniteLoss", lambda: seen)
     values = {**SIZES, **CHOICES, "epochs": 2, "unfreeze_step": 4, "learning_rate": 0.01}
     recipe = RECIPE.replaced(values)
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
-    assert restored is not training.FiniteLoss and len(seen.found) == 6
+    assert len(seen.found) == 6
     moved = [
         max(np.abs(value - other).max() for value, other in zip(before, after))
         for before, after in zip(seen.found, seen.found[1:])
@@ -256,12 +260,15 @@ def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
 ):
     losses = []
 
-    def end(fitting, description):
-        vocabularies = fitting.prepared.vocabularies
-        pictures = encoded(fitting.experiment, data, vocabularies, cache=tmp_path)[2].unfrozen()
-        losses.append(fitting.stage.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
+    describe_best = fitting.Fitting.describe_best
 
-    monkeypatch.setattr(training._Fitting, "end", end)
+    def score(self):
+        vocabularies = self.prepared.vocabularies
+        pictures = encoded(self.experiment, data, vocabularies, cache=tmp_path)[2].unfrozen()
+        losses.append(self.stage.evaluate(pictures.dev, return_dict=True, verbose=0)["loss"])
+        return describe_best(self)
+
+    monkeypatch.setattr(fitting.Fitting, "describe_best", score)
     values = {**SIZES, **CHOICES, "epochs": 2, "average": 2, "unfreeze_step": 1, "flip": True}
     recipe = RECIPE.replaced({**values, "learning_rate": 0.05})
     training.train(recipe, data, tmp_path / "run", "scenes", cache=tmp_path, verbose=0)
