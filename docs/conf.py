@@ -59,7 +59,7 @@ PACKAGES = {
     "serving": "Serving",
     "serving.readers": "Readers of services",
     "serving.writers": "Writers of services",
-    "serving.looks": "Looks at classifiers",
+    "serving.classifier_functions": "Functions of classifiers",
     "serving.views": "Views of the bundled services",
     "viz": "Figures of attention",
     "viz.declared": "Declared views",

@@ -75,7 +75,7 @@ def test_masks_travel_through_keras_sequential():
 def test_models_that_generate():
     result = run("docs/mechanisms/transformer.md", "model.generate")["result"]
     assert tuple(result.tokens.shape) == (1, 1, 9)
-    result = run("docs/tutorials/translation.md", "TransformerConfig")["found"]
+    result = run("docs/tutorials/translation.md", "TransformerConfig")["result"]
     assert tuple(result.tokens.shape) == (2, 1, 9)
     result = run("docs/mechanisms/conv_seq2seq.md", "CONV_SEQ2SEQ_PRESETS")["result"]
     assert tuple(result.weights.shape) == (2, 1, 9, 4)

@@ -96,18 +96,19 @@ def test_a_killed_run_resumes_from_shards(prepared, tmp_path):
     whole = train(experiment, shards, tmp_path / "whole", "translator_transformer", verbose=0)
     code = (
         "import os, signal, keras\n"
-        "from keras_attn_pipelines.runs import train as module\n"
+        "from keras_attn_pipelines.runs import fitting\n"
+        "from keras_attn_pipelines.runs.train import train\n"
         "from keras_attn_pipelines.recipes import load_recipe\n"
         "from tests.recipes.registry import BY_NAME\n"
         "row = BY_NAME['translator_transformer']\n"
         "experiment = load_recipe(row.name).replaced(row.values)\n"
-        "class Killed(module.Checkpoint):\n"
+        "class Killed(fitting.Checkpoint):\n"
         "    def on_train_batch_end(self, batch, logs=None):\n"
         "        super().on_train_batch_end(batch, logs)\n"
         "        if batch == 1 and os.path.exists(self.path):\n"
         "            os.kill(os.getpid(), signal.SIGKILL)\n"
-        "module.Checkpoint = Killed\n"
-        f"module.train(experiment, {str(shards)!r}, {str(tmp_path / 'killed')!r}, row.name,\n"
+        "fitting.Checkpoint = Killed\n"
+        f"train(experiment, {str(shards)!r}, {str(tmp_path / 'killed')!r}, row.name,\n"
         "    verbose=0, checkpoint_seconds=0.0)\n"
     )
     pid = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-c", code])
@@ -157,16 +158,13 @@ def test_pictures_keep_their_bytes_and_their_order(form, runner, tmp_path, tfds)
     assert examples[3]["captions"][0] == b"one"
 
 
-def test_pictures_in_tfrecords_are_read_in_the_graph(prepared, tmp_path):
-    experiment, data, shards = prepared("vit_classifier")
-    assert prepare(experiment, shards).data.batch is None
+def test_pictures_in_tfrecords_are_those_of_the_files(prepared, tmp_path):
+    experiment, data, _ = prepared("vit_classifier")
     prepare_shards(experiment, data, tmp_path / "tfrecords", options=ShardOptions("tfrecord"))
-    stored = prepare(experiment, tmp_path / "tfrecords").data
+    stored = prepare(experiment, tmp_path / "tfrecords").data.training(1).take(FOUR)
     expected = prepare(experiment, data).data.training(1).take(FOUR)
-    steps = tf.data.Dataset.range(1, 1 + FOUR)
-    for batches in (steps.map(stored.batch), stored.training(1).take(FOUR)):
-        for one, other in zip(batches, expected, strict=True):
-            tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    for one, other in zip(stored, expected, strict=True):
+        tf.nest.map_structure(np.testing.assert_array_equal, one, other)
 
 
 def test_shards_are_prepared_and_read_from_the_command_line(prepared, tmp_path, capsys):
