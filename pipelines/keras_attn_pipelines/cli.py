@@ -106,7 +106,7 @@ def _command(name, arguments) -> Any:
             options["experiment"] = load_recipe(arguments[0])
             add_flags(parser, options["experiment"], parts)
         elif not {"-h", "--help"} & set(arguments):
-            parser.error(f"expected a recipe right after {name!r}; see {PROGRAM} recipes")
+            parser.error(f"expected a recipe of '{PROGRAM} recipes' right after {name!r}")
     is_mixed = "--" not in arguments  # Between flags and values, argparse would forget it.
     parse = parser.parse_known_intermixed_args if is_mixed else parser.parse_known_args
     parsed, unknown = parse(arguments)
