@@ -23,6 +23,8 @@ from keras_attn_pipelines.experiment.recipe_file import naming_recipe_file
 from keras_attn_pipelines.recipes import load_recipe
 
 PROGRAM = "keras-attn"
+PLAIN = "\0"
+"""Mark of an argument behind `--`; no argument of a program has this character."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,17 +109,28 @@ def _command(name, arguments) -> Any:
             add_flags(parser, options["experiment"], parts)
         elif not {"-h", "--help"} & set(arguments):
             parser.error(f"expected a recipe of '{PROGRAM} recipes' right after {name!r}")
-    is_mixed = "--" not in arguments  # Between flags and values, argparse would forget it.
-    parse = parser.parse_known_intermixed_args if is_mixed else parser.parse_known_args
-    parsed, unknown = parse(arguments)
+    parsed, unknown = parser.parse_known_intermixed_args(_without_dashes(arguments))
     if unknown:
-        parser.error(f"unknown arguments: {' '.join(unknown)}")
-    own = given_values(parsed, "")
+        parser.error(f"unknown arguments: {' '.join(unknown).replace(PLAIN, '')}")
+    own = {key: _as_given(value) for key, value in given_values(parsed, "").items()}
     if empty := [field for field in dataclasses.fields(kind) if own.get(field.name) == ""]:
         raise ValueError(f"Expected a value of {flag_of(empty[0])}. Received: an empty one")
     if parts:
         options["values"] = given_values(parsed)
     return kind(**own, **options)
+
+
+def _without_dashes(arguments):
+    """Arguments without `--`, and those behind it marked as values, which argparse forgets."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    return [*arguments[:end], *(f"{PLAIN}{value}" for value in arguments[end + 1 :])]
+
+
+def _as_given(value):
+    """A value, or a tuple of them, without the mark."""
+    if isinstance(value, tuple):
+        return tuple(map(_as_given, value))
+    return value.removeprefix(PLAIN) if isinstance(value, str) else value
 
 
 class _Parser(argparse.ArgumentParser):

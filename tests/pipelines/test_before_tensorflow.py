@@ -88,6 +88,9 @@ CASES = [
         "Expected a value of RUN|SAVED_MODEL. Received: an empty one",
     ),
     (["predict", "--", "-m", "x"], 2, "Received: -m, no such folder"),
+    (["predict", "m", "--json", "--", "-x"], 2, "Received: m, no such folder"),
+    (["export", "r", "--storage", "float16", "--", "-s", "-t"], 2, "unknown arguments: -t; see"),
+    (["align", "a", "--out", "x", "--", "-b", "-c"], 2, "unknown arguments: -c; see"),
     (["align", "--out", "x", "--", "-a", "-b"], 2, "Received: -a, no such file"),
     (train("scenes", "--dropout", "2"), 2, "Expected dropout >= 0 and < 1. Received: dropout=2.0"),
     (
