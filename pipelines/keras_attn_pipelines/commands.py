@@ -12,7 +12,6 @@ from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.results import check_picture_file
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
-    check_backend,
     check_data,
     check_inputs_file,
     check_movable_folder,
@@ -20,13 +19,12 @@ from keras_attn_pipelines.early_checks import (
     check_run_or_saved_model,
     check_saved_model,
     check_text_file,
-    check_workers,
+    check_training,
     check_writable_folder,
     has_saved_model,
 )
 from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
 from keras_attn_pipelines.experiment.fields import INFINITY, argument, option, part
-from keras_attn_pipelines.experiment.sharded import find_records
 from keras_attn_pipelines.recipes import (
     load_recipe,
     recipe_name,
@@ -132,21 +130,12 @@ class Train:
         experiment, values = self.experiment, self.values
         if self.source is None:  # Checks ranges before TensorFlow is imported.
             experiment, values = experiment.replaced(values), {}
-        check_backend()
-        check_workers(self.strategy)
-        check_data(self.data)
-        check_writable_folder(self.out)
-        if self.cache is not None:
-            check_writable_folder(self.cache)
-        if self.source is None:
-            experiment.check_start(recipe_name(self.recipe))
-            if Path(self.data).exists():
-                find_records(experiment.source, self.data)
-        begin = f"{recipe_name(self.recipe)}: {self.data} to {self.out}"
-        print(escape_terminal(begin), flush=True)
+        name, started = recipe_name(self.recipe), self.source is not None
+        check_training(experiment, self.data, self.out, name, self.strategy, self.cache, started)
+        print(escape_terminal(f"{name}: {self.data} to {self.out}"), flush=True)
 
         from keras_attn.training.devices import strategy_for, strategy_named
-        from keras_attn_pipelines.runs.train import train
+        from keras_attn_pipelines.runs.train import train_checked
         from keras_attn_pipelines.runs.warm_start import WarmStart
 
         strategy = strategy_for(self.strategy)
@@ -155,11 +144,11 @@ class Train:
             with interruptible():
                 strategy_named(strategy)
         source = WarmStart.read(self.source, experiment) if self.source else None
-        run = train(
+        run = train_checked(
             source.adapted(experiment, values) if source else experiment,
             data=self.data,
             out=self.out,
-            name=recipe_name(self.recipe),
+            name=name,
             strategy=self.strategy,
             precision=self.precision,
             cache=self.cache,

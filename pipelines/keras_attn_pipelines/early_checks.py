@@ -7,9 +7,41 @@ from pathlib import Path
 from keras_attn.cluster import MULTIWORKER, Cluster
 from keras_attn.saved.bundled import model_folder
 from keras_attn.whole_file import check_folder
+from keras_attn_pipelines.experiment.experiment import Experiment
+from keras_attn_pipelines.experiment.sharded import find_records
 
 BACKENDS = ("tensorflow", "jax")
 """Keras backends that train."""
+
+
+def check_training(
+    experiment: Experiment, data, out, name: str, strategy: str, cache, started: bool
+) -> None:
+    """Raises ValueError or OSError for what `train` cannot begin with.
+
+    Args:
+        experiment: `Experiment`.
+        data: see `train`.
+        out: see `train`.
+        name: see `train`.
+        strategy: see `train`.
+        cache: see `train`.
+        started: whether the training starts from the weights of another one, whose settings
+            `experiment` may still lack.
+    """
+    backend = os.environ.get("KERAS_BACKEND") or BACKENDS[0]
+    if backend not in BACKENDS:
+        raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
+    if strategy == MULTIWORKER:
+        Cluster.read()
+    check_data(data)
+    check_writable_folder(out)
+    if cache is not None:
+        check_writable_folder(cache)
+    if not started:
+        experiment.check_start(name)
+        if Path(data).exists():
+            find_records(experiment.source, data)
 
 
 def check_parent(path, *inputs) -> None:
@@ -67,19 +99,6 @@ def check_data(path) -> None:
     """Raises ValueError for a path of data where there is nothing."""
     if ":" not in str(path).split("/")[0] and not Path(path).exists():
         raise ValueError(f"Expected data at {path}. Received: no such file or folder")
-
-
-def check_workers(strategy) -> None:
-    """Raises ValueError for workers that TF_CONFIG does not name as the strategy needs them."""
-    if strategy == MULTIWORKER:
-        Cluster.read()
-
-
-def check_backend() -> None:
-    """Raises ValueError for a KERAS_BACKEND that cannot train."""
-    backend = os.environ.get("KERAS_BACKEND") or BACKENDS[0]
-    if backend not in BACKENDS:
-        raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
 
 
 def check_movable_folder(path) -> None:

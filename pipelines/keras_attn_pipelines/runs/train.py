@@ -14,7 +14,7 @@ from keras_attn.training.devices import (
 )
 from keras_attn.training.jax_devices import JaxDevices, check_even
 from keras_attn.training.workers import Workers
-from keras_attn.whole_file import check_folder
+from keras_attn_pipelines.early_checks import check_training
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.runs.fitting import Fitting
@@ -65,10 +65,25 @@ def train(
             started with other settings or data.
         LostWorkerError: another worker ended, or cannot be reached.
     """
-    if source is None:
-        experiment.check_start(name)
-    if cache is not None:
-        check_folder(cache)
+    check_training(experiment, data, out, name, strategy, cache, source is not None)
+    return train_checked(
+        experiment, data, out, name, strategy, precision, cache, source, verbose, checkpoint_seconds
+    )
+
+
+def train_checked(
+    experiment: Experiment,
+    data,
+    out,
+    name: str = "",
+    strategy: str = "one",
+    precision: str = "auto",
+    cache=None,
+    source: WarmStart | None = None,
+    verbose: int | str = "auto",
+    checkpoint_seconds: float = 60.0,
+) -> Run:
+    """`train`, of what `check_training` has let through."""
     if strategy == AUTO:
         strategy = strategy_for(strategy)
         print(f"strategy: {strategy}")
