@@ -20,8 +20,11 @@ PLANNING_PIECE = "..."
 WORD_MARK = "▁"
 """Marker before the first piece of a word, as in SentencePiece."""
 
-PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp")
-"""Of the names of files that are read as pictures, in lower case."""
+PICTURE_SUFFIXES = (
+    *(".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp"),
+    *(".tif", ".tiff", ".avif", ".heic", ".heif"),  # Converted for training, else refused by name.
+)
+"""Of the names of files that are taken for pictures, in lower case."""
 
 IMAGE = "image"
 """Batch key: uint8 (B, height, width, 3), RGB, 0 to 255."""
@@ -86,6 +89,9 @@ PICTURE = "picture"
 """Answer key beside GRID: uint8 (B, height, width, 3), RGB, what the first transformer saw."""
 ERROR = "error"
 """Answer key: string (B,), the error of a bad item, else empty."""
+MISSING_ROWS = "missing_rows"
+"""Answer key of a service of pictures: int32 (B,), how many of the last rows of a picture that is
+cut short are gray, 1 where it ends too early by less than a row; 0 for a whole picture."""
 ANOTHER_REQUEST = "send this picture in another request"
 """End of the error of a picture for which the pictures before it in its request leave no room."""
 SOURCE_PIECES = "source_pieces"

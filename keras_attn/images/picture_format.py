@@ -23,7 +23,8 @@ class PictureFormat:
     """What the model sees of a picture.
 
     JPEG (RGB, gray, CMYK), PNG, still GIF, BMP of 24 or 32 bits and still WebP, turned upright as
-    EXIF says. Transparency lies over white; 16 bits a channel become 8.
+    EXIF says. Transparency lies over white; 16 bits a channel become 8. A JPEG cut short is gray
+    where its rows are missing, if at most a tenth of them are and they are stored in order.
 
     Attributes:
         height: int, pixels.
@@ -99,6 +100,18 @@ class PictureFormat:
             readable: bool (B,).
             reasons: string (B,), why a picture could not be read; empty where it could.
         """
+        return self.decode_with_missing_rows(data)[:3]
+
+    def decode_with_missing_rows(self, data):
+        """Decodes a batch, and says which pictures are cut short.
+
+        Returns:
+            pictures: see `decode_batch`.
+            readable: see `decode_batch`.
+            reasons: see `decode_batch`.
+            missing: int32 (B,), how many of a picture's last rows are missing, and gray; 1 for
+                less than a row.
+        """
         return _batch_decoder(self)(tf.convert_to_tensor(data, tf.string))
 
     def _decode_batch(self, data):
@@ -128,19 +141,20 @@ class PictureFormat:
         pictures = tf.cast(tf.concat([first[1], second[1]], 0), tf.int32)
         shape = (count, self.height, self.width, 3)
         pictures = tf.cast(tf.scatter_nd(index[:, None], pictures, shape), tf.uint8)
+        missing = tf.scatter_nd(index[:, None], tf.concat([first[2], second[2]], 0), (count,))
         readable = _marked(index, count)
         failed = plain[~tf.gather(readable, plain)]
         failures, _ = self._reasons(_plans_of(tf.gather(data, failed)))
         places, messages = tf.concat([other, failed], 0), tf.concat([reasons, failures], 0)
         messages = tf.tensor_scatter_nd_update(tf.fill((count,), ""), places[:, None], messages)
         messages = tf.where(messages == "", tf.where(allowed, DAMAGED, self._deferred), messages)
-        return pictures, readable, tf.where(readable, "", messages)
+        return pictures, readable, tf.where(readable, "", messages), missing
 
     def _within(self, data):
-        """`read_plain`, with an error for a picture above `max_pixels`."""
+        """A plain picture, of which no row is missing; an error above `max_pixels`."""
         small = pixels_of(data) <= self.max_pixels
         with tf.control_dependencies([tf.raw_ops.Assert(condition=small, data=[""])]):
-            return read_plain(tf.identity(data))
+            return read_plain(tf.identity(data)), tf.constant(0)
 
     @property
     def _batch_limit(self):
@@ -177,18 +191,28 @@ class PictureFormat:
         return reasons, tf.where(reasons == "", width * height, 0)
 
     def _sound(self, read, index, given):
-        """Indices and pictures, uint8 (n, height, width, 3), of those that `read` can read."""
-        rows = tf.data.Dataset.from_tensor_slices((index, *given)).map(
-            lambda index, *row: (index, self.resize(read(*row))),
-            num_parallel_calls=tf.data.AUTOTUNE,
-        )
+        """Indices, pictures uint8 (n, height, width, 3) and missing rows of those that can be read.
+
+        Args:
+            read: function from a row of `given` to a picture and its missing rows.
+            index: int64 (m,).
+            given: sequence of tensors (m, ...).
+        """
+
+        def resized(index, *row):
+            picture, missing = read(*row)
+            return index, self.resize(picture), missing
+
+        rows = tf.data.Dataset.from_tensor_slices((index, *given))
+        rows = rows.map(resized, num_parallel_calls=tf.data.AUTOTUNE)
         pictures = tf.zeros((0, self.height, self.width, 3), tf.uint8)
-        return _sound_rows(rows, tf.size(index, tf.int64), (tf.zeros((0,), tf.int64), pictures))
+        none = (tf.zeros((0,), tf.int64), pictures, tf.zeros((0,), tf.int32))
+        return _sound_rows(rows, tf.size(index, tf.int64), none)
 
 
 def _plans_of(data):
     """`Plan` of strings (n,), each leaf leading with n."""
-    types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64)
+    types = Plan(tf.string, tf.string, tf.int64, tf.int64, tf.int64, tf.int64)
     return tf.map_fn(plan_of, data, fn_output_signature=types)
 
 

@@ -115,7 +115,7 @@ class GenerationService(Service):
     def __init__(
         self, model, reader, writer, strategy, length, vocabularies, views=(), target=TARGET
     ):
-        super().__init__(model, vocabularies, views)
+        super().__init__(model, vocabularies, (*views, *reader.notes))
         attends = getattr(model, "attends", ())
         lacking = {key for kind, key in KINDS.items() if kind not in attends}
         self.views = tuple(view for view in self.views if not view.names(OUTPUT) & lacking)
@@ -158,10 +158,12 @@ class GenerationService(Service):
         Returns:
             dict: TEXT string (B, n), SCORE float32 (B, n), ERROR string (B,). A request that cannot
             be read has empty texts, scores of 0 and its own reason under ERROR; the others are
-            unaffected. An empty batch is answered with empty arrays.
+            unaffected. Outputs of the reader's notes are added. An empty batch is answered with
+            empty arrays.
         """
         answer = self.explain(*inputs, with_weights=False)
-        return {key: answer[key] for key in (TEXT, SCORE, ERROR)}
+        noted = (note.output for note in self.reader.notes)
+        return {key: answer[key] for key in (TEXT, SCORE, ERROR, *noted)}
 
     @accepts_empty_batch
     def explain(self, *inputs, with_weights=True):

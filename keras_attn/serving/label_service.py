@@ -46,7 +46,7 @@ class LabelService(Service):
         views=(),
         notes: Mapping[str, Any] | None = None,
     ):
-        super().__init__(model, vocabularies, views)
+        super().__init__(model, vocabularies, (*views, *reader.notes))
         if writer.labels.vocabulary_size != model.num_classes:
             raise ValueError(
                 f"Expected {model.num_classes} labels, one per class of the model. "
@@ -86,9 +86,12 @@ class LabelService(Service):
         Returns:
             dict: LABELS string (B, n), LABEL_SCORES float32 (B, n), ERROR string (B,). A request
             that cannot be read has empty labels, scores of 0 and its own reason under ERROR; the
-            others are unaffected. An empty batch is answered with empty arrays.
+            others are unaffected. Outputs of the reader's notes are added. An empty batch is
+            answered with empty arrays.
         """
-        return self._labeled("serving_default", self.reader.read(*inputs))
+        read = self.reader.read(*inputs)
+        noted = {note.output: read.shown[note.output] for note in self.reader.notes}
+        return {**self._labeled("serving_default", read), **noted}
 
     @accepts_empty_batch
     def explain(self, *inputs):

@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from keras_attn.contracts import ERROR, SCORE, TEXT
+from keras_attn.contracts import ERROR, MISSING_ROWS, SCORE, TEXT
 from keras_attn.decoding import Beam, Greedy
-from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
+from keras_attn.images.formats.reasons import DAMAGED, EMPTY, UNKNOWN
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.export import (
     export_service,
@@ -48,6 +48,20 @@ def test_answers(service):
     assert not np.any(answer["tokens"][2]) and answer[TEXT][2, 0] == b""
     scores = answer[SCORE].numpy()[[0, 1, 3]]
     assert (scores[:, 0] >= scores[:, 1]).all() and (scores < 0).all()
+
+
+def test_a_picture_cut_short_is_answered_with_a_note(service):
+    data = picture(5, (29, 83), "JPEG")
+    cut = tf.constant([data, data[:-130], data[:-2], data[:-2000]])
+    for answer in (service.answer(cut), service.explain(cut)):
+        assert answer[MISSING_ROWS].numpy().tolist() == [0, 3, 1, 0]
+        assert answer[ERROR].numpy().tolist() == [b"", b"", b"", DAMAGED.encode()]
+    (note,) = service.reader.notes
+    assert note in service.views and [note.read({MISSING_ROWS: rows}) for rows in (0, 1, 3)] == [
+        "",
+        "the picture is cut short near its end",
+        "the picture is cut short: its last 3 rows are missing",
+    ]
 
 
 @pytest.mark.systems

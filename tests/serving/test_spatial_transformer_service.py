@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import CROP, ERROR, GRID, LABEL_SCORES, LABELS, PICTURE
+from keras_attn.contracts import CROP, ERROR, GRID, LABEL_SCORES, LABELS, MISSING_ROWS, PICTURE
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.ops.sample import sample
 from keras_attn.saved.loading import load
@@ -98,7 +98,8 @@ def test_without_transformers_labels_are_all(tmp_path):
     assert list(service.signatures()) == ["serving_default"]
     version = export_service(service, tmp_path / "alone", "card")
     saved = load(version)
-    assert set(saved.ask("serving_default", image=PICTURES[:1])[0]) == {LABELS, LABEL_SCORES, ERROR}
+    (answer,) = saved.ask("serving_default", image=PICTURES[:1])
+    assert set(answer) == {LABELS, LABEL_SCORES, MISSING_ROWS, ERROR}
     (tmp_path / "a.png").write_bytes(PICTURES[0])
     with pytest.raises(ValueError, match="Expected a SavedModel with views of where it looked"):
         saved.explain(tmp_path / "a.png")

@@ -4,11 +4,12 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from keras_attn.images.formats import bmp, gif, jpeg, png, webp
+from keras_attn.images.formats import bmp, foreign, gif, jpeg, png, webp
 from keras_attn.images.formats.canvas import on_white, placed
+from keras_attn.images.formats.cut import gray_rows, mended
 from keras_attn.images.formats.exif import orientation, upright
-from keras_attn.images.formats.octets import Header, Octets, header_of
-from keras_attn.images.formats.reasons import DAMAGED, EMPTY, MOST_PIXELS, TOO_LARGE, UNKNOWN
+from keras_attn.images.formats.octets import Header, Octets
+from keras_attn.images.formats.reasons import DAMAGED, EMPTY, MOST_PIXELS, TOO_LARGE
 
 FORMATS = (jpeg, png, gif, bmp, webp)
 APART = {"_noinline": True}
@@ -34,6 +35,7 @@ class Plan(NamedTuple):
         channels: int64; see `Header`.
         box: int64 (4,). Left and top of the decoded picture, width and height of its canvas.
         orientation: int64, 1 to 8.
+        cut: int64; see `Header`.
     """
 
     reason: Any
@@ -41,6 +43,7 @@ class Plan(NamedTuple):
     channels: Any
     box: Any
     orientation: Any
+    cut: Any
 
 
 @_apart_once
@@ -48,9 +51,10 @@ def plan_of(data):
     """`Plan` of a string scalar, by its header."""
     octets = Octets.of(data)
     kind = _kind(octets)
-    branches = [_apart(lambda own, one=one: tuple(one.header(own)), octets) for one in FORMATS]
-    header = Header(*tf.switch_case(kind, [*branches, lambda: tuple(header_of(0, 0))]))
-    reason = _reason(octets, kind, header)
+    formats = (*FORMATS, foreign)
+    branches = [_apart(lambda own, one=one: tuple(one.header(own)), octets) for one in formats]
+    header = Header(*tf.switch_case(kind, branches))
+    reason = _reason(octets, header)
     sound_gif = (reason == "") & (kind == FORMATS.index(gif))
     return Plan(
         reason=reason,
@@ -62,19 +66,46 @@ def plan_of(data):
             _apart(lambda own: orientation(own, header), octets),
             lambda: tf.constant(1, tf.int64),
         ),
+        cut=header.cut,
     )
 
 
 def draw_plan(plan):
-    """uint8 (h, w, 3) by a plan without a reason; an error if the data is damaged after all."""
-    picture = tf.cond(
+    """Decodes a picture by a plan without a reason.
+
+    Returns:
+        picture: uint8 (h, w, 3), upright, over white.
+        missing: int32 scalar, how many of its last rows, as stored, are gray as it is cut short.
+
+    Raises:
+        InvalidArgumentError: the data is damaged after all.
+    """
+    picture, missing = tf.cond(
+        plan.cut >= 0,
+        lambda: _draw_cut(plan.data, plan.cut),
+        lambda: (_decoded(plan), tf.constant(0)),
+    )
+    picture.set_shape((None, None, None))
+    picture = picture[..., : tf.where(plan.channels == 3, 3, 4)]
+    return upright(placed(on_white(picture), plan.box), plan.orientation), missing
+
+
+def _decoded(plan):
+    return tf.cond(
         plan.channels == 4,
         lambda: tf.io.decode_png(plan.data, channels=4),
         lambda: tf.io.decode_image(plan.data, expand_animations=False),
     )
-    picture.set_shape((None, None, None))
-    picture = picture[..., : tf.where(plan.channels == 3, 3, 4)]
-    return upright(placed(on_white(picture), plan.box), plan.orientation)
+
+
+@tf.function(
+    input_signature=[tf.TensorSpec((), tf.string), tf.TensorSpec((), tf.int64)],
+    autograph=False,
+    experimental_attributes=APART,
+)
+def _draw_cut(data, frame):
+    picture = tf.io.decode_jpeg(mended(data, frame))
+    return picture, gray_rows(picture)
 
 
 @_apart_once
@@ -93,7 +124,7 @@ def draw(data):
     plan = plan_of(data)
     check = tf.raw_ops.Assert(condition=plan.reason == "", data=[plan.reason])
     with tf.control_dependencies([check]):
-        return draw_plan(plan._replace(data=tf.identity(plan.data)))
+        return draw_plan(plan._replace(data=tf.identity(plan.data)))[0]
 
 
 def too_large(width, height, limit):
@@ -124,7 +155,7 @@ def _kind(octets):
     return tf.argmax(tf.stack([*matches, tf.constant(True)]), output_type=tf.int32)
 
 
-def _reason(octets, kind, header):
+def _reason(octets, header):
     large = too_large(header.width, header.height, MOST_PIXELS)
     within = (header.width <= MOST_PIXELS) & (header.height <= MOST_PIXELS)
     within &= header.width * header.height <= MOST_PIXELS
@@ -132,5 +163,4 @@ def _reason(octets, kind, header):
     reason = tf.where(within, tf.where(header.complete, "", DAMAGED), large)
     reason = tf.where(damaged, DAMAGED, reason)
     reason = tf.where(header.refusal == "", reason, header.refusal)
-    reason = tf.where(kind < len(FORMATS), reason, UNKNOWN)
     return tf.where(octets.size > 0, reason, EMPTY)

@@ -21,6 +21,7 @@ class Header(NamedTuple):
         exif_end: where it ends.
         channels: of the decoded picture: 4 where one gray or RGB color of a PNG is transparent, 3
             where a fourth is to be left out, 0 for what the decoder gives.
+        cut: where the frame header of a JPEG is that is cut short in its only scan; -1 otherwise.
         complete: bool scalar. False where the pixels are seen to end too early.
         refusal: string scalar. Why pictures of this kind are not read; '' where they are.
     """
@@ -32,12 +33,22 @@ class Header(NamedTuple):
     exif: Any
     exif_end: Any
     channels: Any
+    cut: Any
     complete: Any
     refusal: Any
 
 
 def header_of(
-    width, height, left=0, top=0, exif=-1, exif_end=-1, channels=0, complete=True, refusal=""
+    width,
+    height,
+    left=0,
+    top=0,
+    exif=-1,
+    exif_end=-1,
+    channels=0,
+    cut=-1,
+    complete=True,
+    refusal="",
 ) -> Header:
     """A `Header` of tensors."""
     numbers = {
@@ -50,6 +61,7 @@ def header_of(
             ("exif", exif),
             ("exif_end", exif_end),
             ("channels", channels),
+            ("cut", cut),
         )
     }
     complete, refusal = tf.cast(complete, tf.bool), tf.convert_to_tensor(refusal, tf.string)

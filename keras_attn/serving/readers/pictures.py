@@ -4,10 +4,17 @@ from dataclasses import dataclass, replace
 
 import tensorflow as tf
 
-from keras_attn.contracts import IMAGE
+from keras_attn.contracts import IMAGE, MISSING_ROWS
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving.readers.reader import Read, Reader
 from keras_attn.serving.warm_up import warm_up_picture
+from keras_attn.viz.declared.notes import Note
+
+CUT_NOTE = Note(
+    MISSING_ROWS,
+    "the picture is cut short: its last {count} rows are missing",
+    "the picture is cut short near its end",
+)
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,7 @@ class PictureReader(Reader):
     """
 
     picture_format: PictureFormat
+    notes = (CUT_NOTE,)
 
     @property
     def examples(self):
@@ -28,8 +36,9 @@ class PictureReader(Reader):
 
     def read(self, image):
         """See `Reader`: of encoded pictures, string (B,)."""
-        pictures, readable, reasons = self.picture_format.decode_batch(image)
-        return Read({IMAGE: pictures}, reasons, tf.cast(readable, tf.int32), {})
+        pictures, readable, reasons, missing = self.picture_format.decode_with_missing_rows(image)
+        counts, shown = tf.cast(readable, tf.int32), {MISSING_ROWS: missing}
+        return Read({IMAGE: pictures}, reasons, counts, shown)
 
     def metadata(self):
         return {

@@ -6,6 +6,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import tensorflow as tf
 
+from keras_attn.viz.declared.notes import Note
+
 
 class Read(NamedTuple):
     """What was read of B requests.
@@ -44,9 +46,11 @@ class Reader(abc.ABC):
 
     Attributes:
         shape: of each input, strings, None for the batch.
+        notes: what answers are to be read with; their outputs are among `Read.shown`.
     """
 
     shape: ClassVar[tuple[int | None, ...]] = (None,)
+    notes: ClassVar[tuple[Note, ...]] = ()
 
     @property
     @abc.abstractmethod
