@@ -8,7 +8,12 @@ from keras_attn.alignment.error_rate import Gold
 from keras_attn.text_file import bytes_of, encoded_lines
 from keras_attn.untrusted import naming_damage, parse_json
 
-_LINK = re.compile(r"(\d{1,9})([-?])(\d{1,9})")
+_LINK = re.compile(r"(\d{1,9})([-?p])(\d{1,9})(?::\S+)?")
+_NUMBERED = re.compile(r"(\d{1,9}) +(\d{1,9}) +(\d{1,9})(?: +([SP]))?(?: +[\d.]+)?")
+"""A line of the shared task of NAACL 2003: sentence, source, target, sure or possible, score."""
+_BLANKS = re.compile(r"[ \t\r\n\f\v]+")
+"""What separates words; a no-break space does not."""
+SEPARATOR = "|||"
 
 
 class SentencePairs(NamedTuple):
@@ -24,12 +29,12 @@ class SentencePairs(NamedTuple):
 
 
 def read_pairs(source, target=None) -> SentencePairs:
-    """Reads sentence pairs, one a line, words separated by white space.
+    """Reads sentence pairs, one a line, words separated by spaces or tabs.
 
     Args:
         source: path of a text file, or without `target` of a file of pairs: JSON lines with
-            `src_words` and `tgt_words` (`.jsonl`), or lines of a source, a tab and a target. Files
-            may be packed by gzip; `KERAS_ATTN_MAX_TEXT_BYTES` limits their size.
+            `src_words` and `tgt_words` (`.jsonl`), or lines of a source, a tab or `|||`, and a
+            target. Files may be packed by gzip; `KERAS_ATTN_MAX_TEXT_BYTES` limits their size.
         target: path of a text file with as many lines.
 
     Returns:
@@ -41,7 +46,7 @@ def read_pairs(source, target=None) -> SentencePairs:
         OSError: a file cannot be read.
     """
     if target is not None:
-        sides = [[tuple(line.split()) for _, line in _lines(path)] for path in (source, target)]
+        sides = [[words_of(line) for _, line in _lines(path)] for path in (source, target)]
         if len(sides[0]) != len(sides[1]):
             raise ValueError(
                 f"Expected as many lines in {target} as in {source}. Received: {len(sides[1])} "
@@ -58,15 +63,27 @@ def read_pairs(source, target=None) -> SentencePairs:
         )
     pairs = SentencePairs([], [])
     for number, line in _lines(source):
-        parts = line.split("\t")
+        parts = line.split(SEPARATOR if SEPARATOR in line else "\t")
         if len(parts) != 2:
-            tabs = {0: "no tab"}.get(len(parts) - 1, f"{len(parts) - 1} tabs")
+            count = len(parts) - 1
+            marks = f"{count} of {SEPARATOR}" if SEPARATOR in line else f"{count or 'no'} tabs"
             raise ValueError(
-                f"Expected a source, a tab and a target. Received: {source}, line {number}: {tabs}"
+                f"Expected a source, a tab or {SEPARATOR}, and a target. Received: {source}, line "
+                f"{number}: {'no tab' if marks == 'no tabs' else marks}"
             )
         for side, part in zip(pairs, parts, strict=True):
-            side.append(tuple(part.split()))
+            side.append(words_of(part))
     return pairs
+
+
+def words_of(line: str) -> tuple[str, ...]:
+    """The words of a sentence, separated by spaces or tabs.
+
+    Example:
+        >>> words_of("10\u00a0000 chats")
+        ('10\xa0000', 'chats')
+    """
+    return tuple(filter(None, _BLANKS.split(line)))
 
 
 def read_gold(
@@ -74,14 +91,18 @@ def read_gold(
     sources: Sequence[Sequence[str]],
     targets: Sequence[Sequence[str]],
     tolerance: float = 0.0,
+    base: int = 0,
 ) -> tuple[list[Gold | None], list[str]]:
     """Reads gold links of sentence pairs, one pair a line.
 
     Args:
         path: of JSON lines (`.jsonl`) with `alignment`, a list of [i, j] from 0, all sure, and
-            optionally `possible`; or of links i-j (sure) and i?j (possible), separated by spaces.
+            optionally `possible`; of links i-j (sure) and i?j or ipj (possible), separated by
+            spaces, whose scores (i-j:0.9) are ignored; or of a line for each link as in the shared
+            task of NAACL 2003, "0001 1 2 P", with numbers from 1.
         sources, targets: the sentences, each a sequence of words.
         tolerance: float, 0 to 1. Share of lines that may have a link outside its sentences.
+        base: number of a sentence's first word in links, 0 or 1.
 
     Returns:
         gold: list of `Gold`; None where a link lies outside its sentences.
@@ -92,9 +113,7 @@ def read_gold(
             a link outside its sentences; names file and line ("Expected links within 5 and 7
             words. Received: gold.txt, line 3: 5-2").
     """
-    lines = [
-        (number, *links) for number, links in (_json_gold if _is_json(path) else _text_gold)(path)
-    ]
+    lines = _gold_lines(path, len(sources), base)
     if len(lines) != len(sources):
         raise ValueError(
             f"Expected {len(sources)} lines of gold links, as there are sentence pairs. Received: "
@@ -106,12 +125,51 @@ def read_gold(
         outside = _outside((*sure, *possible), len(source), len(target))
         if outside:
             words = f"{len(source)} and {len(target)} words"
-            link = "{}-{}".format(*outside)
-            errors.append(f"Expected links within {words}. Received: {path}, line {number}: {link}")
+            link = "{}-{}".format(*(place + base for place in outside))
+            hint = "" if base else "; if the first word is 1, base=1 (--gold-base 1)"
+            errors.append(
+                f"Expected links within {words}. Received: {path}, line {number}: {link}{hint}"
+            )
         gold.append(None if outside else Gold.of(sure, possible))
     if len(errors) > tolerance * len(gold):
         raise ValueError(errors[0])
     return gold, errors
+
+
+def _gold_lines(path, count, base):
+    """(number, sure, possible) of each sentence pair, with links from 0."""
+    if _is_json(path):
+        lines = [(number, *links) for number, links in _json_gold(path)]
+    elif _is_numbered(path):
+        return _numbered_gold(path, count)
+    else:
+        lines = [(number, *links) for number, links in _text_gold(path)]
+    return [
+        (number, *([(i - base, j - base) for i, j in links] for links in (sure, possible)))
+        for number, sure, possible in lines
+    ]
+
+
+def _is_numbered(path):
+    """Whether a file has a line for each link."""
+    first = next((line for _, line in _lines(path) if line.strip()), "")
+    return _NUMBERED.fullmatch(first.strip()) is not None
+
+
+def _numbered_gold(path, count):
+    gold = [(sentence, [], []) for sentence in range(1, count + 1)]
+    for number, line in _lines(path):
+        if not line.strip():
+            continue
+        match = _NUMBERED.fullmatch(line.strip())
+        if match is None or not 1 <= int(match[1]) <= count:
+            raise ValueError(
+                f"Expected a sentence from 1 to {count}, a source word, a target word and S or P. "
+                f"Received: {path}, line {number}: {line.strip()!r:.40}"
+            )
+        links = gold[int(match[1]) - 1][2 if match[4] == "P" else 1]
+        links.append((int(match[2]) - 1, int(match[3]) - 1))
+    return gold
 
 
 def _outside(links, source_length, target_length):

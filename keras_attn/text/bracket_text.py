@@ -6,8 +6,11 @@ from typing import NoReturn
 
 from keras_attn.text.trees import DEEPEST, Leaf, Node, Tree
 
-# An opening bracket with its label, or a whole leaf; a closing bracket; anything else.
-_TOKEN = re.compile(r"\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*\))?|\)|[^\s()]+", re.ASCII)
+# An empty tree, (()); an opening bracket with its label, or a whole leaf; a closing bracket;
+# anything else.
+_TOKEN = re.compile(
+    r"(\(\s*\(\s*\)\s*\))|\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*\))?|\)|[^\s()]+", re.ASCII
+)
 
 
 def parse_trees(text: str, name: str = "text") -> Iterator[tuple[int, Node]]:
@@ -15,7 +18,8 @@ def parse_trees(text: str, name: str = "text") -> Iterator[tuple[int, Node]]:
 
     Only ASCII white space separates, so that a no-break or thin space stays inside its word. The
     first thing after an opening bracket is a label, then follow one word or more brackets. Only a
-    tree's outermost brackets may be without a label; a constituent may be without children.
+    tree's outermost brackets may be without a label; a constituent may be without children. `(())`,
+    a sentence without a parse, is an empty tree, as `()` is.
 
     Args:
         text: trees, and white space around them.
@@ -102,7 +106,11 @@ class _Reading:
 
     def take(self, match: re.Match[str], line: int) -> Node | None:
         """Takes what one match of _TOKEN holds; returns the tree that it completes, if any."""
-        label, word = match.groups()
+        empty, label, word = match.groups()
+        if empty and not self.open:
+            self.begin = line
+            return Tree("", ())
+        label = "" if empty else label
         if label is None:
             return self._close(line) if match.group() == ")" else self._refuse(match.group(), line)
         if not self.open:

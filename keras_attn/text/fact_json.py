@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from keras_attn.untrusted import parse_json
+from keras_attn.untrusted import parse_json, scalar_text
 
 Fact = tuple[str, str, str]
 TRIPLES, TABLE = ("triples", "facts", "tripleset"), ("table", "fields")
@@ -60,15 +60,16 @@ def _triples(value):
         if len(triple) != 3:
             parts = "1 part" if len(triple) == 1 else f"{len(triple)} parts"
             raise ValueError(f"fact {number} has {parts} (expected subject, property and object)")
-        if strange := [part for part in triple if not isinstance(part, str)]:
-            raise ValueError(f"fact {number} has a part that is no string: {strange[0]!r:.40}")
-    return tuple((a, b, c) for a, b, c in value)
+        if strange := [part for part in triple if not isinstance(scalar_text(part), str)]:
+            raise ValueError(f"fact {number} has a part that is no text: {strange[0]!r:.40}")
+    return tuple((scalar_text(a), scalar_text(b), scalar_text(c)) for a, b, c in value)
 
 
 def _table_facts(table):
     if not isinstance(table, dict):
         raise ValueError(f"expected a table as an object, received {table!r:.40}")
-    if strange := [name for name, value in table.items() if not isinstance(value, str)]:
+    texts = {name: scalar_text(value) for name, value in table.items()}
+    if strange := [name for name, value in texts.items() if not isinstance(value, str)]:
         name = strange[0]
-        raise ValueError(f"the value of {name!r:.40} is not a string: {table[name]!r:.40}")
-    return tuple(("", name, value) for name, value in table.items())
+        raise ValueError(f"the value of {name!r:.40} is no text: {table[name]!r:.40}")
+    return tuple(("", name, value) for name, value in texts.items())

@@ -3,7 +3,7 @@
 import io
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import tensorflow as tf
@@ -18,11 +18,26 @@ with extra("text"):
     import tensorflow_text
     from tensorflow_text.python.ops import sentencepiece_tokenizer
 
+MOST_PIECES = 8000
+FEWEST_PIECES = 400
+"""Besides one for each character."""
+WORDS_PER_PIECE = 20
+WORD_LENGTH = 8
+"""In characters, where there are no spaces between words."""
 LEARNED = 2**18
 """Texts from which pieces are learned, at most."""
 BYTE_PIECES = 256
 SPECIAL_PIECES = 4
 _MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
+
+
+def supported_size(texts: Collection[str]) -> int:
+    """The size of a vocabulary whose pieces occur often enough in texts to be learned: one for
+    every WORDS_PER_PIECE words, at least FEWEST_PIECES and all characters, at most MOST_PIECES.
+    """
+    words = sum(max(len(text.split()), len(text) // WORD_LENGTH) for text in texts)
+    characters = len(set().union(*texts))
+    return min(MOST_PIECES, max(FEWEST_PIECES + characters, words // WORDS_PER_PIECE))
 
 
 class Tokenizer(tf.Module):
@@ -74,13 +89,16 @@ class Tokenizer(tf.Module):
         )
 
     @classmethod
-    def learn(cls, texts: Iterable[str], vocabulary_size: int, lowercase: bool = False):
+    def learn(
+        cls, texts: Iterable[str], vocabulary_size: int | None = None, lowercase: bool = False
+    ):
         """Learns the pieces (byte-pair encoding) from texts.
 
         Args:
             texts: strings; empty ones are passed over. Of more than LEARNED, some are left out
                 evenly, at least half of LEARNED are taken.
-            vocabulary_size: int > 260. Upper bound; fewer pieces come out of few texts.
+            vocabulary_size: int > 260. Upper bound; fewer pieces come out of few texts. None: what
+                the texts support, see `supported_size`.
             lowercase: bool.
 
         Returns:
@@ -91,7 +109,7 @@ class Tokenizer(tf.Module):
                 characters, or no text.
         """
         smallest = BYTE_PIECES + SPECIAL_PIECES
-        if vocabulary_size <= smallest:
+        if vocabulary_size is not None and vocabulary_size <= smallest:
             raise ValueError(
                 f"Expected vocabulary_size > {smallest} (256 bytes and 4 special pieces). "
                 f"Received: vocabulary_size={vocabulary_size}"
@@ -99,6 +117,8 @@ class Tokenizer(tf.Module):
         normalized = [text for text in _normalize_all(_spread(texts), lowercase) if text]
         if not normalized:
             raise ValueError("Expected at least one text that is not empty. Received: none")
+        if vocabulary_size is None:
+            vocabulary_size = supported_size(normalized)
         room = vocabulary_size - smallest
         characters = len({c for text in normalized for c in text})
         model = io.BytesIO()

@@ -1,15 +1,31 @@
 """What is taken out of treebank trees before a parser learns them or is measured on them."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from keras_attn.text.trees import Leaf, Node, Tree
 
 TRACE = "-NONE-"
 """The tag of what stands where nothing is said."""
-ROOTS = frozenset(["", "TOP", "ROOT", "S1"])
+ROOTS = frozenset(["", "TOP", "ROOT", "S1", "VROOT"])
 """Labels of what is only around a tree."""
 
 Rule = Callable[[Node], Node | None]
+_FEATURES = re.compile("(?<=.)##.*?(?:##|$)")
+
+
+def without_features(node: Node) -> Node:
+    """Labels and tags without lists of features: NP##case=nom## becomes NP.
+
+    Example:
+        >>> without_features(Tree("NP##n=s##-SB", (Leaf("NN##n=s|c=nom##", "Haus"),)))
+        Tree(label='NP-SB', children=(Leaf(tag='NN', word='Haus'),))
+
+    Source: Seddah et al. 2013, "Overview of the SPMRL 2013 Shared Task", W13-4917.
+    """
+    if isinstance(node, Leaf):
+        return Leaf(_FEATURES.sub("", node.tag), node.word)
+    return Tree(_FEATURES.sub("", node.label), tuple(map(without_features, node.children)))
 
 
 def without_traces(node: Node) -> Node | None:
@@ -60,9 +76,9 @@ def without_functions(node: Node) -> Node:
     return Tree(label, tuple(without_functions(child) for child in node.children))
 
 
-RULES: tuple[Rule, ...] = (without_traces, without_functions, without_root)
-"""All of them, in the order in which they apply: a root may have a single child, and one of the
-labels of ROOTS, only after the others."""
+RULES: tuple[Rule, ...] = (without_features, without_traces, without_functions, without_root)
+"""All of them, in the order in which they apply: a label may be a trace, end in functions, or be
+one of ROOTS only after its features are gone; a root may have a single child only after traces."""
 
 
 def normalized(node: Node, rules: Sequence[Rule] = RULES) -> Node | None:

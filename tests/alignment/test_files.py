@@ -87,6 +87,9 @@ def test_gold_links_outside_are_tolerated_and_listed(tmp_path):
     path = written(tmp_path / "g", "0-0\n\n0-1\n")
     gold, errors = read_gold(path, *PAIRS, tolerance=0.4)
     assert gold == [Gold.of([(0, 0)]), Gold.of([]), None]
-    assert errors == [f"Expected links within 1 and 1 words. Received: {path}, line 3: 0-1"]
+    assert errors == [
+        f"Expected links within 1 and 1 words. Received: {path}, line 3: 0-1; if the first word is "
+        "1, base=1 (--gold-base 1)"
+    ]
     scores = alignment_scores([[(0, 0)], [], [(0, 0), (0, 1)]], gold)
     assert scores == (0.0, 1.0, 1.0)

@@ -45,7 +45,8 @@ def test_only_ascii_white_space_separates():
 
 def test_constituents_without_label_or_children():
     assert parse_tree("( (NN a))") == Tree("", (Leaf("NN", "a"),))
-    assert parse_tree("()") == parse_tree("( )") == Tree("", ())
+    for text in ("()", "( )", "(())", "(\n( ) )"):
+        assert parse_tree(text) == Tree("", ())
     assert parse_tree("(S (NP) (NN a))") == Tree("S", (Tree("NP", ()), Leaf("NN", "a")))
     for text in ("()", "( (NN a))", "(S (NP) (NN a))"):
         assert bracket_text(parse_tree(text)) == text
@@ -59,6 +60,8 @@ def test_constituents_without_label_or_children():
         ("(S (NN a))\n)", "at f:2. Received: a closing bracket after the tree that begins in li"),
         (")", "Expected an opening bracket at f:1. Received: a closing bracket$"),
         ("( (S (NN a))\n( (S (NN b)))", "a label .* at f:2, in the tree that begins in line 1. "),
+        ("(S\n (()) (NN a))", "Expected a label .* at f:2, in the tree that begins in line 1. "),
+        ("((()))", "Expected a label .* at f:1, in the tree that begins in line 1. "),
         ("(S\n () (NN a))", "Expected a label .* at f:2, in the tree that begins in line 1. "),
         ("x (NN a)", "Expected an opening bracket at f:1. Received: 'x'"),
         ("(NN a)\n\nsee [1]", "Expected an opening bracket at f:3. Received: 'see'"),

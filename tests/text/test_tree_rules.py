@@ -7,6 +7,7 @@ from keras_attn.text.bracket_text import bracket_text, parse_tree
 from keras_attn.text.tree_rules import (
     RULES,
     normalized,
+    without_features,
     without_functions,
     without_root,
     without_traces,
@@ -41,6 +42,7 @@ def test_traces(text, left):
     [
         ("( (S (NN a)))", "(S (NN a))"),
         ("(ROOT (S (NN a)))", "(S (NN a))"),
+        ("(VROOT (S (NN a)))", "(S (NN a))"),
         ("(TOP (S1 (NP (TOP (NN a)))))", "(NP (TOP (NN a)))"),
         ("( (NN a))", "(NN a)"),
         ("( (NP (NN a)) (. .))", "(TOP (NP (NN a)) (. .))"),
@@ -50,6 +52,22 @@ def test_traces(text, left):
 )
 def test_roots(text, left):
     assert after(without_root, text) == left
+
+
+@pytest.mark.parametrize(
+    ("label", "left"),
+    [
+        ("NP##case=nom##", "NP"),
+        ("NP##n=s|c=a-b##-SB", "NP-SB"),
+        ("NP-SB##n=s", "NP-SB"),
+        ("NP##n=s##x##l=y##", "NPx"),
+        ("##", "##"),
+        ("#", "#"),
+    ],
+)
+def test_features(label, left):
+    assert after(without_features, f"(S ({label} (NN a##b##)))") == f"(S ({left} (NN a##b##)))"
+    assert after(without_features, f"({label} a)") == f"({left} a)"
 
 
 @pytest.mark.parametrize(
@@ -71,19 +89,20 @@ def test_functions(label, left):
     assert text == f"({left} (-LRB- -LRB-) (NN-TTL a=b-1))"
 
 
-def test_roots_go_after_traces_and_functions():
-    assert after(normalized, "(TOP-1 (S (VB go)))") == "(S (VB go))"
+def test_roots_go_after_features_traces_and_functions():
+    for root in ("TOP-1", "TOP##n=s##", "TOP##n=s##-1"):
+        assert after(normalized, f"({root} (S (VB go)))") == "(S (VB go))"
     text = "( (NP-SBJ (-NONE- *)) (S-IMP (VB go)))"
     assert after(normalized, text) == "(S (VB go))"
-    assert after(lambda node: normalized(node, RULES[1:]), text).startswith("(TOP (NP (-NONE- *))")
+    assert after(lambda node: normalized(node, RULES[2:]), text).startswith("(TOP (NP (-NONE- *))")
 
 
 def test_each_rule_can_be_left_out():
     node = parse_tree("( (S-IMP (NP (-NONE- *)) (VB go)))")
     assert normalized(node, ()) == node
-    assert bracket_text(normalized(node, RULES[:1])) == "( (S-IMP (VB go)))"
-    assert bracket_text(normalized(node, RULES[:2])) == "( (S (VB go)))"
-    assert bracket_text(normalized(node, RULES[2:])) == "(S-IMP (NP (-NONE- *)) (VB go))"
+    assert bracket_text(normalized(node, RULES[:2])) == "( (S-IMP (VB go)))"
+    assert bracket_text(normalized(node, RULES[:3])) == "( (S (VB go)))"
+    assert bracket_text(normalized(node, RULES[3:])) == "(S-IMP (NP (-NONE- *)) (VB go))"
 
 
 @settings(max_examples=50, deadline=None)
