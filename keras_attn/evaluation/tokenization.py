@@ -14,14 +14,16 @@ CAPTION_TOKENIZATIONS = (AUTO, PTB, CHARACTERS)
 """What captions' metrics can be asked for: `ptb_tokenize` or `character_tokenize`."""
 _LEAST_KANA = 0.1
 """Least share of kana in Japanese; Chinese texts have a few in names."""
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W\d_{UNSPACED}]+")
 
 
 def text_tokenization(references: Iterable[str], wanted: str = AUTO) -> str:
     """The sacreBLEU tokenizer for texts like some references.
 
-    By the script of most letters: "zh" for Chinese; for Japanese "ja-mecab" where MeCab and its
-    dictionary are installed, otherwise "char"; "char" for Thai and others without spaces between
-    words; otherwise "13a". The same references give the same choice, in any order.
+    By the script of most words, where a letter of a script without spaces counts as one: "zh" for
+    Chinese; for Japanese "ja-mecab" where MeCab and its dictionary are installed, otherwise "char";
+    "char" for Thai and others without spaces between words; otherwise "13a". The same references
+    give the same choice, in any order.
 
     Args:
         references: texts.
@@ -72,10 +74,11 @@ def caption_tokenization(references: Iterable[str], wanted: str = AUTO) -> str:
 
 
 def _script(texts):
-    """HAN, KANA or UNSPACED if most letters are of scripts without spaces; otherwise ''."""
-    letters = "".join(sign for text in texts for sign in text if sign.isalpha())
+    """HAN, KANA or UNSPACED if most words are of scripts without spaces; otherwise ''."""
+    words = [word for text in texts for word in _WORD.findall(text) if word.isalpha()]
+    letters = "".join(words)
     counts = {script: len(re.findall(f"[{script}]", letters)) for script in (HAN, KANA, UNSPACED)}
-    if 2 * counts[UNSPACED] <= len(letters):
+    if 2 * counts[UNSPACED] <= len(words):
         return ""
     chinese_or_japanese = counts[HAN] + counts[KANA]
     if 2 * chinese_or_japanese <= counts[UNSPACED]:

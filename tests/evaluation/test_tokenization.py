@@ -1,6 +1,7 @@
 """Metrics of texts in languages without spaces between words: they can move."""
 
 import importlib
+import itertools
 import socket
 import sys
 import types
@@ -31,6 +32,11 @@ TEXTS = {
     "km": ["ក្មេងបីនាក់អង្គុយលើស្ពាន", "បុរសចំណាស់ស្ទូចត្រី"],
     "my": ["ကလေးသုံးယောက်တံတားပေါ်ထိုင်နေသည်", "အဘိုးအိုငါးမျှားသည်"],
 }
+MOVING = {
+    **TEXTS,
+    "ko": ["노인이 강가에서 혼자 낚시를 했습니다.", "세 아이가 낡은 다리 위에 앉아 있었습니다."],
+    "mixed": ["我在TensorFlow里训练Transformer模型", "他用Keras写encoder和decoder"],
+}
 ENGLISH = ["An old man fishes by the river.", "Three children sit on an old bridge."]
 
 
@@ -57,12 +63,14 @@ def mecab(monkeypatch):
         ([*ENGLISH, "He wrote 河 and 桥 on the wall."], "13a", "ptb"),
         (TEXTS["zh"], "zh", "char"),
         (["他有2件T恤和3只猫, OK。"], "zh", "char"),
+        (MOVING["mixed"], "zh", "char"),
+        (["The words 河, 桥 and 钓鱼 stood on it."], "13a", "ptb"),
         ([*TEXTS["zh"], *TEXTS["zh"], "喜欢の茶"], "zh", "char"),
         (TEXTS["ja"], "char", "char"),
         *((TEXTS[language], "char", "char") for language in ("th", "lo", "km", "my")),
     ],
 )
-def test_the_script_of_most_letters_chooses(texts, text, caption, mecab):
+def test_the_script_of_most_words_chooses(texts, text, caption, mecab):
     for references in (texts, texts[::-1]):
         assert text_tokenization(references) == text
         assert caption_tokenization(references) == caption
@@ -99,12 +107,14 @@ SCORERS = {
 }
 
 
-@pytest.mark.parametrize("language", TEXTS)
-@pytest.mark.parametrize("scorer", SCORERS)
+@pytest.mark.parametrize(
+    ("scorer", "language"),
+    [*itertools.product(("texts", "captions"), MOVING), *itertools.product(("facts",), TEXTS)],
+)
 def test_every_metric_moves_with_the_answers(scorer, language, monkeypatch, mecab):
     """No answer, half of the answers, answers that are nearly right, and all right."""
     monkeypatch.setattr(socket, "socket", None)  # Nothing is downloaded.
-    references, metrics = TEXTS[language], SCORERS[scorer]
+    references, metrics = MOVING[language], SCORERS[scorer]
     nearly = [text.replace(text[-4], "", 1) for text in references]
     answers = (["", ""], [references[0], ""], nearly, references)
     scores = [metrics(texts, references) for texts in answers]
