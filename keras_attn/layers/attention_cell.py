@@ -67,8 +67,9 @@ class AttentionCell(BaseLayer):
         units: int > 0 or None. Width U of the output ã; None: that of the cell.
         input_feeding: bool. Whether the last output is an input of the next step.
         attend_first: bool. See above; then the context takes the place of input feeding.
-        dtype: Keras policy, float32 by default whatever the global policy is: `keras.layers.RNN`
-            casts the whole state, memory and time included, to the cell's compute dtype.
+        dtype: Keras policy. By default float64 if that is the global policy, otherwise float32:
+            `keras.layers.RNN` casts the whole state, memory and time included, to the cell's
+            compute dtype.
 
     Call arguments:
         inputs: float (B, E).
@@ -96,7 +97,8 @@ class AttentionCell(BaseLayer):
     def __init__(
         self, cell, attention, units=None, input_feeding=True, attend_first=False, **kwargs
     ):
-        super().__init__(**{"dtype": "float32", **kwargs})
+        exact = keras.config.dtype_policy().compute_dtype == "float64"
+        super().__init__(**{"dtype": "float64" if exact else "float32", **kwargs})
         if not isinstance(attention, ScoredAttention):
             raise ValueError(f"Expected a ScoredAttention layer. Received: attention={attention!r}")
         self.cell = as_context_cell(cell, self.dtype_policy)
@@ -110,7 +112,11 @@ class AttentionCell(BaseLayer):
             self.units, "tanh", use_bias=False, name="combine", dtype=self.dtype_policy
         )
         self.opening = _Opening(
-            attention, self.state_sizes, 3 + self.cell.top_state, name="opening"
+            attention,
+            self.state_sizes,
+            3 + self.cell.top_state,
+            name="opening",
+            dtype=self.dtype_policy,
         )
 
     @property
@@ -170,11 +176,11 @@ class AttentionCell(BaseLayer):
             list of tensors.
 
         Raises:
-            ValueError: a policy other than float32, or another number of states.
+            ValueError: a policy other than float32 and float64, or another number of states.
         """
-        if self.compute_dtype != "float32":
+        if self.compute_dtype not in ("float32", "float64"):
             raise ValueError(
-                "Expected a cell that computes in float32 inside keras.layers.RNN. "
+                "Expected a cell that computes in float32 or float64 inside keras.layers.RNN. "
                 f"Received: dtype={self.compute_dtype}"
             )
         with keras.name_scope(self.name):
@@ -196,10 +202,11 @@ class AttentionCell(BaseLayer):
         time, attended, hidden, *cell = states[:count]
         values, keys, mask = states[count:]
         memory = AttentionMemory(values, keys, mask[..., 0] > 0.5)
-        state = AttentionState(ops.cast(time[:, 0], "int32"), attended, hidden, tuple(cell))
+        cell = self.cell.state_of(cell)
+        state = AttentionState(ops.cast(time[:, 0], "int32"), attended, hidden, cell)
         output, _, state = self.step(self.project(inputs), memory, state, width=1)
-        time = ops.cast(state.time, time.dtype)[:, None]
-        return output, [time, output, state.hidden, *state.cell, values, keys, mask]
+        after = [state.time[:, None], output, state.hidden, *state.cell]
+        return output, [*(ops.cast(part, time.dtype) for part in after), values, keys, mask]
 
     def read(self, value, value_mask=None):
         """`AttentionMemory` of an encoder's outputs.
@@ -258,6 +265,7 @@ class AttentionCell(BaseLayer):
         """Context (N, F) and weights (N, S) of queries (N, H)."""
         batch = ops.shape(memory.values)[0]
         width = -1 if width is None else width
+        query = ops.cast(query, memory.values.dtype)  # The wrapped cell may have its own policy.
         query = ops.reshape(query, (batch, width, query.shape[-1]))
         sampling = {} if draw is None else {"draw": draw}
         context, weights = self.attention.attend(
@@ -286,7 +294,7 @@ class _Opening(BaseLayer):
     """
 
     def __init__(self, attention, state_sizes, top, **kwargs):
-        super().__init__(**{"dtype": "float32", **kwargs})
+        super().__init__(**kwargs)
         self.attention, self.state_sizes, self.top = attention, tuple(state_sizes), top
 
     def build(self, value_shape, cell_state_shape=None):

@@ -12,6 +12,7 @@ import numpy as np
 from keras import ops
 from keras.src import backend
 
+from keras_attn import layers, models
 from keras_attn.layers import (
     AdditiveAttention,
     AttentionCell,
@@ -46,6 +47,7 @@ DECODER = Case(
 )
 
 
+ROWS = {**CASES, "recurrent_decoder": DECODER}
 CROSS = ("multi_head", "additive_key", "multi_step_key")
 QUICK = (*{CASES[name].make().__class__: name for name in CASES}.values(), *CROSS)
 """A case of each layer, and some with a memory beside the queries."""
@@ -89,10 +91,20 @@ def build(layer, arrays, options):
     layer(*(keras.KerasTensor(array.shape, array.dtype.name) for array in arrays), **options)
 
 
+def check_rows():
+    """Every public layer whose call takes a mask of places is in `ROWS`."""
+    kinds = {type(case.make()) for case in ROWS.values()}
+    public = [getattr(package, name) for package in (layers, models) for name in package.__all__]
+    for kind in filter(inspect.isclass, public):
+        abstract = kind.__doc__.startswith("Abstract")
+        if issubclass(kind, keras.layers.Layer) and kind not in kinds and not abstract:
+            assert {"mask", *PARTS}.isdisjoint(inspect.signature(kind.call).parameters), kind
+
+
 def check_layers(names=tuple(CASES)):
     """Of every layer that takes a mask, outputs and gradients are as with zeros in its places."""
-    cases = {**{name: CASES[name] for name in names}, "recurrent_decoder": DECODER}
-    for name, case in cases.items():
+    for name in (*names, "recurrent_decoder"):
+        case = ROWS[name]
         layer, arrays, masks, places = masked_call(case)
         if not masks:
             continue
@@ -139,7 +151,7 @@ def check_memories():
         "recurrent_decoder": lambda arrays, mask: (arrays[1], mask, arrays[2]),
     }
     for name, context in contexts.items():
-        layer, arrays, masks, places = masked_call({**CASES, "recurrent_decoder": DECODER}[name])
+        layer, arrays, masks, places = masked_call(ROWS[name])
         build(layer, arrays, {})
         step = compiled(partial(first_logits, layer))
         steps = []

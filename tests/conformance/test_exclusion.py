@@ -6,6 +6,10 @@ from tests.conformance import exclusion
 from tests.processes import run_module
 
 
+def test_every_layer_with_a_mask_has_a_row():
+    exclusion.check_rows()
+
+
 def test_masked_places_of_every_layer():
     exclusion.check_layers(exclusion.QUICK)
 

@@ -194,6 +194,25 @@ def test_float64(name):
         assert np.isfinite(output).all()
 
 
+SUBLAYERS = {"general", "recurrent_encoder", "next_source", "text_classifier"}
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.parametrize("name", rows(sorted(CASES), SUBLAYERS))
+def test_quantized(name):
+    model, inputs = CASES[name].model(), CASES[name].arrays()
+    expected = flat(model(inputs))
+    model.quantize("int8")
+    outputs = flat(model(inputs))
+    moved = [np.abs(output - wanted).max() for output, wanted in zip(outputs, expected)]
+    assert max(moved) > 0 or name not in SUBLAYERS
+    # The computer's order of free slots jumps.
+    least = 0.3 if name == "neural_computer" else 0.05
+    for difference, wanted in zip(moved, expected, strict=True):
+        assert difference < least * max(1.0, np.abs(wanted).max())
+
+
 @some_cases_quick
 def test_empty_batch(name):
     case, inputs = CASES[name], CASES[name].arrays()

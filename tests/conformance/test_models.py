@@ -148,6 +148,16 @@ def test_empty_batch_of_unknown_size(name):
     assert tuple(call(inputs[:0]).shape) == (0, *expected.shape[1:])
 
 
+@every_model
+def test_float64(name):
+    keras.config.set_dtype_policy("float64")
+    model = models.MODELS[name]()
+    model.build(models.input_shape(name))
+    inputs, _ = models.batch(model)
+    assert all(np.isfinite(output).all() for output in answers(model, inputs))
+    assert any(weight.dtype == "float64" for weight in model.trainable_weights)
+
+
 def answers(model, inputs):
     """Outputs, and where there is a decoder, the logits of its first step."""
     outputs = models.numpy(model, inputs)

@@ -151,6 +151,17 @@ def test_a_functional_model_masks_trains_and_is_saved(tmp_path):
     assert not [path for a, (path, b) in zip(before, after.items()) if np.all(a == b)]
 
 
+@pytest.mark.parametrize("policy", ["float64", "float16", "mixed_bfloat16"])
+@pytest.mark.parametrize("kind", ["lstm", "stacked", "stacked_context"])
+def test_every_cell_under_a_global_policy(kind, policy):
+    keras.config.set_dtype_policy(policy)
+    cell = AttentionCell(CELLS[kind](), AdditiveAttention(5))
+    rnn = keras.layers.RNN(cell, return_sequences=True)
+    outputs = rnn(INPUTS, initial_state=cell.initial_state(ops.convert_to_tensor(VALUE)))
+    assert cell.compute_dtype == ("float64" if policy == "float64" else "float32")
+    assert outputs.dtype == rnn.compute_dtype and np.isfinite(np.array(outputs, "float32")).all()
+
+
 def test_an_empty_memory_and_one_step():
     cell = AttentionCell(keras.layers.GRUCell(H), AdditiveAttention(5), U)
     rnn = keras.layers.RNN(cell)
@@ -175,5 +186,5 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="Expected units >= 1"):
         AttentionCell(keras.layers.LSTMCell(3), DotAttention(), 0)
     half = AttentionCell(keras.layers.LSTMCell(3), DotAttention(), dtype="mixed_bfloat16")
-    with pytest.raises(ValueError, match="computes in float32 inside keras"):
+    with pytest.raises(ValueError, match="computes in float32 or float64 inside keras"):
         half.initial_state(VALUE)
