@@ -159,3 +159,16 @@ def _array(archive, info):
             raise ValueError(f"{info.filename} with {there} bytes for {dtype} of shape {shape}")
     with archive.open(info) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def scalar_text(value):
+    """A number or a truth value in JSON as its text; None for one that is not finite, which pandas
+    writes for missing values; other values as they are.
+
+    Example:
+        >>> scalar_text(1990), scalar_text(True), scalar_text("x"), scalar_text(None)
+        ('1990', 'true', 'x', None)
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return json.dumps(value) if isinstance(value, bool | int | float) else value

@@ -443,7 +443,11 @@ class Align:
         "use the step that reads a word instead of the step that predicts it", default=False
     )
     gold: str | None = option(
-        "gold links: .jsonl, or lines of 0-0 (sure) and 1?2 (possible)", default=None
+        "gold links: .jsonl, lines of 0-0 (sure) and 1?2 or 1p2 (possible), or NAACL's",
+        default=None,
+    )
+    gold_base: int = option(
+        "number of the first word in lines of gold links, 0 or 1", default=0, least=0, most=1
     )
 
     def run(self):

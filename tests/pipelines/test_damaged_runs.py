@@ -12,9 +12,11 @@ import pytest
 from keras_attn.training.resume import Checkpoint
 from keras_attn.whole_file import locked, settle_file
 from keras_attn_pipelines.cli import main
+from keras_attn_pipelines.data.columns import PAIRS, Columns
 from keras_attn_pipelines.data.readers.csv_reader import read_csv
 from keras_attn_pipelines.data.readers.json_reader import read_jsonl
-from keras_attn_pipelines.data.record import PAIRS, Columns, input_bytes, unusable
+from keras_attn_pipelines.data.record import unusable
+from keras_attn_pipelines.data.text_lines import input_bytes
 from keras_attn_pipelines.runs.origin import joined_origin
 from keras_attn_pipelines.runs.run import LOCK_FILE, Run
 from tests.pipelines import toy_language

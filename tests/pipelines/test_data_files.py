@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from keras_attn_pipelines.data.columns import LABELS, Columns
 from keras_attn_pipelines.data.data_files import FOLLOW_LINKS, files_below, follows_links
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
 from keras_attn_pipelines.data.picture_splits import named_split, split_pictures
@@ -16,7 +17,6 @@ from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
 from keras_attn_pipelines.data.readers.tree_reader import tree_sources
-from keras_attn_pipelines.data.record import LABELS, Columns
 from tests.pipelines.picture_folder import pictures
 
 ALLOWED = rf"a link that leads out of the folder \(set {FOLLOW_LINKS}=1"

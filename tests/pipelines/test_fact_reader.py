@@ -39,7 +39,7 @@ XML = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 def read(folder, name, content):
-    """The `PairFile` of a file with this content."""
+    """The `ReadFile` of a file with this content."""
     content = content if isinstance(content, bytes) else content.encode()
     (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     (source,) = fact_sources(folder / name).values()
@@ -64,18 +64,18 @@ BAD = [
     ('{"triples": [["Ada", "field", "sums"]], ', "malformed JSON: "),
     ('{"triples": [], "texts": ["a"]}', "no facts"),
     ('{"triples": [["Ada", "field"]], "texts": ["a"]}', "fact 1 has 2 parts (expected subject"),
-    ('{"triples": [["Ada", "field", 7]], "texts": ["a"]}', "fact 1 has a part that is no string"),
+    ('{"triples": [["Ada", "field", {}]], "texts": ["a"]}', "fact 1 has a part that is no text"),
     ('{"triples": [["Ada", "field", " "]], "texts": ["a"]}', "fact 1 without object"),
     ('{"triples": ["Ada"], "texts": ["a"]}', "fact 1 is no list: 'Ada'"),
     ('{"triples": [["a", "b", "c"], ["a", "b", "c"]], "text": "a"}', "fact 2 repeats fact 1"),
     ('{"triples": [["a", "b", "c"]], "texts": []}', "no text"),
     ('{"triples": [["a", "b", "c"]]}', "no text"),
     ('{"triples": [["a", "b", "c"]], "text": " "}', "empty text"),
-    ('{"triples": [["a", "b", "c"]], "text": 7}', "the text is not a string: 7"),
+    ('{"triples": [["a", "b", "c"]], "text": {"text": null}}', "the text is not a string: None"),
     ('{"triples": [["a", "b", "c"]], "texts": [{"text": "a", "order": [1]}]}', "no order of 1"),
     ('{"text": "a"}', "no triples and no table; keys: text"),
     ('{"table": ["a"], "text": "a"}', "expected a table as an object"),
-    ('{"table": {"a": 7}, "text": "a"}', "the value of 'a' is not a string: 7"),
+    ('{"table": {"a": null}, "text": "a"}', "the value of 'a' is no text: None"),
     ('[["a", "b", "c"]]', "expected an object, received"),
     (b'{"triples": [["a", "b", "\xff"]], "text": "a"}', "not UTF-8"),
 ]

@@ -94,12 +94,12 @@ def test_files_of_labels(name, tmp_path):
 
 def test_columns_of_other_names_and_split_files(tmp_path):
     pictures(tmp_path, ["a.png", "b.png", "c.png"])
-    (tmp_path / "list.csv").write_text("photo,kind\na.png,1\nb.png,2\nc.png,1\n")
+    (tmp_path / "list.csv").write_text("photo,kind,x\na.png,1,5\nb.png,2,5\nc.png,1,5\n")
     (tmp_path / "train.txt").write_text("a.png\nb.png\n")
     (tmp_path / "dev.txt").write_text("c.png\n")
     with pytest.raises(
         ValueError,
-        match=r"(?s)Expected a labels file .* folder for each class.*column one of label",
+        match=r"(?s)Expected a labels file .* folder for each class.*column named label",
     ):
         read_labels(tmp_path)
     read = read_labels(tmp_path, label_column="kind")
@@ -110,8 +110,8 @@ def test_columns_of_other_names_and_split_files(tmp_path):
 def test_several_files_none_and_nothing(tmp_path):
     with pytest.raises(ValueError, match=r"Expected labeled pictures at .* no such file or folder"):
         read_labels(tmp_path / "nowhere")
-    (tmp_path / "a.csv").write_text("image,caption\nx.png,a dog\n")
-    with pytest.raises(ValueError, match=r"CSV, TSV, JSON lines\) in .*Received:\n.*label, labels"):
+    (tmp_path / "a.csv").write_text("image,caption,x\nx.png,a dog,y\n")
+    with pytest.raises(ValueError, match=r"JSON lines, JSON\) in .*Received:\n.*label, labels"):
         read_labels(tmp_path)
     for name in ("b.csv", "c.csv"):
         (tmp_path / name).write_text("image,label\nx.png,dog\n")

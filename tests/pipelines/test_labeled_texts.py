@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.contracts import END_ID
-from keras_attn_pipelines.data.pair_splits import PairSplits
+from keras_attn_pipelines.data.file_splits import FileSplits
 from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.experiment.parts import Setting
@@ -40,10 +40,13 @@ def test_json_lines_with_integer_labels(tmp_path):
     rows += [{"text": "d", "label": 0.5}, {"text": "e", "label": ""}, {"label": 1}]
     path = write(tmp_path / "mine.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     file = labeled_texts(tmp_path)["mine"].read()
-    assert file.pairs == [TextPair("a", "1"), TextPair("b", "1")]
+    assert file.pairs == [
+        TextPair("a", "1"),
+        TextPair("b", "1"),
+        TextPair("c", "true"),
+        TextPair("d", "0.5"),
+    ]
     assert [str(skip) for skip in file.skipped] == [
-        f"{path}:3: the label is not a string: True",
-        f"{path}:4: the label is not a string: 0.5",
         f"{path}:5: empty label",
         f"{path}:6: no text; keys: label",
     ]
@@ -56,7 +59,7 @@ def test_class_folders(splits, tmp_path):
         write(tmp_path / f"{split}{label}/{place}.txt", f"{text}\n\n{text}\n")
     sources = labeled_texts(tmp_path)
     assert list(sources) == (["train", "dev"] if splits else ["train"])
-    records = PairSplits(sources, dev_share=0.3).training()
+    records = FileSplits(sources, dev_share=0.3).training()
     text, label = examples(1)[0]
     first = TextPair(f"{text} {text}", label)
     names = ("dev",) if splits else tuple(records.splits)
@@ -84,8 +87,8 @@ def test_what_is_no_labeled_text(tmp_path):
         labeled_texts(tmp_path / "none")
     with pytest.raises(ValueError, match=r"or a folder for each class with .txt files.*neither"):
         labeled_texts(tmp_path)
-    table = write(tmp_path / "train.csv", "words,label\na,b\n")
-    with pytest.raises(ValueError, match=r"Expected a column one of text, sentence.*\['words'"):
+    table = write(tmp_path / "train.csv", "words,x,label\na,c,b\n")
+    with pytest.raises(ValueError, match=r"Expected a column named text, .*: words, x, label"):
         labeled_texts(tmp_path)
     assert labeled_texts(table, "words")["train"].read().pairs == [TextPair("a", "b")]
     with pytest.raises(ValueError, match="text_column and a label_column that differ"):

@@ -9,7 +9,8 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
-from keras_attn_pipelines.data.record import MOST_CHARACTERS, lines_of, unusable
+from keras_attn_pipelines.data.record import MOST_CHARACTERS, unusable
+from keras_attn_pipelines.data.text_lines import lines_of
 from keras_attn_pipelines.experiment import SGD, Adam, Cosine, InverseSquareRoot
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.pieces import Pieces

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from keras_attn.contracts import END_ID, PAD_ID, SOURCE, START_ID, TOKENS
-from keras_attn_pipelines.data.pair_training import PairSplit
 from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.data.redrawn_sequences import RedrawnSequences
 from keras_attn_pipelines.data.sequence_examples import SequenceExamples
+from keras_attn_pipelines.data.sequence_training import BucketedSplit
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import Records
 from keras_attn_pipelines.experiment import Setting
 from keras_attn_pipelines.recipes.translator_transformer import RECIPE
-from keras_attn_pipelines.tasks.seq2seq.work import pair_format
+from keras_attn_pipelines.tasks.seq2seq.work import sequence_format
 from tests.pipelines.toy_language import pairs
 
 SOURCES, TARGETS = (5, 11, 47), (3, 13, 61)
@@ -32,7 +32,7 @@ def make(tokenizers):
     def split(own, replicas=1, trains=False, **values):
         recipe = RECIPE.replaced({**SEPARATE, **VALUES, **values})
         setting = Setting(model=recipe.model, fit=recipe.fit, replicas=replicas)
-        return PairSplit.of(own, pair_format(recipe.task, tokenizers, setting), trains)
+        return BucketedSplit.of(own, sequence_format(recipe.task, tokenizers, setting), trains)
 
     return split
 

@@ -8,7 +8,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from keras_attn_pipelines.data.pair_splits import PairSplits
+from keras_attn_pipelines.data.file_splits import FileSplits
 from keras_attn_pipelines.data.pairs import TextPair
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 from keras_attn_pipelines.data.record import MOST_CHARACTERS, MOST_WORDS
@@ -135,7 +135,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path):
 
 
 def test_bad_rows_of_tables(tmp_path):
-    rows = [{"source": "a"}, {"source": 3, "target": "b"}, {"source": "a", "target": "b"}]
+    rows = [{"source": "a"}, {"source": {}, "target": "b"}, {"source": "a", "target": "b"}]
     actual = only(written(tmp_path, x_jsonl=lines(rows) + "{\n"))
     reasons = [value.reason for value in actual.skipped]
     assert reasons[:2] == ["no target; keys: source", "no source; keys: source, target"]
@@ -164,7 +164,9 @@ def test_columns_that_are_not_two(tmp_path):
     written(tmp_path, train_csv="source,source,target\na,b,c\n", x_jsonl='{"en": "a", "x": 1}\n')
     with pytest.raises(ValueError, match=r"one column 'source' in .*train\.csv\. Received: \['sou"):
         read(tmp_path)
-    with pytest.raises(ValueError, match=r"'en' and 'de' in the lines of .*x\.jsonl\. .*\"x\": 1"):
+    with pytest.raises(
+        ValueError, match=r"a key named 'de' in .*x\.jsonl \(set --target-column\).*\"x\": 1"
+    ):
         read(tmp_path, "en", "de")
     with pytest.raises(ValueError, match=r"that differ\. Received: 'en' twice"):
         read(tmp_path, "en", "en")
@@ -203,7 +205,7 @@ def test_splits_of_the_real_layout(tmp_path):
     texts = {"train": "a\nb\n", "val": "c\n", "test_2016_flickr": "d\n"}
     for stem, text in texts.items():
         written(tmp_path, **{f"{stem}.en.gz": text, f"{stem}.de.gz": text.upper()})
-    splits = PairSplits(pair_sources(tmp_path, "en", "de"))
+    splits = FileSplits(pair_sources(tmp_path, "en", "de"))
     records = splits.training()
     assert {name: [pair.source for pair in own] for name, own in records.splits.items()} == {
         "train": ["a", "b"],
@@ -214,7 +216,7 @@ def test_splits_of_the_real_layout(tmp_path):
     for name, expected in (("test", "d"), ("test_2016_flickr", "d"), ("dev", "c"), ("val", "c")):
         assert splits.pairs(name) == [TextPair(expected, expected.upper())]
     written(tmp_path, **{"test_2017.en": "e", "test_2017.de": "E"})
-    more = PairSplits(pair_sources(tmp_path, "en", "de"))
+    more = FileSplits(pair_sources(tmp_path, "en", "de"))
     assert set(more.training().splits) == {"train", "dev"}
     assert more.pairs("test_2017") == [TextPair("e", "E")]
     with pytest.raises(ValueError, match=r"name one as the split. Received: test_2016_fl"):
@@ -225,7 +227,7 @@ def test_splits_of_the_real_layout(tmp_path):
 
 def test_without_split_files_the_source_decides(tmp_path):
     rows = [{"source": f"text {n % 90}", "target": str(n)} for n in range(180)]
-    splits = PairSplits(pair_sources(written(tmp_path, pairs_jsonl=lines(rows))))
+    splits = FileSplits(pair_sources(written(tmp_path, pairs_jsonl=lines(rows))))
     actual_splits = splits.training().splits
     assert (
         sum(map(len, actual_splits.values())) == 180 and min(map(len, actual_splits.values())) > 2
@@ -235,7 +237,7 @@ def test_without_split_files_the_source_decides(tmp_path):
     for name, own in actual_splits.items():
         assert splits.pairs(name) == own
     written(tmp_path, pairs_jsonl=lines(rows[::-1]))
-    again = PairSplits(pair_sources(tmp_path)).training().splits
+    again = FileSplits(pair_sources(tmp_path)).training().splits
     assert {name: set(own) for name, own in again.items()} == {
         name: set(own) for name, own in actual_splits.items()
     }
@@ -244,7 +246,7 @@ def test_without_split_files_the_source_decides(tmp_path):
 def test_no_train(tmp_path):
     written(tmp_path, a_csv=TABLE.format(","), b_csv=TABLE.format(","))
     with pytest.raises(ValueError, match="Expected a file for the split 'train', as train or trai"):
-        PairSplits(pair_sources(tmp_path)).training()
+        FileSplits(pair_sources(tmp_path)).training()
 
 
 class Builder:
@@ -269,7 +271,7 @@ def test_tensorflow_datasets(tmp_path, monkeypatch):
         pair_sources("tfds:toy/en-de", "en", "de")
     fake = types.SimpleNamespace(builder=lambda name: Builder())
     monkeypatch.setitem(sys.modules, "tensorflow_datasets", fake)
-    splits = PairSplits(pair_sources("tfds:toy/en-de", "en", "de"))
+    splits = FileSplits(pair_sources("tfds:toy/en-de", "en", "de"))
     assert splits.sources["train"].read().pairs[0] == TextPair("train one", "eins")
     assert splits.training().splits["dev"][0] == TextPair("validation one", "eins")
     turned = read("tfds:toy/en-de", "de", "en")["validation"]

@@ -125,7 +125,7 @@ def test_named_columns_and_folder(tmp_path):
     options = {"image_column": "picture", "caption_column": "title", "image_folder": "photos"}
     assert found_in(tmp_path, **options) == [("a.png", ("yes",))]
     assert found_in(tmp_path, image_folder="photos") == [("b.png", ("no",))]
-    with pytest.raises(ValueError, match=r"Expected a column 'name' in .*Received: \['image'"):
+    with pytest.raises(ValueError, match=r"Expected a column named 'name' in .*Received: image"):
         read_captions(tmp_path, "x.csv", image_column="name")
 
 

@@ -301,7 +301,7 @@ def test_other_data_folders(tmp_path, capsys):
     ]
     assert sum(map(len, splits.values())) == 61 and splits["dev"] and splits["test"]
     alone = source.read(tmp_path / "all.ptb")
-    assert alone.splits == splits and "(trees in brackets)" in alone.lines[0]
+    assert alone.splits == splits and "read: trees in brackets" in alone.lines[0]
     (tmp_path / "all.mrg").write_text("(NN a)")
     with pytest.raises(ValueError, match=r"one file of each name .* all\.mrg and all\.ptb"):
         source.read(tmp_path)

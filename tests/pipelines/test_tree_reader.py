@@ -69,6 +69,76 @@ def test_trees_without_words_are_listed(tmp_path):
         trees.check(0.5)
 
 
+CHINESE = """<DOC>
+<DOCID> CTB.002 </DOCID>
+<HEADER>
+1998-07-05
+</HEADER>
+<BODY>
+<HEADLINE>
+<S ID=17>
+( (IP (NP-SBJ (NR 河))
+  (PU <)
+  (PU #)
+  (PU <S>)) )
+</S>
+</HEADLINE>
+<P><S ID=19> ( (NP (NN 桥)) ) </S>
+</P>
+</BODY>
+</DOC>
+"""
+CASES = {  # Text, trees with their lines, how many tags and comments, lines that are skipped.
+    "chinese": (
+        CHINESE,
+        [(9, "(IP (NP (NR 河)) (PU <) (PU #) (PU <S>))"), (15, "(NP (NN 桥))")],
+        14,
+        [],
+    ),
+    "features": (
+        "(VROOT##x## (NP##case=nom##-SB (NN##n=s|l=a#b## c##d##)) (# #))\n(VROOT (NP## (## a)))\n",
+        [(1, "(VROOT (NP (NN c##d##)) (# #))"), (2, "(NP (## a))")],
+        0,
+        [],
+    ),
+    "comments": (
+        "*x*x*x*\n*x*  (C) 1992  *x*\n\n# id = 5 (S\n(S (# #)\n(NN b))\n  %% Sent 2\n(NN c)\n",
+        [(5, "(S (# #) (NN b))"), (8, "(NN c)")],
+        4,
+        [],
+    ),
+    "roots": (
+        "( (S (NN a)) )\n(TOP (S (NN b)))\n(ROOT (S (NN c)))\n(VROOT (S (NN d)))\n",
+        [(line, f"(S (NN {word}))") for line, word in enumerate("abcd", 1)],
+        0,
+        [],
+    ),
+    "empty": ("(NN a)\n(())\n( (\n) )\n(NN b)\n", [(1, "(NN a)"), (5, "(NN b)")], 0, [2, 3]),
+    "xml": ("<?xml v?>\n<!-- (S -->\n<a\n(NN b)", None, None, "an opening bracket at .*:3.*'<a'"),
+    "inside": (
+        "<S>\n(S (NN a)\n</S>\n(S (NN b))\n</S>",
+        None,
+        None,
+        ":3, in the .* line 2.*'</S>'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_stands_between_and_around_trees(tmp_path, name):
+    text, expected, count, skipped = CASES[name]
+    path = written(tmp_path, text)
+    if expected is None:
+        with pytest.raises(ValueError, match=skipped):
+            read_trees(path)
+        return
+    trees = read_trees(path)
+    assert list(zip(places(trees), texts(trees), strict=True)) == expected
+    left_out = f", without {count} tags and comments" if count else ""
+    assert trees.form == f"trees in brackets{left_out}"
+    assert [value.line for value in trees.skipped] == skipped
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [

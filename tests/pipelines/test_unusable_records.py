@@ -12,6 +12,7 @@ from keras_attn_pipelines.data.picture_check import (
     examine_pictures,
     naming_pictures,
 )
+from keras_attn_pipelines.data.picture_splits import picture_records, split_pictures
 from keras_attn_pipelines.data.readers.folder_reader import read_captions
 from keras_attn_pipelines.experiment import SplitShares
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures
@@ -60,12 +61,12 @@ def test_bad_rows(tmp_path):
 def test_bad_json_lines(tmp_path):
     pictures(tmp_path / "images")
     rows = [
-        b'{"image": "a.png", "captions": ["good", " ", 3, "good too"]}',
+        b'{"image": "a.png", "captions": ["good", " ", {}, "good too"]}',
         b'{"image": "a.png", "caption": "x"',
         b"[" * 100000,
         b'["a.png", "x"]',
         b'{"image": "a.png"}',
-        b'{"image": 5, "caption": "x"}',
+        b'{"image": [5], "caption": "x"}',
         b'{"image": "a.png", "caption": "caf\xe9"}',
         b'{"image": "a.png", "caption": "\\ud800"}',
         b'{"image": "a.png", "captions": []}',
@@ -146,6 +147,19 @@ def test_bad_pictures(tmp_path):
         actual.check(0.01)
 
 
+def test_pictures_cut_short_are_read_and_counted(tmp_path):
+    folder = pictures(tmp_path / "images", [f"{place}.jpg" for place in range(7)])
+    for place in (2, 5):
+        data = (folder / f"{place}.jpg").read_bytes()
+        (folder / f"{place}.jpg").write_bytes(data[:-2])
+    (tmp_path / "x.csv").write_text("image,caption\n" + "".join(f"{n}.jpg,x\n" for n in range(7)))
+    for _ in ("examined", "remembered"):
+        captions = read_captions(tmp_path, cache=tmp_path / "examined")
+        assert captions.cut == {"2.jpg", "5.jpg"} and not captions.skipped
+        records = picture_records(tmp_path, captions, split_pictures)
+        assert records.lines[1:] == ["2 pictures are cut short; their last rows are gray"]
+
+
 @pytest.mark.systems
 def test_unusual_pictures_are_usable(tmp_path):
     (tmp_path / "images").mkdir()
@@ -163,7 +177,7 @@ def test_training_stops_before_it_starts(tmp_path, capsys):
     (tmp_path / "c.csv").write_text(f"image,caption\n{rows}")
     records = CaptionedPictures().read(tmp_path)
     assert sum(map(len, records.splits.values())) == 11
-    assert records.lines == [f"captions: {tmp_path / 'c.csv'} (CSV)"]
+    assert records.lines == [f"read: CSV, 9 train, 1 dev, 1 test ({tmp_path / 'c.csv'})"]
     (folder / "07.png").write_bytes(b"")
     with pytest.raises(ValueError, match=r"1 of 11:\n  .*c.csv:9: .*zero bytes"):
         CaptionedPictures().read(tmp_path)

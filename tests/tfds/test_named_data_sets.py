@@ -1,5 +1,8 @@
 """Data sets of the real tensorflow-datasets by name: builders of local files."""
 
+import json
+import shutil
+
 import numpy as np
 import pytest
 
@@ -75,6 +78,26 @@ def test_captioned_pictures_come_with_their_splits(builders):
     assert contents == {f"{row}": (folder / f"{row}.png").read_bytes() for row in range(3)}
     splits = load_recipe("scenes").source.read(f"tfds:{name}").splits
     assert [picture.captions[0] for picture in splits["dev"]] == ["1"]
+
+
+def test_pictures_by_name_are_those_of_a_folder(builders, tmp_path):
+    """The same data as Karpathy's split, which has them in one file."""
+    folder, name, _ = builders
+    images = [
+        {
+            "filename": f"{row}.png",
+            "split": split,
+            "sentences": [{"raw": f"{row}"}, {"raw": "same"}],
+        }
+        for row, split in enumerate(("train", "val", "test"))
+    ]
+    (tmp_path / "dataset.json").write_text(json.dumps({"images": images}))
+    shutil.copytree(folder, tmp_path / "images")
+    source = load_recipe("scenes").source
+    by_name, on_disk = (source.read(data).splits for data in (f"tfds:{name}", tmp_path))
+    for split in ("train", "dev", "test"):
+        found = [[(p.captions, p.digest) for p in own[split]] for own in (by_name, on_disk)]
+        assert found[0] == found[1] and len(found[0]) == 1
 
 
 def test_texts_come_with_the_names_of_their_classes(builders):

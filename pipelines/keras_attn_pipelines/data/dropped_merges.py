@@ -13,7 +13,7 @@ GROWTH = 5.0
 def dropped_merges(
     dropout: float, sides: Mapping[str, tuple[Tokenizer, Callable[[Any], str]]]
 ) -> dict[str, Any]:
-    """The fields of `PairFormat` that draw texts anew, with merges skipped at random.
+    """The fields of `SequenceFormat` that draw texts anew, with merges skipped at random.
 
     Args:
         dropout: probability that a merge is skipped; 0 for none.

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from keras_attn_pipelines.data.pairs import CONTROLS, PairFile
-from keras_attn_pipelines.data.record import is_text, unusable
+from keras_attn_pipelines.data.pairs import CONTROLS
+from keras_attn_pipelines.data.record import AUTO, in_language, unusable
+from keras_attn_pipelines.data.record_file import ReadFile
 from keras_attn_pipelines.data.skipped import Skipped, listing
+from keras_attn_pipelines.data.text_lines import is_text
 
 Fact = tuple[str, str, str]
 PARTS = ("subject", "property", "object")
@@ -64,10 +66,14 @@ class FactRecord:
     Attributes:
         found: `FactSet`; of an unusable record, only its line counts.
         reason: why it is unusable, or ''.
+        split: see `Record`.
+        language: see `Record`.
     """
 
     found: FactSet
     reason: str = ""
+    split: str = ""
+    language: str = ""
 
 
 def fact_texts(records: Iterable[FactSet]) -> list[FactText]:
@@ -78,8 +84,12 @@ def fact_texts(records: Iterable[FactSet]) -> list[FactText]:
 
 
 def collected_facts(
-    path: Path, form: str, records: Iterable[FactRecord], joins: bool = False
-) -> PairFile[FactSet]:
+    path: Path,
+    form: str,
+    records: Iterable[tuple[Path, FactRecord]],
+    joins: bool = False,
+    language: str = AUTO,
+) -> ReadFile[FactSet]:
     """Separates usable records and unusable ones.
 
     Control characters become a space, runs of white space one space.
@@ -87,25 +97,29 @@ def collected_facts(
     Args:
         path: of the file.
         form: description of the format.
-        records: as read.
+        records: as read, each with its file.
         joins: whether records with the same facts become one with the texts of all.
+        language: see `in_language`.
 
     Raises:
-        ValueError: no usable record.
+        ValueError: no usable record, or records in several languages.
     """
     joined: dict[Any, FactSet] = {}
+    splits: dict[Any, str] = {}
     skipped, count = [], 0
-    for record in records:
+    for file, record in in_language(records, language, path):
         count += 1
         cleaned = _cleaned(record.found)
         if reason := record.reason or _reason(cleaned):
-            skipped.append(Skipped(path, record.found.line, reason))
+            skipped.append(Skipped(file, record.found.line, reason))
             continue
-        key = tuple(sorted(cleaned.facts)) if joins else count
+        key = (record.split, *sorted(cleaned.facts)) if joins else count
+        splits[key] = record.split
         joined[key] = _joined(joined[key], cleaned) if key in joined else cleaned
     if not joined:
         raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")
-    return PairFile(path, form, list(joined.values()), count, skipped)
+    named = [splits[key] for key in joined] if any(splits.values()) else []
+    return ReadFile(path, form, list(joined.values()), count, skipped, named)
 
 
 def _reason(record: FactSet) -> str:

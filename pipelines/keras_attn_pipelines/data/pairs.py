@@ -3,18 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
 
-from keras_attn_pipelines.data.record import PAIRS, Record, unusable
-from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
+from keras_attn_pipelines.data.columns import PAIRS
+from keras_attn_pipelines.data.record import AUTO, Record, in_language, unusable
+from keras_attn_pipelines.data.record_file import ReadFile
+from keras_attn_pipelines.data.skipped import Skipped, listing
 
 CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], " ")
 """Control characters, including NUL, become a space."""
 MOST_SKIPPED = 1_000_000
 """Unusable records of a file that are remembered; more are an error whatever their share."""
-
-
-P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +30,13 @@ class TextPair:
     line: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True)
-class PairFile(Generic[P]):
-    """What was read from a file of pairs, or from two parallel ones.
-
-    Attributes:
-        path: path of the file.
-        form: description of the format.
-        pairs: list of pairs, such as `TextPair`, in order, duplicates kept.
-        records: number of records, unusable ones included.
-        skipped: list of `Skipped`, the unusable ones.
-    """
-
-    path: Path
-    form: str
-    pairs: list[P]
-    records: int
-    skipped: list[Skipped]
-
-    def check(self, tolerance: float) -> None:
-        """Raises ValueError if more than `tolerance` (a share) of the records were skipped."""
-        check_share(self.skipped, self.records, tolerance)
-
-
 def collected(
     path: Path,
     form: str,
     records: Iterable[Record],
     words: tuple[str, str] = PAIRS.words,
-) -> PairFile[TextPair]:
+    language: str = AUTO,
+) -> ReadFile[TextPair]:
     """Separates usable pairs and unusable records.
 
     Control characters become a space, runs of white space one space. A text that is then empty, or
@@ -71,18 +47,20 @@ def collected(
         form: description of the format.
         records: its records.
         words: names of the two texts in messages.
+        language: see `in_language`.
 
     Raises:
-        ValueError: no usable record.
+        ValueError: no usable record, or records in several languages.
     """
-    return collected_files(path, form, ((path, record) for record in records), words)
+    found = in_language(((path, record) for record in records), language, path)
+    return collected_files(path, form, found, words)
 
 
 def collected_files(
     path: Path, form: str, records: Iterable[tuple[Path, Record]], words: tuple[str, str]
-) -> PairFile[TextPair]:
+) -> ReadFile[TextPair]:
     """Like `collected`, for records of several files, each with its path."""
-    pairs, skipped, count = [], [], 0
+    pairs, splits, skipped, count = [], [], [], 0
     for file, record in records:
         count += 1
         pair = TextPair(_clean(record.first), _clean(record.second), record.line)
@@ -96,9 +74,10 @@ def collected_files(
                 )
         else:
             pairs.append(pair)
+            splits.append(record.split)
     if not pairs:
         raise ValueError(f"Expected usable records in {path}. Received: none{listing(skipped)}")
-    return PairFile(path, form, pairs, count, skipped)
+    return ReadFile(path, form, pairs, count, skipped, splits if any(splits) else ())
 
 
 def _clean(text):

@@ -26,7 +26,7 @@ MOST_BYTES = 2**28
 BATCH = 128
 BATCH_BYTES = 2**26
 FORMAT = PictureFormat(8, 8, max_pixels=MOST_PIXELS, max_batch_pixels=BATCH * MOST_PIXELS)
-RULES = (4, MOST_PIXELS, MOST_BYTES, tf.__version__)
+RULES = (5, MOST_PIXELS, MOST_BYTES, tf.__version__)
 """Version of the check; increase it when decoding changes."""
 
 
@@ -36,10 +36,12 @@ class Examined(NamedTuple):
     Attributes:
         reason: why it is unusable, or ''.
         digest: SHA-256 of its bytes in hexadecimal, or '' if they cannot be read.
+        missing: how many of its last rows are gray, see `decode_with_missing_rows`.
     """
 
     reason: str
     digest: str
+    missing: int = 0
 
 
 def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Examined]:
@@ -50,7 +52,7 @@ def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Ex
         folder: path of their data folder, the key of the cached results.
         cache: cache folder; in the user's cache if None.
     """
-    cache = user_cache() / "pictures" if cache is None else Path(cache)
+    cache = picture_cache(cache)
     digest = hashlib.sha256(repr((str(Path(folder).resolve()), RULES)).encode()).hexdigest()
     store = cache / f"{digest[:32]}.json"
     known, examined, unknown = _load(store), {}, []
@@ -65,6 +67,11 @@ def examine_pictures(paths: Iterable[Path], folder, cache=None) -> dict[Path, Ex
         marked = {str(path): [mark, *new[path]] for path, mark in unknown if mark is not None}
         _save(store, known | marked)
     return examined
+
+
+def picture_cache(cache=None) -> Path:
+    """The folder of what is cached of pictures; in the user's cache if None."""
+    return user_cache() / "pictures" if cache is None else Path(cache)
 
 
 @contextmanager
@@ -106,10 +113,11 @@ def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:
     with tqdm(total=len(paths), desc="examining pictures", unit="picture") as progress:
         for chunk in _chunks(paths):
             contents = [content for content, _ in chunk.values()]
-            reasons = FORMAT.decode_batch(tf.constant(contents, tf.string))[2].numpy()
-            for (path, (content, problem)), reason in zip(chunk.items(), reasons):
+            decoded = FORMAT.decode_with_missing_rows(tf.constant(contents, tf.string))
+            reasons, missing = decoded[2].numpy(), decoded[3].numpy().tolist()
+            for (path, (content, problem)), reason, rows in zip(chunk.items(), reasons, missing):
                 digest = "" if problem else hashlib.sha256(content).hexdigest()
-                examined[path] = Examined(problem or reason.decode(), digest)
+                examined[path] = Examined(problem or reason.decode(), digest, rows)
             progress.update(len(chunk))
     return examined
 

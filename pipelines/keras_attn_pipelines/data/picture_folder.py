@@ -1,5 +1,6 @@
 """The contents of a data folder: pictures with captions or labels, and the skipped records."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -13,9 +14,9 @@ class CaptionedPicture:
 
     Attributes:
         name: its name in the caption file and in split files.
-        path: path of the file.
+        path: path of the file, or of the PNG that it was converted to.
         captions: of the picture.
-        digest: SHA-256 of the file's bytes in hexadecimal.
+        digest: SHA-256 of the original file's bytes in hexadecimal.
     """
 
     name: str
@@ -30,9 +31,9 @@ class LabeledPicture:
 
     Attributes:
         name: its name in the labels file and in split files, or its path in the data folder.
-        path: path of the file.
+        path: path of the file, or of the PNG that it was converted to.
         label: label of its class.
-        digest: SHA-256 of the file's bytes in hexadecimal.
+        digest: SHA-256 of the original file's bytes in hexadecimal.
         split: split of its folder, or '' if folders are not splits.
     """
 
@@ -56,6 +57,9 @@ class PictureFolder(Generic[Picture]):
         skipped: list of `Skipped`, the unusable ones.
         source: the caption or labels file, or the folder if there is none.
         form: description of the format.
+        splits: split of each picture by its name, where the records say so; '' for none.
+        cut: names of pictures that are cut short and read all the same.
+        root: the data folder; None for that of `source`.
     """
 
     pictures: list[Picture]
@@ -63,6 +67,15 @@ class PictureFolder(Generic[Picture]):
     skipped: list[Skipped] = field(default_factory=list)
     source: Path = Path()
     form: str = ""
+    splits: Mapping[str, str] = field(default_factory=dict)
+    cut: frozenset[str] = frozenset()
+
+    root: Path | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The data folder, with lists of splits if there are any."""
+        return self.root or (self.source if self.source.is_dir() else self.source.parent)
 
     @property
     def unusable(self) -> dict[str, str]:

@@ -15,8 +15,7 @@ from keras_attn_pipelines.data.picture_folder import (
     PictureFolder,
 )
 from keras_attn_pipelines.data.readers.class_folders import CLASS_FOLDERS
-from keras_attn_pipelines.data.readers.folder_reader import data_folder
-from keras_attn_pipelines.data.record import lines_of, stem_of, suffix_of
+from keras_attn_pipelines.data.readers.picture_paths import folded
 from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.split_names import (
     SPLIT_NAMES,
@@ -24,7 +23,8 @@ from keras_attn_pipelines.data.split_names import (
     exact_split,
     is_like_dev,
 )
-from keras_attn_pipelines.data.training_data import Records
+from keras_attn_pipelines.data.text_lines import lines_of, stem_of, suffix_of
+from keras_attn_pipelines.data.training_data import Records, read_line
 
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
@@ -36,19 +36,27 @@ Split = Callable[..., dict[str, list]]
 """Function from the data path and a `PictureFolder` to lists of pictures by split."""
 
 
-def picture_records(data, folder: PictureFolder, split: Split, unit: str) -> Records:
+def picture_records(data, folder: PictureFolder, split: Split) -> Records:
     """The `Records` of a folder of pictures, for training.
 
     Args:
         data: path of the data.
         folder: `PictureFolder`.
         split: `Split`.
-        unit: "captions" or "labels".
     """
     splits = split(data, folder)
     paths = [picture.path for pictures in splits.values() for picture in pictures]
-    faults = functools.partial(naming_pictures, paths, data_folder(data))
-    lines = [f"{unit}: {folder.source} ({folder.form})"]
+    faults = functools.partial(naming_pictures, paths, folder.folder)
+    lines = [read_line(folder.form, splits, folder.source)]
+    known = {picture.digest for picture in splits.get("train", ())}
+    for name, pictures in splits.items():
+        again = sum(picture.digest in known for picture in pictures) if name != "train" else 0
+        if again:
+            lines.append(f"{again} of the pictures of {name} are in train, too")
+    names = {picture.name for pictures in splits.values() for picture in pictures}
+    if cut := len(folder.cut & names):
+        are, their = ("picture is", "its") if cut == 1 else ("pictures are", "their")
+        lines.append(f"{cut} {are} cut short; {their} last rows are gray")
     return Records(splits, folder.skipped, lines, naming_faults=faults)
 
 
@@ -60,7 +68,7 @@ def named_split(data, folder: PictureFolder, split: Split, name: str) -> list:
     """
     splits = split(data, folder, required=())
     if name not in splits:
-        path = check_inside(data_folder(data) / f"{name}.txt", data_folder(data))
+        path = check_inside(folder.folder / f"{name}.txt", folder.folder)
         splits[name] = listed_pictures(path, folder.pictures, folder.unusable)
     if not splits[name]:
         raise ValueError(f"Expected pictures in the split {name!r} of {data}. Received: none")
@@ -96,17 +104,20 @@ def split_pictures(
             a required split comes out empty.
     """
     names = {picture.name for picture in folder.pictures}
-    listed = _listed_splits(data_folder(data), folder.source, names)
+    listed = _listed_splits(folder.folder, folder.source, names, {*folder.splits.values()} - {""})
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
         _check_split(data, split, folder.pictures, required)
         return split
-    in_classes = folder.form == CLASS_FOLDERS
+    if any(folder.splits.values()):
+        of_records = [folder.splits[picture.name] for picture in folder.pictures]
+        return _held_out(data, folder, of_records, dev_share, test_share, required)
+    in_classes = folder.form.startswith(CLASS_FOLDERS)
     in_folders: list[str] = [
         "" if in_classes else _folder_split(picture) for picture in folder.pictures
     ]
     if not in_classes:
-        root: Path = data_folder(data)
+        root: Path = folder.folder
         read: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
         check_named_splits(root, [*read, stem_of(folder.source)])
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
@@ -176,7 +187,8 @@ def _held_out(
     if any(in_folders) and not all(in_folders):
         stray = folder.pictures[in_folders.index("")].name
         raise ValueError(
-            f"Expected all pictures of {data} in folders of splits, as {' and '.join(split)} are. "
+            f"Expected all pictures of {data} to have a split, or to be in folders of splits, as "
+            f"those of {' and '.join(filter(None, dict.fromkeys(in_folders)))} are. "
             f"Received: {stray!r}"
         )
     if "dev" not in split and "train" in split:
@@ -205,10 +217,11 @@ def listed_pictures(
         raise ValueError(f"Expected a split file at {path}. Received: no such file")
     by_name, chosen = {picture.name: picture for picture in pictures}, []
     left_out, unusable = [], unusable or {}
+    by_file: dict[str, list[Picture]] = {}
     for line, name in enumerate(lines_of(path), 1):
         name = name.strip()
-        if name in by_name:
-            chosen.append(by_name[name])
+        if picture := by_name.get(name) or _spelled_otherwise(name, pictures, by_file):
+            chosen.append(picture)
         elif name in unusable:
             reason = f"{name!r} was skipped: {unusable[name]}"
             left_out.append(Skipped(path, line, reason, name))
@@ -219,6 +232,27 @@ def listed_pictures(
     if left_out:
         print(f"pictures in {path} that are left out:{listing(left_out, most=5)}")
     return chosen
+
+
+def _spelled_otherwise(name, pictures, by_file):
+    """The only picture that a name means in another spelling, or with another part of its path;
+    None if there is none."""
+    if not by_file:
+        for picture in pictures:
+            by_file.setdefault(_parts(picture.name)[-1], []).append(picture)
+    parts = _parts(name)
+    alike = [
+        picture
+        for picture in by_file.get(parts[-1] if parts else "", ())
+        if all(one == other for one, other in zip(parts[::-1], _parts(picture.name)[::-1]))
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _parts(name):
+    """The parts of a picture's name, as far as all spellings of it have them in common."""
+    parts = folded(name).replace("\\", "/").split("/")
+    return [part for part in parts if part not in ("", ".")]
 
 
 def _without_train(split):
@@ -235,7 +269,7 @@ def _check_split(folder, split, pictures, required):
             )
 
 
-def _listed_splits(folder, source, names):
+def _listed_splits(folder, source, names, read=()):
     """Split files of a folder: dict from split to path; the file of the records is none.
 
     Raises:
@@ -253,7 +287,7 @@ def _listed_splits(folder, source, names):
             received = f"{splits[split].name} and {path.name}"
             raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
         splits[split] = check_inside(path, folder)
-    check_named_splits(folder, [*splits, stem_of(source)], folders=False)
+    check_named_splits(folder, [*splits, *read, stem_of(source)], folders=False)
     for path in folder.glob("*.txt") if "dev" not in splits else ():
         if is_like_dev(stem_of(path)) and names & {line.strip() for line in lines_of(path)}:
             raise ValueError(

@@ -1,16 +1,16 @@
-"""Records of two fields, which every reader yields, and the names of their columns."""
+"""Records of two fields, which every reader yields."""
 
-import codecs
-import sys
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, TypeVar
 
-from keras_attn.text_file import GZIP, bytes_of, check_text, encoded_lines, max_text_bytes
-
+R = TypeVar("R", bound=Any)
 AUTO = "auto"
+"""The name of a column, or a language, that the data themselves tell."""
+UNNAMED = "a record that names no language"
+
 MOST_WORDS = 50_000
 MOST_CHARACTERS = 10 * MOST_WORDS
 """The same bound where there are no spaces."""
@@ -18,89 +18,6 @@ INVISIBLE = ("Cc", "Cf", "Cn", "Co", "Me", "Mn", "Zl", "Zp", "Zs")
 """Unicode categories of characters that alone make no text, such as zero-width spaces."""
 BLANKS = "\u115f\u1160\u2800\u3164\uffa0"
 """Letters and symbols that show nothing: fillers of Hangul, and an empty pattern of Braille."""
-IMAGE_COLUMNS = (
-    "image",
-    "file_name",
-    "filename",
-    "file",
-    "picture",
-    "path",
-    "image_path",
-    "image_name",
-    "photo",
-)
-CAPTION_COLUMNS = ("caption", "captions", "text", "description", "sentence")
-
-
-SOURCE_COLUMNS = (
-    "source",
-    "src",
-    "input",
-    "question",
-    "prompt",
-    "article",
-    "document",
-    "text",
-)
-TEXT_COLUMNS = (
-    "text",
-    "sentence",
-    "review",
-    "comment",
-    "content",
-    "document",
-    "question",
-    "headline",
-    "title",
-    "source",
-    "input",
-)
-LABEL_COLUMNS = ("label", "labels", "class", "category", "class_name", "target")
-TEXT_LABEL_COLUMNS = (*LABEL_COLUMNS, "sentiment", "topic", "intent")
-TARGET_COLUMNS = (
-    "target",
-    "tgt",
-    "output",
-    "answer",
-    "response",
-    "summary",
-    "highlights",
-    "translation",
-    "paraphrase",
-)
-
-
-class Known(NamedTuple):
-    """The kinds of fields that a record has.
-
-    Attributes:
-        first: common column names of the first.
-        second: common column names of the second.
-        words: names of the two in messages.
-        flags: flags of the command line that name the columns.
-        integers: whether the second may be an integer where a format has them.
-    """
-
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    words: tuple[str, str]
-    flags: tuple[str, str]
-    integers: bool = False
-
-
-def _flags(*names):
-    first, second = (f"--{name}-column" for name in names)
-    return first, second
-
-
-CAPTIONS = Known(
-    IMAGE_COLUMNS, CAPTION_COLUMNS, ("picture named", "caption"), _flags("image", "caption")
-)
-LABELS = Known(IMAGE_COLUMNS, LABEL_COLUMNS, ("picture named", "label"), _flags("image", "label"))
-TEXT_LABELS = Known(
-    TEXT_COLUMNS, TEXT_LABEL_COLUMNS, ("text", "label"), _flags("text", "label"), integers=True
-)
-PAIRS = Known(SOURCE_COLUMNS, TARGET_COLUMNS, ("source", "target"), _flags("source", "target"))
 
 
 @dataclass(frozen=True)
@@ -112,95 +29,56 @@ class Record:
         first: name of the picture, or source text.
         second: caption or label, or target text.
         reason: why it is unusable, or ''.
+        split: "train", "dev", "test" or another name, if the record says so itself.
+        language: of its texts, if the record says so itself.
     """
 
     line: int
     first: str = ""
     second: str = ""
     reason: str = ""
+    split: str = ""
+    language: str = ""
 
 
-@dataclass(frozen=True)
-class Columns:
-    """Columns or keys of the two fields of a record; "auto" tries the common names.
-
-    If a file has several of the known names, the first in `known` is used.
-    """
-
-    first: str = AUTO
-    second: str = AUTO
-    known: Known = CAPTIONS
-
-    def first_of(self, columns: Sequence[str]) -> str | None:
-        """The column of the first field, or None."""
-        return _chosen(self.first, self.known.first, columns)
-
-    def second_of(self, columns: Sequence[str]) -> str | None:
-        """The column of the second field, or None."""
-        return _chosen(self.second, self.known.second, columns)
-
-    def missing_of(self, columns: Sequence[str]) -> list[str]:
-        """Description of the missing columns."""
-        return [self.wanted()[place] for place in self._missing(columns)]
-
-    def flags_of(self, columns: Sequence[str]) -> str:
-        """The flags of the command line that name other columns for the missing ones."""
-        return " and ".join(self.known.flags[place] for place in self._missing(columns))
-
-    def _missing(self, columns):
-        values = self.first_of(columns), self.second_of(columns)
-        return [place for place, value in enumerate(values) if value is None]
-
-    def wanted(self) -> tuple[str, str]:
-        """Description of the expected columns."""
-        first, second = self.known.first, self.known.second
-        return _wanted(self.first, first), _wanted(self.second, second)
+Reader = Callable[[], Iterator[Record]]
+"""Function that yields the records of a file."""
 
 
-def input_bytes() -> bytes:
-    """What standard input gives, as long as a file may be.
+def in_language(
+    records: Iterable[tuple[Path, R]], language: str, path: Path
+) -> Iterator[tuple[Path, R]]:
+    """Yields the records in one language, and those that are unusable for another reason.
+
+    Args:
+        records: each with its file; their `language` is '' where they name none.
+        language: such as "en"; "auto" for the only one that is named.
+        path: of the data, for messages.
 
     Raises:
-        ValueError: more than that, or UTF-16 or UTF-32.
+        ValueError: there are several languages, or not the given one; while the records are read.
     """
-    limit = max_text_bytes()
-    data = sys.stdin.buffer.read(limit + 1)
-    check_text(data, limit, "standard input")
-    return data
+    wanted, named = language.lower(), set()
+    for file, record in records:
+        named.add(record.language)
+        if wanted == AUTO and len(named - {""}) < 2:
+            yield file, record
+        elif wanted == AUTO:
+            named |= {other.language for _, other in records}
+            raise _no_language("one language", named, path)
+        elif record.reason or record.language == wanted:
+            yield file, record
+        elif not record.language:
+            yield file, replace(record, reason=UNNAMED)
+    if wanted not in (AUTO, *named):
+        raise _no_language(f"the language {language!r}", named, path)
 
 
-def suffix_of(path: Path) -> str:
-    """A file's suffix in lower case; of a .gz file, the one before .gz."""
-    plain = path.with_suffix("") if path.suffix.lower() == GZIP else path
-    return plain.suffix.lower()
-
-
-def stem_of(path: Path) -> str:
-    """A file's name without its suffix, and without .gz."""
-    return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem
-
-
-def text_of(data: bytes) -> str:
-    """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
-    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-
-
-def lines_of(path: Path) -> list[str]:
-    """A text file's lines; see `bytes_of` and `lines_in`."""
-    return lines_in(bytes_of(path))
-
-
-def lines_in(data: bytes) -> list[str]:
-    """The lines in a text, without their LF or CRLF; see `text_of`.
-
-    They are decoded one by one: as a whole, a single emoji makes a text four times as large.
-    """
-    return [line.decode("utf-8", "surrogateescape") for line in encoded_lines(data)]
-
-
-def is_text(value: str) -> bool:
-    """Whether a text can be written as UTF-8."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+def _no_language(expected, named, path):
+    received = ", ".join(sorted(named - {""})) or "no record that names its language"
+    return ValueError(
+        f"Expected records in {expected} in {path} (set --language). Received: {received}"
+    )
 
 
 def unusable(name: str, text: str) -> str:
@@ -220,14 +98,3 @@ def unusable(name: str, text: str) -> str:
     if words > MOST_WORDS:
         return f"{name} of {words} words (expected at most {MOST_WORDS})"
     return ""
-
-
-def _chosen(wanted, known, columns):
-    if wanted != AUTO:
-        return wanted if wanted in columns else None
-    plain = {column.strip().lower(): column for column in reversed(columns)}
-    return next((plain[name] for name in known if name in plain), None)
-
-
-def _wanted(wanted, known):
-    return repr(wanted) if wanted != AUTO else f"one of {', '.join(known)}"

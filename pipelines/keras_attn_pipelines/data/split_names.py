@@ -4,19 +4,19 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from keras_attn_pipelines.data.record import stem_of, suffix_of
+from keras_attn_pipelines.data.text_lines import stem_of, suffix_of
 
 SPLIT_NAMES = {
     "train": ("train", "training"),
     "dev": ("dev", "val", "valid", "validation", "development"),
-    "test": ("test",),
+    "test": ("test", "testing"),
 }
-_OF_A_SPLIT = re.compile(r"[\s_-](set|images|data)$")
+_OF_A_SPLIT = re.compile(r"[\s_-]?(set|images|data)$")
 _LIKE_DEV = re.compile(
     r"(.*[\W_])?(dev|devset|devtest|val|valset|valid|validate|validation|development|eval)([\W\d_].*)?"
 )
 """Names of files and folders, in lower case, that mean dev and do not say so plainly."""
-_TEST = re.compile("test([_.-].*|[0-9].*)?")
+_TEST = re.compile("test(set|data)?([_.-].*|[0-9].*)?")
 _NO_DATA = (
     ".py",
     ".ipynb",
@@ -37,11 +37,33 @@ def exact_split(name: str) -> str:
     """The split that a name means and no other; '' if none.
 
     Example:
-        >>> exact_split("Val"), exact_split("training_set"), exact_split("test_2016")
+        >>> exact_split("Val"), exact_split("trainset"), exact_split("test_2016")
         ('dev', 'train', '')
     """
     plain = _OF_A_SPLIT.sub("", name.lower())
     return next((split for split, names in SPLIT_NAMES.items() if plain in names), "")
+
+
+def split_in(stem: str) -> str:
+    """The only split that a word in the stem of a file's name means; '' if none or several.
+
+    Example:
+        >>> split_in("captions_train2017"), split_in("src-val"), split_in("test_train")
+        ('train', 'dev', '')
+    """
+    splits = {exact_split(word) for word in re.findall("[a-z]+", stem.lower())} - {""}
+    return splits.pop() if len(splits) == 1 else ""
+
+
+def split_named(value: str) -> str:
+    """The split that a record's own field names: a known one, or another by its name.
+
+    Example:
+        >>> split_named(" Validation "), split_named("restval"), split_named("unused")
+        ('dev', 'train', 'unused')
+    """
+    plain = value.strip().lower()
+    return "train" if plain == "restval" else exact_split(plain) or plain
 
 
 def split_of(stem: str) -> str:
@@ -94,7 +116,7 @@ def check_named_splits(
         if not path.exists():
             raise ValueError(f"Expected the split {split!r} at {path}. Received: a dangling link")
         if path.is_dir() or suffix_of(path) not in _NO_DATA:
-            read = ", ".join(sorted(found)) or "nothing"
+            read = ", ".join(sorted(set(found))) or "nothing"
             raise ValueError(
                 f"Expected the split {split!r} in the format of the files that are read ({read}). "
                 f"Received: {path}"

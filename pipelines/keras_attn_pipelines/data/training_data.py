@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 
+SPLITS = ("train", "dev", "test")
+
+
 @dataclass(frozen=True)
 class Records:
     """The records of a data folder, by split.
@@ -31,6 +34,23 @@ class Records:
     files: Mapping[str, Path] = field(default_factory=dict)
     naming_faults: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext
     tolerance: float = 0.01
+
+
+def read_line(form: str, splits: Mapping[str, Sequence[Any]], *paths: Path) -> str:
+    """The line of a report that says what was read.
+
+    Args:
+        form: name of the layout.
+        splits: records by split.
+        paths: of files.
+
+    Example:
+        >>> read_line("CSV", {"train": range(6000), "dev": range(9), "test": ()}, Path("a.csv"))
+        'read: CSV, 6,000 train, 9 dev (a.csv)'
+    """
+    names = sorted(splits, key=lambda name: (*SPLITS, name).index(name))
+    counts = [f"{len(splits[name]):,} {name}" for name in names if len(splits[name])]
+    return f"read: {', '.join([form, *counts])} ({', '.join(map(str, paths))})"
 
 
 @dataclass(frozen=True)

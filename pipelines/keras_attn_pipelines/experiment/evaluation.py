@@ -10,6 +10,7 @@ from keras_attn.contracts import SCORE, TEXT
 from keras_attn.escaping import escape_markdown
 
 FEW = 100
+FEW_TO_TRAIN = 1000
 
 
 def few_records(count: int, unit: str) -> str:

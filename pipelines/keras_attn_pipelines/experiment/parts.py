@@ -114,6 +114,7 @@ class TaskSpec:
         batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
         judged: maximum number of answers per record, best first, that an evaluation uses.
         searches: whether answers are searched for, so that a beam width can be given.
+        from_few: how to train from few records, in a report; '' for nothing to say.
     """
 
     records: str
@@ -124,6 +125,7 @@ class TaskSpec:
     batches_of_tokens: bool = False
     judged: int = 1
     searches: bool = False
+    from_few: str = ""
 
 
 class Request(NamedTuple):

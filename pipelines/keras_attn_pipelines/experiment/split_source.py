@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from keras_attn_pipelines.data.pair_splits import PairSplits
+    from keras_attn_pipelines.data.file_splits import FileSplits
 
 
 class SplitSource:
-    """Abstract: a `Source` of the records that `PairSplits` finds; subclasses say where."""
+    """Abstract: a `Source` of the records that `FileSplits` finds; subclasses say where."""
 
     def find(self, data) -> None:
         """See `Source`."""
@@ -21,6 +21,6 @@ class SplitSource:
         """See `Source`."""
         return self._splits(data).pairs(name)
 
-    def _splits(self, data) -> "PairSplits":
+    def _splits(self, data) -> "FileSplits":
         """The splits of a data folder, or of another name."""
         raise NotImplementedError

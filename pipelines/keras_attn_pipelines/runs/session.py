@@ -11,7 +11,7 @@ from keras_attn.escaping import escape_terminal
 from keras_attn.training.devices import AUTO
 from keras_attn.whole_file import is_scratch, whole_file
 from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
-from keras_attn_pipelines.experiment.evaluation import few_records
+from keras_attn_pipelines.experiment.evaluation import FEW_TO_TRAIN, few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import TYPE, restored, stored
 from keras_attn_pipelines.runs.description import BACKEND, DIGESTS, ENDED, KEPT
@@ -242,6 +242,9 @@ def _report(run, prepared: Prepared):
     print(escape_terminal(f"{unit}: {counts}; {sizes}"))
     if few := few_records(prepared.counts["dev"], unit):
         print(f"few records in dev: {few}")
+    advice, train = prepared.experiment.task.spec.from_few, prepared.counts["train"]
+    if advice and train < FEW_TO_TRAIN and prepared.setting.start is None:
+        print(f"few records in train: {train} {unit}; {advice}")
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
     notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
     for line in (*loaded.lines, *notes):

@@ -10,6 +10,7 @@ import keras
 import tensorflow as tf
 
 import keras_attn.models  # noqa: F401  (registers the classes that a config may name)
+from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.export import MODEL_KEY
 from keras_attn.serving.precision import set_precision
@@ -47,13 +48,13 @@ class WarmStart:
         """Reads a run directory (its best epoch) or a SavedModel (its newest version).
 
         Args:
-            path: of either.
+            path: of either, or the name of a model that comes with the project.
             recipe: experiment of the user's recipe file, if it defines any parts of a SavedModel.
 
         Raises:
             ValueError: neither is there, or it is damaged.
         """
-        path = Path(path)
+        path = model_folder(path)
         if (path / DESCRIPTION_FILE).is_file():
             run = Run(path)
             name, origin = run.description["recipe"], origin_of_run(path, run.description)

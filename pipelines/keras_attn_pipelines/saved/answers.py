@@ -12,7 +12,7 @@ from keras_attn.escaping import escape_json_line, escape_terminal
 from keras_attn.saved import loading
 from keras_attn.saved.results import Prediction
 from keras_attn.text_file import bytes_of
-from keras_attn_pipelines.data.record import input_bytes, lines_in
+from keras_attn_pipelines.data.text_lines import input_bytes, lines_in
 from keras_attn_pipelines.saved.crop_folder import CropFolder
 
 MOST_SHOWN = 4096

@@ -48,7 +48,9 @@ def write_links(arguments) -> None:
     if arguments.save:
         check_new_folder(arguments.save)
     pairs = read_pairs(arguments.source, arguments.target)
-    gold, errors = read_gold(arguments.gold, *pairs, TOLERANCE) if arguments.gold else (None, [])
+    gold, errors = None, []
+    if arguments.gold:
+        gold, errors = read_gold(arguments.gold, *pairs, TOLERANCE, arguments.gold_base)
     attended = None
     if arguments.attention:
         choice = Choice(arguments.layer, arguments.head, arguments.reading)

@@ -9,10 +9,13 @@ from keras_attn_pipelines.data.split_names import (
     SPLIT_NAMES,
     check_named_splits,
     exact_split,
+    split_in,
 )
 
 CLASS_FOLDERS = "a folder for each class"
 NO_CLASS = "not in a class folder"
+UNLABELED = ("unsup", "unlabeled", "unlabelled")
+"""Folders beside those of classes that are no class, such as IMDB's."""
 
 
 class ClassFile(NamedTuple):
@@ -46,23 +49,90 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
         suffixes: of the files, in lower case.
     """
     files = list(_files(folder, suffixes))
-    nested = [_split(parts) for _, parts in files if len(parts) > 2]
+    wrapped = _wrapped(files)
+    worded = all(_split_of_folder(parts[wrapped]) for _, parts in files)
+
+    def split(parts):
+        """The split of the first folder; a word of its name counts if each folder has one."""
+        return (split_in(parts[wrapped]) if worded else "") or _split(parts[wrapped:])
+
+    nested = [split(parts) for _, parts in files if len(parts) > wrapped + 2]
     all_splits = len(nested) == len(files) and set(nested) <= set(SPLIT_NAMES)
-    depth = int("train" in nested or (all_splits and bool(nested)))
+    depth = wrapped + 1 if "train" in nested or (all_splits and nested) else 0
     if depth:
+        depth += _repeated(files, depth)
+        folder = folder.joinpath(*files[0][1][:wrapped])
         _check_split_folders(folder, nested, suffixes)
+        _check_classes(folder, files, depth, split)
         check_named_splits(folder, set(nested), folders=False)
     else:
         _check_class_folders(folder, files)
+        classes = {parts[0] for _, parts in files if len(parts) > 1} - set(UNLABELED)
+        named = sorted(name for name in classes if _split_of_folder(name))
+        if len(classes) == 1 or len(named) == len(classes):
+            raise ValueError(
+                f"Expected a folder for each of at least two classes in {folder}. Received: "
+                f"{', '.join(sorted(classes))}"
+            )
     return [
         ClassFile(
             path,
             "/".join(parts),
             parts[depth] if len(parts) > depth + 1 else "",
-            _split(parts) if depth else "",
+            split(parts) if depth else "",
         )
         for path, parts in files
+        if not (len(parts) > depth + 1 and parts[depth].lower() in UNLABELED)
     ]
+
+
+def class_form(folder: Path) -> str:
+    """The name of the layout, with the folders that are left out."""
+    entries = [path.name for path in (*folder.glob("*"), *folder.glob("*/*")) if path.is_dir()]
+    left_out = sorted({name for name in entries if name.lower() in UNLABELED})
+    return f"{CLASS_FOLDERS}, {' and '.join(left_out)} left out" if left_out else CLASS_FOLDERS
+
+
+def _check_classes(folder, files, depth, split):
+    """Raises ValueError for a class of which train alone has a folder, unless the other splits are
+    too small to tell. Pictures of a class that train lacks are skipped later, and listed."""
+    splits: dict[str, set[str]] = {}
+    for path, parts in files:
+        root = path.parents[len(parts) - depth - 1]
+        if len(parts) > depth + 1 and split(parts) not in splits:
+            classes = {entry.name for entry in root.iterdir() if entry.is_dir()}
+            splits[split(parts)] = {name for name in classes if name.lower() not in UNLABELED}
+    for name, classes in splits.items():
+        others = set().union(*(own for other, own in splits.items() if other != name))
+        if name == "train" and len(others) > 1 and (alone := sorted(classes - others)):
+            raise ValueError(
+                f"Expected the same class folders in the splits of {folder}. Received: "
+                f"{', '.join(alone[:5])} in {name} alone"
+            )
+
+
+def _wrapped(files):
+    """1 where all files are in one folder whose own folders are named for splits, otherwise 0."""
+    tops = {parts[0] for _, parts in files}
+    below = {exact_split(parts[1]) for _, parts in files if len(parts) > 3}
+    is_wrapper = len(tops) == 1 and not _split_of_folder(*tops) and "train" in below
+    return int(is_wrapper and all(len(parts) > 3 for _, parts in files))
+
+
+def _repeated(files, depth):
+    """1 where each folder of a split has nothing but another folder of the same split, as archives
+    that are unpacked into a folder of their name; otherwise 0."""
+    again = (
+        len(parts) > depth + 2
+        and _split_of_folder(parts[depth]) == _split_of_folder(parts[depth - 1]) != ""
+        for _, parts in files
+    )
+    return int(all(again))
+
+
+def _split_of_folder(name):
+    """The split that a folder is named for; '' if none."""
+    return exact_split(name) or split_in(name)
 
 
 def _check_split_folders(folder, splits, suffixes):

@@ -1,18 +1,112 @@
 """CSV and TSV with a header row; one record per row."""
 
+import ast
+import contextlib
 import csv
 import io
-from collections.abc import Iterator
+import itertools
+import re
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
-from keras_attn_pipelines.data.record import Columns, Record, is_text, text_of
+from keras_attn.untrusted import parse_json
+from keras_attn_pipelines.data.columns import GUESSED_FROM, LANGUAGE, NO_TEXT, Columns
+from keras_attn_pipelines.data.record import Reader, Record
+from keras_attn_pipelines.data.text_lines import is_text, start_of, text_of
 
 TAB = "\t"
+FORMS = {",": "CSV", TAB: "TSV"}
+WITHOUT_HEADER = "without a header"
+OTHERS = (";", "|", ",", TAB)
+"""Delimiters to try where the usual one separates no known columns."""
+QUOTED = re.compile(r'"((?:[^"]|"")*)"(?=[\t\r\n]|\Z)')
+"""A quoted cell of a TSV."""
+OPENING = re.compile(r'(?:\A|(?<=[\t\n]))"')
+"""The place where a cell of a TSV begins with a quotation mark."""
+NEEDS_QUOTES = re.compile(r'""|[\t\n]')
 NEVER_CLOSED = "unexpected end of data"
 """Error message of `csv` for a quoted value that runs to the end of the file."""
 MOST_REREAD = 50
 """How often, in the mean, a line may be read again after rows that are malformed."""
+
+
+def delimiter_of(text: str, columns: Columns, usual: str) -> str:
+    """The delimiter of a CSV (or TSV) by its first line: one under which no column is missing, or
+    one that separates anything, the usual one first."""
+    headers = {mark: header_of(text, mark) for mark in (usual, *OTHERS)}
+    fitting = [mark for mark, names in headers.items() if not columns.missing_of(names)]
+    return next(iter([*fitting, *(mark for mark in headers if len(headers[mark]) > 1), usual]))
+
+
+def open_table(path: Path, columns: Columns, usual: str) -> tuple[str, Reader]:
+    """The name of the format of a CSV or TSV, and its reader.
+
+    Args:
+        path: of the file.
+        columns: of its records.
+        usual: the delimiter, unless another one separates known columns.
+
+    Raises:
+        ValueError: a missing column.
+    """
+    text = start_of(path)
+    delimiter = delimiter_of(text, columns, usual)
+    header, *rows = first_rows(text, delimiter, GUESSED_FROM + 1) or [[]]
+    form = FORMS.get(delimiter, f"CSV with {delimiter}")
+    if columns.has_header(header, delimiter):
+        columns = columns.settled(header, rows)
+        columns.check(header, path)
+        form = columns.form(form)
+    else:
+        columns = replace(columns, places=columns.places or text_places([header, *rows]))
+        if not columns.places:
+            raise ValueError(
+                f"Expected two columns with texts in {path} (set --columns). Received: {header}"
+            )
+        places = " and ".join(map(str, columns.places))
+        form = f"{form} {WITHOUT_HEADER}, columns {places} of {len(header)} (set --columns)"
+    return form, partial(read_csv, path, columns, delimiter)
+
+
+def texts_of(cell: str) -> list[str]:
+    """The texts in a cell: those of a list as JSON or Python writes it, otherwise the cell.
+
+    Raises:
+        ValueError: texts in brackets without commas between them, as NumPy writes them.
+
+    Example:
+        >>> texts_of("a cat"), texts_of("['a cat', 'one cat']"), texts_of("[laughs]")
+        (['a cat'], ['a cat', 'one cat'], ['[laughs]'])
+    """
+    plain = cell.strip()
+    if plain[:1] + plain[-1:] not in ("[]", "()"):
+        return [cell]
+    try:
+        value = parse_json(plain)
+    except ValueError:
+        value = _python_list(plain)
+    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+        return value
+    if plain[1:2] in ("'", '"') and plain[-2:-1] in ("'", '"', "n", "e"):
+        raise ValueError("a list that is not one of texts")
+    return [cell]
+
+
+def _python_list(cell):
+    """The value of a Python list of strings; None for anything else."""
+    try:
+        value = ast.literal_eval(cell)
+        tokens = tokenize.generate_tokens(io.StringIO(cell).readline)
+        count = sum(token.type == tokenize.STRING for token in tokens)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        return None
+    if isinstance(value, list) and value and len(value) != count:
+        raise ValueError("a list of texts without commas between them")
+    return list(value) if isinstance(value, list | tuple) else None
 
 
 def header_of(text: str, delimiter: str) -> list[str]:
@@ -26,30 +120,88 @@ def header_of(text: str, delimiter: str) -> list[str]:
         return []
 
 
+def first_rows(text: str, delimiter: str, count: int) -> list[list[str]]:
+    """The first rows in a text, its header included, up to one that is malformed."""
+    lines = io.StringIO(text, newline="")
+    if _is_plain(text, delimiter) and not has_quoted_cells(text):
+        return [_fields(line) for line in itertools.islice(lines, count) if line.strip("\r\n")]
+    rows = []
+    with contextlib.suppress(csv.Error):
+        for row in itertools.islice(csv.reader(lines, delimiter=delimiter, strict=True), count):
+            rows.append(row)
+    return [row for row in rows if row]
+
+
 def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Record]:
     """Yields the records of a CSV (or TSV, by the delimiter).
 
     A row's line is the one where it starts. CSV values may be quoted, and then contain delimiters
-    and line ends; after a malformed row, reading continues at the next line. In a TSV without a
-    quoted header, each line is a row and quotation marks are literal.
+    and line ends; after a malformed row, reading continues at the next line. In a TSV, each line is
+    a row and quotation marks are literal, unless the header is quoted or all cells that begin with
+    a quotation mark are as a spreadsheet writes them. A list in the second field is several
+    records.
 
     Raises:
         ValueError: a missing or duplicate column, or a quote that is never closed, which may span
             many rows.
     """
     names, rows = header_and_rows(path, delimiter)
-    if missing := columns.missing_of(names):
-        raise ValueError(f"Expected a column {' and '.join(missing)} in {path}. Received: {names}")
+    if not columns.has_header(names, delimiter):
+        yield from _without_header(path, columns, names, itertools.chain([(1, names, "")], rows))
+        return
     wanted = (columns.first_of(names) or "", columns.second_of(names) or "")
     if double := [name for name in wanted if names.count(name) > 1]:
         raise ValueError(f"Expected one column {double[0]!r} in {path}. Received: {names}")
+    marks = columns.marks_of(names)
     places = [names.index(name) for name in wanted]
     for line, row, reason in rows:
         if reason:
             yield Record(line, reason=reason)
         elif row:
-            name, text = (row[place] if place < len(row) else "" for place in places)
-            yield Record(line, name, text)
+            name, cell = (row[place] if place < len(row) else "" for place in places)
+            try:
+                texts = texts_of(cell)
+            except ValueError as error:
+                yield Record(line, reason=str(error))
+                continue
+            values = dict(zip(names, row)) if any(marks) else {}
+            for text in texts:
+                yield marks.marked(Record(line, name, text), values)
+
+
+def _without_header(path, columns, first_row, rows):
+    """The records of a table without a header, by the places of its columns."""
+    places = columns.places
+    if max(places) > len(first_row):
+        raise ValueError(
+            f"Expected columns {' and '.join(map(str, places))} in {path}. Received: "
+            f"{len(first_row)} in the first line, {first_row}"
+        )
+    for line, row, reason in rows:
+        if reason or len(row) < max(places):
+            yield Record(line, reason=reason or f"{len(row)} values, without column {max(places)}")
+        else:
+            yield Record(line, *(row[place - 1] for place in places))
+
+
+def text_places(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """The first two columns, from 1, of rows without a header that have texts: other ones have only
+    numbers, languages, or terms of use as Tatoeba's; () if there are no two.
+
+    Example:
+        >>> text_places([["1276", "Go.", "18", "Va !", "CC-BY 2.0"]])
+        (2, 4)
+    """
+    cells = {
+        place: [row[place - 1].strip() for row in rows if place <= len(row)]
+        for place in range(1, len(rows[0]) + 1)
+    }
+    texts = [
+        place
+        for place, own in cells.items()
+        if not all(map(NO_TEXT.fullmatch, own)) and not all(map(LANGUAGE.fullmatch, own))
+    ]
+    return tuple(texts[:2]) if len(texts) > 1 else (1, 2) if len(cells) == 2 else ()
 
 
 def header_and_rows(
@@ -68,10 +220,27 @@ def header_and_rows(
     text = text_of(bytes_of(path))
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = list(io.StringIO(text, newline=""))
-    plain = _is_plain(lines[0] if lines else "", delimiter)
+    plain = _is_plain(lines[0] if lines else "", delimiter) and not has_quoted_cells(text)
     rows = _lines(lines) if plain else _rows(lines, delimiter, path)
     names: list[str] = next((row for _, row, _ in rows), [])
     return names, _checked_rows(rows, names, delimiter, plain)
+
+
+def has_quoted_cells(text: str) -> bool:
+    """Whether the cells of a TSV that begin with a quotation mark are quoted, as spreadsheets and
+    pandas write them: all of them closed, and each with something inside that needs quotes.
+
+    Example:
+        >>> has_quoted_cells('"a ""b"" c"\\thi'), has_quoted_cells('"Hi!"\\tHello!')
+        (True, False)
+    """
+    place, quoted = 0, False
+    while opening := OPENING.search(text, place):
+        cell = QUOTED.match(text, opening.start())
+        if cell is None or not NEEDS_QUOTES.search(cell[1]):
+            return False
+        place, quoted = cell.end(), True
+    return quoted
 
 
 def _checked_rows(rows, names, delimiter, plain):

@@ -1,87 +1,123 @@
 """Files of facts with texts: JSON lines, tables with a header, WebNLG's XML."""
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
-from xml.etree import ElementTree
 
 from keras_attn.text.fact_json import facts_of
-from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import naming_damage, parse_json
+from keras_attn.untrusted import parse_json, scalar_text
+from keras_attn_pipelines.data.columns import Marks
+from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
-from keras_attn_pipelines.data.pairs import PairFile
-from keras_attn_pipelines.data.readers.csv_reader import header_and_rows, header_of
-from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, SNIFFED
+from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS, header_and_rows, header_of
+from keras_attn_pipelines.data.readers.fact_layouts import (
+    MEANING,
+    is_totto,
+    is_webnlg,
+    meant,
+    read_webnlg,
+    totto_record,
+    webnlg_records,
+)
+from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
+from keras_attn_pipelines.data.readers.json_reader import load_json
+from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
-from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_facts
-from keras_attn_pipelines.data.record import AUTO, lines_of, suffix_of, text_of
+from keras_attn_pipelines.data.readers.tfds_reader import materialized_facts
+from keras_attn_pipelines.data.record import AUTO
+from keras_attn_pipelines.data.record_file import RecordFile
+from keras_attn_pipelines.data.split_names import check_named_splits, exact_split
+from keras_attn_pipelines.data.text_lines import lines_of, start_of, suffix_of
 
 XML = ".xml"
-SUFFIXES = (*LINES, *DELIMITERS, XML)
+JSON = ".json"
+SUFFIXES = (*LINES, *DELIMITERS, XML, JSON)
+LANGUAGE_CODES = ("lang", "locale")
+"""Columns of a table that are no fields of facts; a language is."""
 TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
 
 
-class FactSource(NamedTuple):
-    """A file of facts with texts, not read yet.
-
-    Attributes:
-        path: path of the file.
-        form: description of the format.
-        records: function that yields its records.
-        joins: whether records with the same facts are joined, in formats with one text for each.
-    """
-
-    path: Path
-    form: str
-    records: Callable[[], Iterator[FactRecord]]
-    joins: bool = False
-
-    def read(self) -> PairFile[FactSet]:
-        """Reads its records.
-
-        Raises:
-            ValueError: as the readers do, or nothing usable.
-        """
-        return collected_facts(self.path, self.form, self.records(), self.joins)
-
-
-def fact_sources(data, text_column: str = AUTO) -> dict[str, FactSource]:
+def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[str, RecordFile]:
     """Finds files of facts with texts, each plain or .gz, UTF-8.
 
     JSON lines with "triples" (lists of subject, property and object) or "table" (an object of
     fields and values), and "texts" (texts, or objects with text and order of mention); CSV or TSV
-    whose header names the fields, where rows of the same facts are joined; XML of WebNLG.
+    whose header names the fields, where rows of the same facts are joined, or with a column of
+    meaning representations such as E2E's; XML or JSON of WebNLG, in files or in folders of splits;
+    ToTTo's tables.
 
     Args:
         data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".
         text_column: column of a table or key of a JSON object with the text; "auto" knows usual
             names.
+        language: of texts that name theirs; "auto" takes the only one.
 
     Returns:
-        dict from the stem of a file's name ("train") to its `FactSource`.
+        dict from the stem of a file's name ("train") to its `RecordFile`.
 
     Raises:
         ValueError: nothing found, two files with the same stem, or a table without a text column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    folder = materialized_facts(str(data)) if is_tfds(data) else Path(data)
+    place = opened(data, materialized_facts)
+    folder = place.place
+    if folders := _folders_of_xml(folder):
+        check_named_splits(folder, folders)
+        return {name: _xml(path, language, files) for name, (path, files) in folders.items()}
     files = files_by_stem(folder, SUFFIXES, "facts with texts")
-    return {stem: _source(path, text_column) for stem, path in files.items()}
+    sources = {stem: _source(path, text_column, language) for stem, path in files.items()}
+    return place.naming(data, sources)
 
 
-def _source(path, text_column):
+def _folders_of_xml(folder) -> dict[str, tuple[Path, list[Path]]]:
+    """The XML files below folders of splits, as WebNLG has them, by the names of these folders."""
+    found: dict[str, tuple[Path, list[Path]]] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if path.is_dir() and exact_split(path.name):
+            files = [file for file in files_below(path, hidden=False) if suffix_of(file) == XML]
+            found |= {path.name: (path, files)} if files else {}
+    return found
+
+
+def _source(path, text_column, language):
     suffix = suffix_of(path)
     if suffix in DELIMITERS:
-        delimiter, name = DELIMITERS[suffix]
-        names = header_of(text_of(bytes_of(path, SNIFFED)), delimiter)
+        usual, text = DELIMITERS[suffix], start_of(path)
+        marks = (mark for mark in (usual, *OTHERS) if _chosen(header_of(text, mark), text_column))
+        delimiter = next((mark for mark in marks if len(header_of(text, mark)) > 1), usual)
+        names = header_of(text, delimiter)
         _text_column(names, text_column, path)
-        return FactSource(path, name, partial(_read_table, path, delimiter, text_column), True)
-    if suffix in LINES:
-        return FactSource(path, "JSON lines", partial(_read_lines, path, text_column))
+        read = partial(_read_table, path, delimiter, text_column)
+        return _file(path, FORMS[usual], read, language, joins=True)
     if suffix == XML:
-        return FactSource(path, "WebNLG XML", partial(_read_xml, path))
+        return _xml(path, language, [path])
+    if suffix == JSON:
+        read = partial(_read_array, load_json(path), path, text_column)
+        return _file(path, "JSON records", read, language)
+    if suffix in LINES:
+        read = partial(_read_lines, path, text_column)
+        return _file(path, "JSON lines", read, language)
     raise ValueError(f"Expected a file of {', '.join(SUFFIXES)}. Received: {path}")
+
+
+def _file(path, form, read, language, joins=False):
+    """The `RecordFile` of the records that a function yields."""
+
+    def collect(named, form):
+        records = ((path, record) for record in read())
+        return collected_facts(named, form, records, joins, language)
+
+    return RecordFile(path, form, collect)
+
+
+def _xml(folder, language, files):
+    def collect(path, form):
+        records = ((file, record) for file in files for record in read_webnlg(file))
+        return collected_facts(path, form, records, language=language)
+
+    return RecordFile(folder, "WebNLG XML", collect)
 
 
 def _chosen(names: Sequence[str], text_column: str) -> str | None:
@@ -106,11 +142,34 @@ def _text_column(names, text_column, path) -> str:
 def _read_table(path, delimiter, text_column):
     names, rows = header_and_rows(path, delimiter)
     text = _text_column(names, text_column, path)
+    marks = Marks.of([name for name in names if name != text], LANGUAGE_CODES)
+    index = [name for name in names if not name.strip() or name.startswith("Unnamed: ")]
+    fields = [name for name in names if name not in (text, *marks.names, *index)]
+    meaning = next((name for name in fields if name.strip().lower() in MEANING), None)
     for line, row, reason in rows:
         values = dict(zip(names, row))
-        said = values.pop(text, "")
-        facts = tuple(("", name, value) for name, value in values.items() if value.strip())
-        yield FactRecord(FactSet(facts, (said,), ((),), line=line), reason)
+        given = [(name, values[name]) for name in fields if values.get(name, "").strip()]
+        facts = tuple(("", name, value) for name, value in given)
+        if meaning is not None and not reason:
+            facts = meant(values.get(meaning, ""))
+            reason = "" if facts else "expected slots with values, such as name[The Mill]"
+        found = FactSet(facts, (values.get(text, ""),), ((),), line=line)
+        yield marks.marked(FactRecord(found, reason), values)
+
+
+def _read_array(value, path, text_column):
+    entries = value.get("entries") if isinstance(value, dict) else value
+    if not isinstance(entries, list):
+        raise ValueError(
+            f"Expected a list of objects, each with facts and texts, in {path}. "
+            f"Received: {json.dumps(value):.80}"
+        )
+    for number, entry in enumerate(entries):
+        if isinstance(entry, dict) and len(entry) == 1:
+            entry = next(iter(entry.values()))
+        for record in _records(entry, 0, text_column):
+            reason = record.reason and f"record {number}: {record.reason}"
+            yield replace(record, reason=reason)
 
 
 def _read_lines(path, text_column):
@@ -122,13 +181,22 @@ def _read_lines(path, text_column):
         except ValueError as error:
             yield _unusable(line, f"malformed JSON: {error}")
             continue
-        yield _record(value, line, text_column)
+        yield from _records(value, line, text_column)
+
+
+def _records(value, line, text_column) -> Iterator[FactRecord]:
+    """The records in a JSON object: of WebNLG, one for each language."""
+    if not isinstance(value, dict):
+        yield _unusable(line, f"expected an object, received {value!r:.40}")
+    elif is_webnlg(value):
+        yield from webnlg_records(value, line)
+    elif is_totto(value):
+        yield totto_record(value, line)
+    else:
+        yield Marks.of(list(value)).marked(_record(value, line, text_column), value)
 
 
 def _record(value, line, text_column) -> FactRecord:
-    """The record in a JSON object."""
-    if not isinstance(value, dict):
-        return _unusable(line, f"expected an object, received {value!r:.40}")
     try:
         facts, reason = facts_of(value), ""
     except ValueError as error:
@@ -139,7 +207,7 @@ def _record(value, line, text_column) -> FactRecord:
     texts, orders = [], []
     for item in said:
         entry = item if isinstance(item, dict) else {"text": item}
-        text, order = entry.get("text"), entry.get("order", [])
+        text, order = scalar_text(entry.get("text")), entry.get("order", [])
         if not isinstance(text, str):
             reason = reason or f"the text is not a string: {text!r:.40}"
         elif not _is_order(order, len(facts)):
@@ -156,31 +224,6 @@ def _is_order(order, count) -> bool:
     """Whether a JSON value is an order of some of `count` facts."""
     known = isinstance(order, list) and all(type(place) is int for place in order)
     return known and len(set(order)) == len(order) and set(order) <= set(range(count))
-
-
-def _read_xml(path):
-    data = bytes_of(path)
-    with naming_damage(f"XML in {path}"):
-        root = ElementTree.fromstring(data)
-    for number, entry in enumerate(root.iter("entry"), 1):
-        triples = [_triple(node) for node in entry.iterfind("modifiedtripleset/mtriple")]
-        bad = next((place for place, fact in enumerate(triples, 1) if fact is None), 0)
-        facts = tuple(fact for fact in triples if fact is not None)
-        texts, orders = [], []
-        for lex in entry.iterfind("lex"):
-            texts.append((lex.findtext("text") or lex.text or "").strip())
-            said = (_triple(node) for node in lex.iterfind("sortedtripleset//striple"))
-            order = [facts.index(fact) for fact in said if fact in facts]
-            orders.append(tuple(dict.fromkeys(order)))
-        reason = f"fact {bad} without three parts between |" if bad else ""
-        found = FactSet(facts, tuple(texts), tuple(orders), entry.get("category", ""))
-        yield FactRecord(found, f"entry {number}: {reason}" if reason else "")
-
-
-def _triple(node):
-    """Subject, property and object of "Aarhus | country | Denmark", or None."""
-    parts = tuple(part.strip() for part in (node.text or "").split(" | "))
-    return parts if len(parts) == 3 else None
 
 
 def _unusable(line, reason):

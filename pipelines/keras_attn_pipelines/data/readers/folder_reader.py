@@ -5,17 +5,34 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.columns import AUTO, Columns
 from keras_attn_pipelines.data.data_files import files_below, way_out
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
-from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS, form_of, record_files
-from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
+from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS
+from keras_attn_pipelines.data.readers.opened import opened
+from keras_attn_pipelines.data.readers.picture_paths import (
+    FoundRecords,
+    Located,
+    identity,
+    located,
+    other_split,
+)
+from keras_attn_pipelines.data.readers.picture_records import PictureKind, records_found
 from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
-from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized
-from keras_attn_pipelines.data.record import AUTO, Columns, Record
+from keras_attn_pipelines.data.readers.tfds_reader import materialized
+from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.skipped import listing
-from keras_attn_pipelines.data.split_names import check_refused
 
+ANNOTATIONS = "annotations"
+"""The folder of COCO's files, of which some have captions."""
 SIDECARS = "a text file beside each picture"
+CAPTIONED = PictureKind(
+    "caption",
+    "a caption file",
+    "captions_file",
+    "CSV, TSV, JSON lines, JSON, Flickr8k tokens",
+    SIDECARS,
+)
 
 
 def read_captions(
@@ -24,6 +41,7 @@ def read_captions(
     image_column: str = AUTO,
     caption_column: str = AUTO,
     image_folder: str = "images",
+    language: str = AUTO,
     cache=None,
 ) -> PictureFolder[CaptionedPicture]:
     """Reads captioned pictures in any of these formats.
@@ -40,6 +58,7 @@ def read_captions(
         caption_column: column or key with the caption, or a list of captions.
         image_folder: folder of the pictures, relative to `folder`. Names are looked up there if
             it exists, then in `folder`.
+        language: of captions that name theirs; "auto" for the only one.
         cache: folder of cached picture checks; in the user's cache if None.
 
     Returns:
@@ -50,7 +69,8 @@ def read_captions(
         ImportError: tensorflow-datasets is needed but not installed.
     """
     columns = Columns(image_column, caption_column)
-    return _collect(*captions_found(folder, captions_file, columns, image_folder), cache)
+    found = captions_found(folder, captions_file, columns, image_folder)
+    return _collect(found, language, cache)
 
 
 def captions_found(data, captions_file: str, columns: Columns, image_folder: str) -> FoundRecords:
@@ -60,54 +80,25 @@ def captions_found(data, captions_file: str, columns: Columns, image_folder: str
         ValueError: no caption file or several, or a missing column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    folder = data_folder(data)
-    if not is_tfds(data) and Path(data).is_file():
-        captions_file = Path(data).name
-    images = folder / image_folder if (folder / image_folder).is_dir() else folder
-    if captions_file != AUTO:
-        source = folder / captions_file
-        if not source.is_file():
-            raise ValueError(f"Expected a caption file at {source}. Received: no such file")
-        form, read = form_of(source, columns)
-    elif not folder.is_dir():
+    place = opened(data, materialized)
+    folder, named = place.folder, place.named or ("" if captions_file == AUTO else captions_file)
+    if not named and not folder.is_dir():
         raise ValueError(f"Expected a caption file at {folder}. Received: no such file or folder")
-    elif (file := _caption_file(folder, images, columns)) is None:
-        return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
-    else:
-        source, form, read = file
-    return FoundRecords(folder, images, ((source, record) for record in read()), source, form)
 
+    def candidates(images):
+        files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
+        files += sorted((folder / ANNOTATIONS).glob("*captions*.json"))
+        known = [file for file in files if file.suffix.lower() in SUFFIXES]
+        return [file for file in known if file.suffix.lower() not in TEXTS or not _beside(file)]
 
-def data_folder(data) -> Path:
-    """The data folder: `data` itself, or the folder of a caption file or of a named data set."""
-    if is_tfds(data):
-        return materialized(str(data))
-    return Path(data).parent if Path(data).is_file() else Path(data)
+    def has_sidecars(images):
+        return any(text for _, text in sidecars(images))
 
-
-def _caption_file(folder, images, columns):
-    """The only caption file, its format and reader; None for sidecar files."""
-    files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
-    known = [file for file in files if file.suffix.lower() in SUFFIXES]
-    paths = (file for file in known if file.suffix.lower() not in TEXTS or not _beside(file))
-    readable, refused = record_files(paths, [folder, images], columns)
-    if len(readable) > 1:
-        names = ", ".join(str(path.relative_to(folder)) for path, _, _ in readable)
-        raise ValueError(
-            f"Expected one caption file in {folder}; captions_file names one. Received: {names}"
-        )
-    if not readable and not any(text for _, text in sidecars(images)):
-        if len(refused) == 1:
-            raise ValueError(*refused.values())
-        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
-        reasons = reasons or " no such file"
-        raise ValueError(
-            f"Expected a caption file (CSV, TSV, JSON lines, JSON, Flickr8k tokens) in {folder}, "
-            f"or {SIDECARS}. Received:{reasons}"
-        )
-    if readable:
-        check_refused(refused)
-    return readable[0] if readable else None
+    found = records_found(folder, named, columns, image_folder, CAPTIONED, candidates, has_sidecars)
+    if found is not None:
+        return found._replace(source=Path(data), form=place.form) if place.form else found
+    images = folder / image_folder if (folder / image_folder).is_dir() else folder
+    return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
 
 
 def _beside(path) -> Path | None:
@@ -132,20 +123,28 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
                 yield path, Record(0, reason="no picture beside it")
 
 
-def _collect(folder, images, records, source, form, cache) -> PictureFolder[CaptionedPicture]:
+def _collect(found, language, cache) -> PictureFolder[CaptionedPicture]:
     """Joins captions and pictures, and collects unusable records."""
-    rows = located(records, folder, images, "caption", cache)
+    rows = located(found, "caption", language, cache)
     captions: dict[str, list[str]] = defaultdict(list)
-    files = {}
+    files: dict[str, Located] = {}
+    skipped = []
     for row in rows:
-        if not row.reason:
-            files[row.name] = row
-            captions[row.name].append(" ".join(row.record.second.split()))
-    skipped = [row.skipped() for row in rows if row.reason]
+        first = row if row.reason else files.setdefault(identity(row.path), row)
+        if reason := row.reason or other_split(first, row):
+            skipped.append(row.skipped(reason))
+        else:
+            captions[identity(row.path)].append(" ".join(row.record.second.split()))
     if not captions:
-        raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
+        raise ValueError(
+            f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
+        )
     pictures = [
-        CaptionedPicture(name, files[name].path, tuple(texts), files[name].digest)
-        for name, texts in captions.items()
+        CaptionedPicture(files[key].name, files[key].source, tuple(texts), files[key].digest)
+        for key, texts in captions.items()
     ]
-    return PictureFolder(pictures, len(rows), skipped, source, form)
+    splits = {files[key].name: files[key].record.split for key in captions}
+    cut = frozenset(files[key].name for key in captions if files[key].is_cut)
+    return PictureFolder(
+        pictures, len(rows), skipped, found.source, found.form, splits, cut, found.folder
+    )

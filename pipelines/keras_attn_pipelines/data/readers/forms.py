@@ -1,32 +1,44 @@
 """Detects the format of a file of records by its name and content."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import DamagedFileError, parse_json
+from keras_attn.untrusted import DamagedFileError
+from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.readers.csv_reader import header_of, read_csv
-from keras_attn_pipelines.data.readers.json_reader import (
-    is_coco,
-    load_json,
-    members_of,
-    read_json,
-    read_jsonl,
-)
-from keras_attn_pipelines.data.readers.text_reader import is_token_file, read_tokens
-from keras_attn_pipelines.data.record import Columns, Record, suffix_of, text_of
+from keras_attn_pipelines.data.readers.csv_reader import TAB, open_table
+from keras_attn_pipelines.data.readers.json_reader import open_json, open_lines
+from keras_attn_pipelines.data.readers.text_reader import LABEL, open_text
+from keras_attn_pipelines.data.readers.tmx_reader import TMX, open_tmx
+from keras_attn_pipelines.data.record import Reader
+from keras_attn_pipelines.data.text_lines import start_of, suffix_of
 
-DELIMITERS = {".csv": (",", "CSV"), ".tsv": ("\t", "TSV")}
+Opener = Callable[[Path, Columns], tuple[str, Reader]]
+"""Function from a file's path and the columns of its records to the name of its format and its
+reader; raises ValueError if it has no records.
+"""
+DELIMITERS = {".csv": ",", ".tsv": TAB}
 LINES = (".jsonl", ".ndjson")
 TEXTS = (".txt", ".token")
+OPENERS: dict[str, Opener] = {
+    **{suffix: partial(open_table, usual=mark) for suffix, mark in DELIMITERS.items()},
+    **dict.fromkeys(LINES, open_lines),
+    ".json": open_json,
+    TMX: open_tmx,
+}
+"""By suffix; all other files are opened as text."""
 SUFFIXES = (*DELIMITERS, *LINES, *TEXTS, ".json")
-SNIFFED = 2**20
-
-Reader = Callable[[], Iterator[Record]]
 Found = tuple[Path, str, Reader]
+
+
+def is_table(path: Path, columns: Columns) -> bool:
+    """Whether a file of another suffix than those of OPENERS has records, as its start shows."""
+    if columns.known is TEXT_LABELS:
+        return bytes_of(path, len(LABEL)) == LABEL.encode()
+    has_tabs = suffix_of(path) == ".txt" and TAB in start_of(path).split("\n", 1)[0]
+    return columns.known is PAIRS and (suffix_of(path) == TMX or has_tabs)
 
 
 def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
@@ -35,16 +47,7 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     Raises:
         ValueError: not a file of records.
     """
-    suffix = suffix_of(path)
-    if suffix in DELIMITERS:
-        delimiter, name = DELIMITERS[suffix]
-        _check(columns, header_of(_start(path), delimiter), path)
-        return name, partial(read_csv, path, columns, delimiter)
-    if suffix in LINES:
-        return "JSON lines", partial(read_jsonl, path, columns)
-    if suffix == ".json":
-        return _json_form(path, columns)
-    return _text_form(path, columns)
+    return OPENERS.get(suffix_of(path), open_text)(path, columns)
 
 
 def record_files(
@@ -68,72 +71,5 @@ def record_files(
             if path.suffix.lower() not in TEXTS or isinstance(error, DamagedFileError):
                 refused[path] = str(error)
             continue
-        if shows_records(path, columns):
-            files.append((path, form, read))
-        else:
-            words = " and a ".join(word.split()[0] for word in columns.known.words)
-            refused[path] = f"no line of {path} has a {words}"
+        files.append((path, form, read))
     return files, refused
-
-
-def shows_records(path: Path, columns: Columns) -> bool:
-    """Whether a JSON lines file has a record near its start; True for other formats."""
-    if suffix_of(path) not in LINES:
-        return True
-    members = (members_of(value, columns) for value in _objects(path))
-    return any(not columns.missing_of(list(value)) for value in members)
-
-
-def first_shown(path: Path) -> str:
-    """The beginning of the first object in a JSON lines file."""
-    value = next(_objects(path), None)
-    return "no JSON object" if value is None else f"{json.dumps(value, ensure_ascii=False):.120}"
-
-
-def _objects(path):
-    """The JSON objects near the start of a JSON lines file."""
-    for line in _start(path).split("\n"):
-        try:
-            value = parse_json(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            yield value
-
-
-def _json_form(path, columns):
-    value = load_json(path)
-    if is_coco(value):
-        return "COCO captions", partial(read_json, value, columns)
-    records = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-    if not any(not columns.missing_of(list(record)) for record in records):
-        raise ValueError(
-            f"Expected COCO captions or a list of objects with a picture and captions in {path}. "
-            f"Received: {json.dumps(value):.80}"
-        )
-    return "JSON records", partial(read_json, value, columns)
-
-
-def _text_form(path, columns):
-    text = _start(path)
-    if is_token_file(text):
-        return "Flickr8k tokens", partial(read_tokens, path)
-    for delimiter, name in DELIMITERS.values():
-        if not columns.missing_of(header_of(text, delimiter)):
-            return name, partial(read_csv, path, columns, delimiter)
-    raise ValueError(
-        f"Expected lines of picture#number, a tab and a caption, or a CSV, in {path}. "
-        f"Received: {text.split(chr(10), 1)[0]!r:.80}"
-    )
-
-
-def _check(columns, names, path):
-    if missing := columns.missing_of(names):
-        raise ValueError(
-            f"Expected a column {' and '.join(missing)} in {path} (set {columns.flags_of(names)}). "
-            f"Received: {names}"
-        )
-
-
-def _start(path):
-    return text_of(bytes_of(path, SNIFFED))

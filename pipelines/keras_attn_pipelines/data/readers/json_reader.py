@@ -2,12 +2,93 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import naming_damage, parse_json
-from keras_attn_pipelines.data.record import Columns, Record, is_text, text_of
+from keras_attn.untrusted import naming_damage, parse_json, scalar_text
+from keras_attn_pipelines.data.columns import CAPTIONS, GUESSED_FROM, Columns
+from keras_attn_pipelines.data.record import Reader, Record
+from keras_attn_pipelines.data.split_names import split_named
+from keras_attn_pipelines.data.text_lines import is_text, start_of, text_of
+
+
+def open_lines(path: Path, columns: Columns) -> tuple[str, Reader]:
+    """The name of the format of JSON lines, and its reader.
+
+    Raises:
+        ValueError: no object near its start has the keys.
+    """
+    columns = _settled(columns, _objects(path))
+    if all(columns.missing_of(list(members_of(value, columns))) for value in _objects(path)):
+        first = next(_objects(path), None)
+        first = first and members_of(first, columns)
+        shown = "no JSON object" if first is None else json.dumps(first, ensure_ascii=False)
+        columns.check(list(first or ()), path, "key", f"{shown:.120}")
+    return columns.form("JSON lines"), partial(read_jsonl, path, columns)
+
+
+def open_json(path: Path, columns: Columns) -> tuple[str, Reader]:
+    """The name of the format of a JSON file, and its reader.
+
+    Raises:
+        ValueError: it is none of records.
+    """
+    try:
+        value = load_json(path)
+    except ValueError:
+        if len(list(islice(_objects(path), 2))) < 2:
+            raise
+        return open_lines(path, columns)
+    if columns.known is CAPTIONS and is_coco(value, columns):
+        return "COCO captions", partial(read_json, value, columns)
+    if columns.known is CAPTIONS and is_karpathy(value):
+        return "Karpathy's split", partial(read_json, value, columns)
+    records = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+    columns = _settled(columns, records)
+    if not any(not columns.missing_of(list(members_of(row, columns))) for row in records):
+        words = " and a ".join(columns.known.words)
+        coco = "COCO captions or " if columns.known is CAPTIONS else ""
+        raise ValueError(
+            f"Expected {coco}a list of objects, each with a {words}, in {path}. "
+            f"Received: {json.dumps(value):.80}"
+        )
+    return columns.form("JSON records"), partial(read_json, value, columns)
+
+
+def _objects(path):
+    """The JSON objects near the start of a JSON lines file."""
+    for line in start_of(path).split("\n"):
+        try:
+            value = parse_json(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _settled(columns, objects):
+    """Columns with guesses from the first objects in JSON."""
+    first = list(islice(objects, GUESSED_FROM))
+    keys = list(dict.fromkeys(key for value in first for key in value))
+    if not first or any(
+        not columns.missing_of(list(members_of(value, columns))) for value in first
+    ):
+        return columns
+    rows = [[_shown(value.get(key)) for key in keys] for value in first]
+    return columns.settled(keys, rows)
+
+
+def _shown(value):
+    """A value in JSON as its text; of a list of texts, the first; '' for other ones."""
+    value = value[0] if isinstance(value, list) and value else value
+    if isinstance(value, dict):
+        return json.dumps(value)
+    value = scalar_text(value)
+    return value if isinstance(value, str) else ""
 
 
 def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
@@ -44,16 +125,30 @@ def load_json(path: Path) -> Any:
         return parse_json(text)
 
 
-def is_coco(value: Any) -> bool:
-    """Whether a JSON value is COCO captions."""
+def is_coco(value: Any, columns: Columns) -> bool:
+    """Whether a JSON value is COCO captions; its other annotations, such as boxes, are none."""
     keys = ("images", "annotations")
-    return isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)
+    if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
+        return False
+    said = [note for note in value["annotations"] if isinstance(note, dict)]
+    return not said or any(columns.second_of(list(note)) is not None for note in said)
+
+
+def is_karpathy(value: Any) -> bool:
+    """Whether a JSON value is Karpathy's split of Flickr8k, Flickr30k or COCO."""
+    images = value.get("images") if isinstance(value, dict) else None
+    return isinstance(images, list) and any(
+        isinstance(image, dict) and isinstance(image.get("sentences"), list) for image in images
+    )
 
 
 def read_json(value: Any, columns: Columns) -> Iterator[Record]:
     """Yields the records of a loaded JSON value, identified by index instead of line."""
-    if is_coco(value):
+    if is_coco(value, columns):
         yield from _coco(value, columns)
+        return
+    if is_karpathy(value):
+        yield from _karpathy(value["images"])
         return
     for index, row in enumerate(value):
         yield from _records(row, 0, columns, f"record {index}: ")
@@ -64,17 +159,16 @@ def _records(value, line, columns, place):
     if not isinstance(value, dict):
         yield Record(line, reason=f"{place}expected an object, received {value!r:.40}")
         return
+    marks, outer = columns.marks_of(list(value)), value
     value = members_of(value, columns)
     words = columns.known.words
-    first = value.get(columns.first_of(list(value)))
+    first = scalar_text(value.get(columns.first_of(list(value))))
     texts = value.get(columns.second_of(list(value)))
     reason = "" if isinstance(first, str) else f"{place}no {words[0]}; keys: {_keys(value)}"
-    texts = texts if isinstance(texts, list) else [texts]
-    if columns.known.integers:
-        texts = [str(text) if type(text) is int else text for text in texts]
+    texts = [scalar_text(text) for text in (texts if isinstance(texts, list) else [texts])]
     for text in texts or [None]:
         missing = f"{words[1]}; keys: {_keys(value)}" if text is None else words[1]
-        yield _checked(line, first, text, reason, place, missing)
+        yield marks.marked(_checked(line, first, text, reason, place, missing), outer)
 
 
 def _keys(value):
@@ -85,7 +179,10 @@ def _keys(value):
 def _coco(value, columns):
     """Annotations in order, then the images without annotations."""
     images = [image for image in value["images"] if isinstance(image, dict)]
-    names = {_key(image.get("id")): image.get("file_name") for image in images}
+    names: dict[str, Any] = {}
+    for image in images:
+        name, key = image.get("file_name"), _key(image.get("id"))
+        names[key] = name if names.get(key, name) == name else None  # One id of two images.
     described = set()
     for index, annotation in enumerate(value["annotations"]):
         place = f"annotation {index}: "
@@ -103,6 +200,25 @@ def _coco(value, columns):
             yield Record(0, reason=f"image {index}: expected an object, received {image!r:.40}")
         elif _key(image.get("id")) not in described:
             yield Record(0, reason=f"image {index}: no caption for {image.get('file_name')!r:.80}")
+
+
+def _karpathy(images):
+    """The raw sentences of each image, in order."""
+    for index, image in enumerate(images):
+        place = f"image {index}: "
+        if not (isinstance(image, dict) and isinstance(image.get("filename"), str)):
+            yield Record(0, reason=f"{place}expected an object with a filename")
+            continue
+        folder, split = image.get("filepath"), image.get("split")
+        name = f"{folder}/{image['filename']}" if isinstance(folder, str) else image["filename"]
+        sentences = image.get("sentences")
+        said = [
+            sentence.get("raw") if isinstance(sentence, dict) else None
+            for sentence in (sentences if isinstance(sentences, list) else [])
+        ]
+        split = split_named(split) if isinstance(split, str) else ""
+        for text in said or [None]:
+            yield replace(_checked(0, name, text, "", place, "raw sentence"), split=split)
 
 
 def _key(value):

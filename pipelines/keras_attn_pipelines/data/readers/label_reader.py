@@ -1,22 +1,35 @@
 """Reads labeled pictures from a data folder or a labels file."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.columns import AUTO, LABELS, Columns
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
 from keras_attn_pipelines.data.readers.class_folders import (
     CLASS_FOLDERS,
     NO_CLASS,
     class_files,
+    class_form,
     has_class_folders,
 )
-from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES, form_of, record_files
-from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, located
-from keras_attn_pipelines.data.record import AUTO, LABELS, Columns, Record
+from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
+from keras_attn_pipelines.data.readers.opened import opened
+from keras_attn_pipelines.data.readers.picture_paths import (
+    FoundRecords,
+    Located,
+    identity,
+    located,
+    other_split,
+)
+from keras_attn_pipelines.data.readers.picture_records import PictureKind, records_found
+from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.skipped import Skipped, listing
-from keras_attn_pipelines.data.split_names import check_refused
+
+SUFFIXES = (*DELIMITERS, *LINES, ".json")
+LABELED = PictureKind(
+    "label", "a labels file", "labels_file", "CSV, TSV, JSON lines, JSON", CLASS_FOLDERS
+)
 
 
 def read_labels(
@@ -51,64 +64,41 @@ def read_labels(
     """
     columns = Columns(image_column, label_column, LABELS)
     found = labels_found(data, labels_file, columns, image_folder)
-    if found is None:
-        return _class_folders(labels_folder(data), cache)
-    return _collect(*found, cache)
+    return (
+        _collect(found, cache) if isinstance(found, FoundRecords) else _class_folders(found, cache)
+    )
 
 
 def labels_found(
     data, labels_file: str, columns: Columns, image_folder: str
-) -> FoundRecords | None:
+) -> FoundRecords | Path:
     """Finds the labels that `read_labels` reads, of which it reads no more than the first ones.
 
     Returns:
-        `FoundRecords`, or None for a folder for each class.
+        `FoundRecords`; the path of the data folder if it has a folder for each class.
 
     Raises:
         ValueError: neither, several labels files, or a missing column.
     """
-    folder = labels_folder(data)
-    if Path(data).is_file():
-        labels_file = Path(data).name
-    images = folder / image_folder if (folder / image_folder).is_dir() else folder
-    if labels_file != AUTO:
-        source = folder / labels_file
-        if not source.is_file():
-            raise ValueError(f"Expected a labels file at {source}. Received: no such file")
-        form, read = form_of(source, columns)
-    elif not folder.is_dir():
+    place = opened(data, _unnamed)
+    folder, named = place.folder, place.named or ("" if labels_file == AUTO else labels_file)
+    if not named and not folder.is_dir():
         raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
-    elif (file := _labels_file(folder, columns)) is None:
-        return None
-    else:
-        source, form, read = file
-    return FoundRecords(folder, images, ((source, record) for record in read()), source, form)
+
+    def candidates(images):
+        return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in SUFFIXES]
+
+    def has_classes(images):
+        return has_class_folders(folder, PICTURE_SUFFIXES)
+
+    found = records_found(folder, named, columns, image_folder, LABELED, candidates, has_classes)
+    if found is None:
+        return folder
+    return found._replace(source=Path(data), form=place.form) if place.form else found
 
 
-def labels_folder(data) -> Path:
-    """The data folder: `data` itself, or the folder of a labels file."""
-    return Path(data).parent if Path(data).is_file() else Path(data)
-
-
-def _labels_file(folder, columns):
-    """The only labels file, its format and reader; None for class folders."""
-    suffixes = (*DELIMITERS, *LINES)
-    paths = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in suffixes]
-    files, refused = record_files(paths, [folder], columns)
-    if len(files) > 1:
-        names = ", ".join(path.name for path, _, _ in files)
-        raise ValueError(
-            f"Expected one labels file in {folder}; labels_file names one. Received: {names}"
-        )
-    if not files and not has_class_folders(folder, PICTURE_SUFFIXES):
-        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10]) or " neither"
-        raise ValueError(
-            f"Expected a labels file (CSV, TSV, JSON lines) in {folder}, or {CLASS_FOLDERS}. "
-            f"Received:{reasons}"
-        )
-    if files:
-        check_refused(refused)
-    return files[0] if files else None
+def _unnamed(name):
+    raise ValueError(f"Expected a folder or a file of labeled pictures. Received: {name}")
 
 
 def _class_folders(folder, cache):
@@ -120,34 +110,41 @@ def _class_folders(folder, cache):
         else (file.path, Record(0, file.name, reason=NO_CLASS))
         for file in files
     )
-    read = _collect(folder, folder, records, folder, CLASS_FOLDERS, cache)
+    read = _collect(FoundRecords(folder, folder, records, folder, class_form(folder)), cache)
     splits = {file.name: file.split for file in files}
     return replace(
         read, pictures=[replace(picture, split=splits[picture.name]) for picture in read.pictures]
     )
 
 
-def _collect(
-    folder: Path,
-    images: Path,
-    records: Iterable[tuple[Path, Record]],
-    source: Path,
-    form: str,
-    cache,
-) -> PictureFolder[LabeledPicture]:
+def _collect(found: FoundRecords, cache) -> PictureFolder[LabeledPicture]:
     """Joins labels and pictures, and collects unusable records."""
-    rows = located(records, folder, images, "label", cache)
-    pictures: dict[str, LabeledPicture] = {}
+    rows = located(found, "label", cache=cache)
+    files: dict[str, Located] = {}
     skipped: list[Skipped] = []
     for row in rows:
-        label = " ".join(row.record.second.split())
-        known = pictures.get(row.name)
-        if row.reason:
-            skipped.append(row.skipped())
-        elif known and known.label != label:
-            skipped.append(row.skipped(f"the label {label!r} for a picture of {known.label!r}"))
-        else:
-            pictures[row.name] = LabeledPicture(row.name, row.path, label, row.digest)
-    if not pictures:
-        raise ValueError(f"Expected usable records in {source}. Received: none{listing(skipped)}")
-    return PictureFolder(list(pictures.values()), len(rows), skipped, source, form)
+        first = row if row.reason else files.setdefault(identity(row.path), row)
+        if reason := row.reason or _other_label(first, row) or other_split(first, row):
+            skipped.append(row.skipped(reason))
+    if not files:
+        raise ValueError(
+            f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
+        )
+    pictures = [
+        LabeledPicture(row.name, row.source, _label(row), row.digest) for row in files.values()
+    ]
+    splits = {row.name: row.record.split for row in files.values()}
+    cut = frozenset(row.name for row in files.values() if row.is_cut)
+    return PictureFolder(
+        pictures, len(rows), skipped, found.source, found.form, splits, cut, found.folder
+    )
+
+
+def _label(row):
+    return " ".join(row.record.second.split())
+
+
+def _other_label(first, row):
+    """Why a record contradicts an earlier one of the same picture; '' if it does not."""
+    label, known = _label(row), _label(first)
+    return "" if label == known else f"the label {label!r} for a picture of {known!r}"

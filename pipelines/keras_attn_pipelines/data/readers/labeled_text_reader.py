@@ -1,58 +1,35 @@
 """Reads texts with labels from a data folder, a file or a named data set."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+from dataclasses import replace
+from functools import partial
 
 from keras_attn.text_file import bytes_of
+from keras_attn_pipelines.data.columns import AUTO, TEXT_LABELS, Columns
 from keras_attn_pipelines.data.data_files import way_out
-from keras_attn_pipelines.data.pair_splits import PairSource
-from keras_attn_pipelines.data.pairs import PairFile, TextPair, collected_files
+from keras_attn_pipelines.data.pairs import TextPair, collected_files
 from keras_attn_pipelines.data.readers.class_folders import (
     CLASS_FOLDERS,
     NO_CLASS,
     ClassFile,
     class_files,
+    class_form,
     has_class_folders,
 )
-from keras_attn_pipelines.data.readers.pair_reader import TABLES, table_at, tables_in, text_folder
-from keras_attn_pipelines.data.record import (
-    AUTO,
-    TEXT_LABELS,
-    Columns,
-    Record,
-    is_text,
-    stem_of,
-    suffix_of,
-    text_of,
-)
+from keras_attn_pipelines.data.readers.forms import is_table
+from keras_attn_pipelines.data.readers.opened import opened
+from keras_attn_pipelines.data.readers.pair_reader import TABLES, table_at, tables_in
+from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
+from keras_attn_pipelines.data.record import Record
+from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.split_names import check_named_splits
+from keras_attn_pipelines.data.text_lines import is_text, stem_of, suffix_of, text_of
 
 TEXT_FILES = (".txt",)
 
 
-class ClassFolders(NamedTuple):
-    """The texts of a split in a folder for each class, one file a text.
-
-    Attributes:
-        path: path of the data folder.
-        files: files of the split.
-    """
-
-    path: Path
-    files: Sequence[ClassFile]
-
-    def read(self) -> PairFile[TextPair]:
-        """Reads the texts; the label is the name of the class's folder.
-
-        Raises:
-            ValueError: nothing usable, or a text in UTF-16.
-        """
-        records = ((file.path, _record(file, self.path)) for file in self.files)
-        return collected_files(self.path, CLASS_FOLDERS, records, TEXT_LABELS.words)
-
-
-def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> dict[str, PairSource]:
+def labeled_texts(
+    data, text_column: str = AUTO, label_column: str = AUTO, language: str = AUTO
+) -> dict[str, RecordFile]:
     """Finds texts with labels in any of these formats.
 
     CSV or TSV with a header, or JSON lines, plain or .gz, in UTF-8; or a folder for each class with
@@ -62,9 +39,10 @@ def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> di
         data: path of a data folder or of a table, or "tfds:NAME[/CONFIG]".
         text_column: column or key of the text; "auto" tries the common names.
         label_column: likewise of the label. In JSON lines it may be an integer.
+        language: of records that name theirs; "auto" for the only one.
 
     Returns:
-        dict from the stem of a file's name, or from a split, to its `PairSource`.
+        dict from the stem of a file's name, or from a split, to its `RecordFile`.
 
     Raises:
         ValueError: nothing found, or one column for both.
@@ -75,15 +53,17 @@ def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> di
             "Expected a text_column and a label_column that differ. "
             f"Received: {text_column!r} twice"
         )
-    columns, folder = Columns(text_column, label_column, TEXT_LABELS), text_folder(data)
+    columns = Columns(text_column, label_column, TEXT_LABELS, language=language)
+    place = opened(data, materialized_texts)
+    folder = place.place
     if folder.is_file():
-        if suffix_of(folder) not in TABLES:
+        if suffix_of(folder) not in TABLES and not is_table(folder, columns):
             raise ValueError(f"Expected a file of {', '.join(TABLES)}. Received: {folder}")
-        return {stem_of(folder): table_at(folder, columns)}
+        return {stem_of(folder): table_at(folder, replace(columns, guesses=True))}
     if not folder.is_dir():
         raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
     tables, refused = tables_in(folder, columns)
-    found: dict[str, PairSource] = dict(tables)
+    found: dict[str, RecordFile] = dict(tables)
     if not tables and has_class_folders(folder, TEXT_FILES):
         found = dict(_class_folders(folder))
     if not found:
@@ -93,15 +73,24 @@ def labeled_texts(data, text_column: str = AUTO, label_column: str = AUTO) -> di
             f"{CLASS_FOLDERS} with .txt files. Received:{reasons}"
         )
     check_named_splits(folder, found, refused)
-    return found
+    return place.naming(data, found)
 
 
 def _class_folders(folder):
-    """`ClassFolders` by split; all are train where folders are no splits."""
+    """The files of each split, a text each; all are train where folders are no splits."""
     splits: dict[str, list[ClassFile]] = {}
     for file in class_files(folder, TEXT_FILES):
         splits.setdefault(file.split or "train", []).append(file)
-    return {split: ClassFolders(folder, files) for split, files in splits.items()}
+    form = class_form(folder)
+    return {
+        split: RecordFile(folder, form, partial(_read_files, folder, files))
+        for split, files in splits.items()
+    }
+
+
+def _read_files(folder, files, path, form) -> ReadFile[TextPair]:
+    records = ((file.path, _record(file, folder)) for file in files)
+    return collected_files(path, form, records, TEXT_LABELS.words)
 
 
 def _record(file, folder):

@@ -1,71 +1,63 @@
 """Reads pairs of texts from a data folder, a file or a named data set."""
 
-from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
+from keras_attn_pipelines.data.columns import AUTO, PAIRS, Columns
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.pairs import PairFile, collected
+from keras_attn_pipelines.data.pairs import collected
+from keras_attn_pipelines.data.readers.csv_reader import WITHOUT_HEADER
 from keras_attn_pipelines.data.readers.forms import (
     DELIMITERS,
     LINES,
-    first_shown,
+    SUFFIXES,
     form_of,
-    shows_records,
+    is_table,
 )
+from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.parallel_reader import (
+    SIDES,
     languages,
     parallel_files,
     read_parallel,
+    sided_files,
 )
-from keras_attn_pipelines.data.readers.tfds_reader import is_tfds, materialized_texts
-from keras_attn_pipelines.data.record import AUTO, PAIRS, Columns, Record, stem_of, suffix_of
-from keras_attn_pipelines.data.split_names import check_named_splits
+from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
+from keras_attn_pipelines.data.record_file import RecordFile
+from keras_attn_pipelines.data.split_names import check_named_splits, split_in
+from keras_attn_pipelines.data.text_lines import stem_of, suffix_of
 
-TABLES = (*DELIMITERS, *LINES)
-
-
-class PairSource(NamedTuple):
-    """A file of pairs, or two parallel ones.
-
-    Attributes:
-        path: path of the file, or of the one with the sources.
-        form: description of the format.
-        records: function that yields its records.
-        words: names of the two texts in messages.
-    """
-
-    path: Path
-    form: str
-    records: Callable[[], Iterator[Record]]
-    words: tuple[str, str] = PAIRS.words
-
-    def read(self) -> PairFile:
-        """Reads its pairs.
-
-        Raises:
-            ValueError: as the readers do, or nothing usable.
-        """
-        return collected(self.path, self.form, self.records(), self.words)
+TABLES = (*DELIMITERS, *LINES, ".json")
 
 
 def pair_sources(
-    data, source_column: str = AUTO, target_column: str = AUTO
-) -> dict[str, PairSource]:
+    data,
+    source_column: str = AUTO,
+    target_column: str = AUTO,
+    header: bool | None = None,
+    places: tuple[int, ...] = (),
+    language: str = AUTO,
+) -> dict[str, RecordFile]:
     """Finds pairs of texts in any of these formats.
 
-    Parallel text files, `train.en` and `train.de`, one text per line; CSV or TSV with a header;
-    JSON lines, also with both texts under "translation", or with a list of targets. Each plain or
-    .gz, UTF-8, with or without byte order mark.
+    Parallel text files, `train.en` and `train.de` or `src-train.txt` and `tgt-train.txt`, one text
+    per line; CSV or TSV, also without a header; JSON lines, also with both texts under
+    "translation", or with a list of targets. Each plain or .gz, UTF-8, with or without byte order
+    mark.
 
     Args:
         data: path of a data folder or of one such file, or "tfds:NAME[/CONFIG]".
         source_column: suffix, column or key of the source; "auto" knows usual columns.
         target_column: likewise for the target.
+        header: whether tables have a header; None: if their first row has known names, or those of
+            languages.
+        places: columns of source and target in tables without a header, from 1; () for the first
+            two with texts.
+        language: of records that name theirs, such as "en-de"; "auto" for the only one.
 
     Returns:
-        dict from the stem of a file's name ("train") to its `PairSource`.
+        dict from the stem of a file's name ("train") to its `RecordFile`.
 
     Raises:
         ValueError: nothing found, parallel files without named languages, or one column for both.
@@ -76,8 +68,9 @@ def pair_sources(
             "Expected a source_column and a target_column that differ. "
             f"Received: {source_column!r} twice"
         )
-    columns = Columns(source_column, target_column, PAIRS)
-    folder = text_folder(data)
+    columns = Columns(source_column, target_column, PAIRS, header, places, language)
+    place = opened(data, materialized_texts)
+    folder = place.place
     if folder.is_file():
         return _one_file(folder, columns)
     if not folder.is_dir():
@@ -87,33 +80,38 @@ def pair_sources(
         parallel, alone = parallel_files(folder, source_column, target_column)
         for path in (path for files in parallel.values() for path in files):
             check_inside(path, folder)
+        if tables and parallel:
+            names = ", ".join(path.name for files in parallel.values() for path in files)
+            others = ", ".join(table.path.name for table in tables.values())
+            raise ValueError(
+                f"Expected one layout of pairs in {folder}. Received: {names} beside {others}"
+            )
         tables = {stem: _parallel(*files) for stem, files in parallel.items()} | tables
         refused |= alone
     if not tables:
+        named = AUTO not in (source_column, target_column)
+        sides = ((source_column.lower(),), (target_column.lower(),)) if named else SIDES
+        tables = {stem: _parallel(*files) for stem, files in sided_files(folder, sides).items()}
+    if not tables:
         raise ValueError(_no_pairs(folder, columns, refused))
     check_named_splits(folder, tables, refused)
-    return tables
+    return place.naming(data, tables)
 
 
-def text_folder(data) -> Path:
-    """The folder or file of `data`; of a named data set, the folder it is written to."""
-    return materialized_texts(str(data)) if is_tfds(data) else Path(data)
-
-
-def table_at(path: Path, columns: Columns) -> PairSource:
-    """The `PairSource` of one table.
+def table_at(path: Path, columns: Columns) -> RecordFile:
+    """The `RecordFile` of one table.
 
     Raises:
         ValueError: a missing column.
     """
     form, read = form_of(path, columns)
-    return PairSource(path, form, read, columns.known.words)
+    return _file(path, form, read, columns.known.words, columns.language)
 
 
 def _one_file(path, columns):
     """The source in one file, or in a parallel file and its partner."""
-    if suffix_of(path) in TABLES:
-        return {stem_of(path): table_at(path, columns)}
+    if suffix_of(path) in TABLES or is_table(path, columns):
+        return {stem_of(path): table_at(path, replace(columns, guesses=True))}
     both, _ = parallel_files(path.parent, columns.first, columns.second)
     if stem_of(path) in both and AUTO not in (columns.first, columns.second):
         for partner in set(both[stem_of(path)]) - {path}:
@@ -127,35 +125,63 @@ def _one_file(path, columns):
 
 
 def _parallel(source, target):
-    return PairSource(
-        source, f"parallel text with {target.name}", partial(read_parallel, source, target)
-    )
+    same = stem_of(source) == stem_of(target)
+    sides = [suffix_of(path).removeprefix(".") if same else path.name for path in (source, target)]
+    form = f"parallel text in {' and '.join(sides)}"
+    return _file(source, form, partial(read_parallel, source, target))
 
 
-def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, PairSource], dict[Path, str]]:
-    """`PairSource`s of the tables in a folder by stem, and why other files are not tables."""
-    tables: dict[str, PairSource] = {}
+def _file(path, form, read, words=PAIRS.words, language=AUTO):
+    """The `RecordFile` of records that a function yields."""
+    return RecordFile(path, form, lambda path, form: collected(path, form, read(), words, language))
+
+
+def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, RecordFile], dict[Path, str]]:
+    """`RecordFile`s of the tables in a folder by stem, and why other files are not tables.
+
+    Columns are guessed where no table has known ones.
+    """
+    known = _tables(folder, columns)
+    return known if known[0] else _tables(folder, replace(columns, guesses=True))
+
+
+def _tables(folder, columns):
+    tables: dict[str, RecordFile] = {}
     refused: dict[Path, str] = {}
     for path in sorted(folder.iterdir(), reverse=True):
-        if suffix_of(path) not in TABLES or not path.is_file():
+        if not path.is_file() or not (suffix_of(path) in TABLES or is_table(path, columns)):
             continue
+        stem = stem_of(path) if suffix_of(path) in SUFFIXES else _stem_in(path)
         try:
             table = table_at(check_inside(path, folder), columns)
         except ValueError as error:
             refused[path] = str(error)
             continue
-        if shows_records(path, columns):
-            other = tables.get(stem_of(path))
-            if other is not None and suffix_of(other.path) != suffix_of(path):
-                both = f"{path.name} and {other.path.name}"
-                raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-            tables[stem_of(path)] = table
-        else:
-            refused[path] = (
-                f"Expected {' and '.join(columns.wanted())} in the lines of {path}. "
-                f"Received: {first_shown(path)}"
-            )
+        other = tables.get(stem)
+        if other is not None and suffix_of(other.path) != suffix_of(path):
+            both = f"{path.name} and {other.path.name}"
+            raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
+        tables[stem] = table
+    if tables:  # JSON may be anything beside them.
+        refused = {path: why for path, why in refused.items() if suffix_of(path) != ".json"}
+    _check_headers(folder, [table for table in tables.values() if "TSV" in table.form])
     return dict(sorted(tables.items())), refused
+
+
+def _stem_in(path):
+    """The split in a file's whole name, as of cooking.train; otherwise its stem."""
+    return split_in(path.name) or stem_of(path)
+
+
+def _check_headers(folder, tables):
+    """Raises ValueError for tables with a header beside others without one."""
+    without = [table.path.name for table in tables if WITHOUT_HEADER in table.form]
+    if without and len(without) < len(tables):
+        others = [table.path.name for table in tables if WITHOUT_HEADER not in table.form]
+        raise ValueError(
+            f"Expected tables in {folder} that all have a header, or none (set --header or "
+            f"--no-header). Received: {', '.join(others)} with one, {', '.join(without)} without"
+        )
 
 
 def _no_pairs(folder, columns, refused):

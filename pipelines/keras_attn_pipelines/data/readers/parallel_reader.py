@@ -5,15 +5,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.record import (
-    Record,
-    is_text,
-    lines_of,
-    stem_of,
-    suffix_of,
-)
+from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.split_names import check_named_splits
+from keras_attn_pipelines.data.text_lines import is_text, lines_of, stem_of, suffix_of
 
+SIDES = ("source", "src"), ("target", "tgt", "trg")
+"""Words in the names of files of sources, and of targets."""
 LANGUAGE = re.compile(r"\.[a-z]{2,3}([_-][a-z0-9]+)?")
 """Pattern of a language suffix, in lower case: .en, .pt_br, .zh-hans."""
 
@@ -61,6 +58,44 @@ def parallel_files(
         for suffix, path in own.items()
     }
     return {stem: (own[source], own[target]) for stem, own in both.items()}, alone
+
+
+def sided_files(
+    folder: Path, wanted: tuple[Sequence[str], Sequence[str]] = SIDES
+) -> dict[str, tuple[Path, Path]]:
+    """Pairs of files whose names say which has the sources, by what else their names say:
+    `src-train.txt` and `tgt-train.txt`, or `train.source` and `train.target`.
+
+    Args:
+        folder: path.
+        wanted: words in the names of files of sources, and of targets.
+
+    Raises:
+        ValueError: two files of one side with the same rest of the name.
+    """
+    found: dict[str, dict[int, Path]] = {}
+    for path in sorted(folder.iterdir()):
+        parts = re.split("[._-]", stem_of(path) if suffix_of(path) == ".txt" else path.name)
+        sides = [
+            (side, place)
+            for place, part in enumerate(parts)
+            for side, names in enumerate(wanted)
+            if part.lower() in names
+        ]
+        if len(sides) != 1 or not path.is_file():
+            continue
+        side, place = sides[0]
+        rest = "_".join(parts[:place] + parts[place + 1 :]) or "train"
+        if (other := found.setdefault(rest, {}).setdefault(side, path)) != path:
+            raise ValueError(
+                f"Expected one {wanted[side][0]} of {rest} in {folder}. "
+                f"Received: {other.name} and {path.name}"
+            )
+    both = {rest: files for rest, files in found.items() if len(files) == 2}
+    return {
+        rest: (check_inside(files[0], folder), check_inside(files[1], folder))
+        for rest, files in both.items()
+    }
 
 
 def languages(folder: Path) -> list[str]:

@@ -4,10 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.pairs import PairFile
-from keras_attn_pipelines.data.record import is_text, lines_of, stem_of, suffix_of, unusable
+from keras_attn_pipelines.data.record import unusable
+from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped
 from keras_attn_pipelines.data.split_names import check_named_splits
+from keras_attn_pipelines.data.text_lines import is_text, lines_of, stem_of, suffix_of
+
+FORM = "a sentence on each line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,38 +26,32 @@ class Sentence:
     line: int = field(default=0, compare=False)
 
 
-@dataclass(frozen=True)
-class SentenceFile:
-    """A file with a sentence on each line, not read yet; a `PairSource`.
+def read_sentences(path: Path, form: str) -> ReadFile[Sentence]:
+    """Reads a file with a sentence on each line; blank lines do not count.
 
-    Attributes:
-        path: its path.
+    Args:
+        path: of the file.
+        form: name of the layout.
+
+    Raises:
+        ValueError: no usable line.
     """
-
-    path: Path
-
-    def read(self) -> PairFile[Sentence]:
-        """Its sentences; blank lines do not count.
-
-        Raises:
-            ValueError: no usable line.
-        """
-        sentences, skipped, count = [], [], 0
-        for line, text in enumerate(lines_of(self.path), 1):
-            if not text.strip():
-                continue
-            count += 1
-            reason = "not UTF-8" if not is_text(text) else unusable("sentence", text)
-            if reason:
-                skipped.append(Skipped(self.path, line, reason))
-            else:
-                sentences.append(Sentence(" ".join(text.split()), line))
-        if not count:
-            raise ValueError(f"Expected a sentence on each line of {self.path}. Received: none")
-        return PairFile(self.path, "a sentence on each line", sentences, count, skipped)
+    sentences, skipped, count = [], [], 0
+    for line, text in enumerate(lines_of(path), 1):
+        if not text.strip():
+            continue
+        count += 1
+        reason = "not UTF-8" if not is_text(text) else unusable("sentence", text)
+        if reason:
+            skipped.append(Skipped(path, line, reason))
+        else:
+            sentences.append(Sentence(" ".join(text.split()), line))
+    if not count:
+        raise ValueError(f"Expected a sentence on each line of {path}. Received: none")
+    return ReadFile(path, form, sentences, count, skipped)
 
 
-def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
+def sentence_files(data, suffix: str) -> dict[str, RecordFile]:
     """The files with a suffix in a folder by their stems, plain or .gz; or one file.
 
     Raises:
@@ -62,13 +59,14 @@ def sentence_files(data, suffix: str) -> dict[str, SentenceFile]:
     """
     path = Path(data)
     if path.is_file():
-        return {stem_of(path): SentenceFile(path)}
+        return {stem_of(path): RecordFile(path, FORM, read_sentences)}
     if not path.is_dir():
         raise ValueError(f"Expected sentences at {path}. Received: no such file or folder")
     wanted = f".{suffix.removeprefix('.').lower()}"
     files = [file for file in sorted(path.iterdir(), reverse=True) if file.is_file()]
     named = [check_inside(file, path) for file in files if suffix_of(file) == wanted]
-    found = {stem_of(file): SentenceFile(file) for file in named}  # The plain file, if both exist.
+    # The plain file, if both exist.
+    found = {stem_of(file): RecordFile(file, FORM, read_sentences) for file in named}
     if not found:
         names = ", ".join(file.name for file in files[-5:]) or "nothing"
         raise ValueError(

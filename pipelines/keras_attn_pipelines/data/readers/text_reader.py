@@ -2,18 +2,48 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns
 from keras_attn_pipelines.data.data_files import files_below
-from keras_attn_pipelines.data.record import Record, is_text, lines_of
+from keras_attn_pipelines.data.readers.csv_reader import TAB, delimiter_of, header_of, open_table
+from keras_attn_pipelines.data.record import Reader, Record
+from keras_attn_pipelines.data.text_lines import is_text, lines_of, start_of
 
-TOKEN_LINE = re.compile(r"(?P<name>.+)#\d+\t(?P<caption>.*)", re.DOTALL)
+TOKEN_LINE = re.compile(r"(?P<name>[^\t]+)#\d+\t(?P<caption>.*)", re.DOTALL)
+FIRST_LINES = 10
+LABEL = "__label__"
+"""The beginning of a label in fastText's format."""
+
+
+def open_text(path: Path, columns: Columns) -> tuple[str, Reader]:
+    """The name of the format of a text file, and its reader.
+
+    Raises:
+        ValueError: it is none of records.
+    """
+    text = start_of(path)
+    if columns.known is TEXT_LABELS and text.startswith(LABEL):
+        return "fastText labels", partial(read_labeled_lines, path)
+    if columns.known is PAIRS and TAB in text.split("\n", 1)[0]:
+        return open_table(path, columns, TAB)
+    if is_token_file(text):
+        return "Flickr8k tokens", partial(read_tokens, path)
+    delimiter = delimiter_of(text, columns, ",")
+    if not columns.missing_of(header_of(text, delimiter)):
+        return open_table(path, columns, ",")
+    raise ValueError(
+        f"Expected lines of picture#number, a tab and a caption, or a CSV, in {path}. "
+        f"Received: {text.split(chr(10), 1)[0]!r:.80}"
+    )
 
 
 def is_token_file(text: str) -> bool:
-    """Whether the first line is `name#number<TAB>caption`."""
-    return TOKEN_LINE.fullmatch(text.split("\n", 1)[0]) is not None
+    """Whether most of the first lines are `name#number<TAB>caption`."""
+    lines = [line for line in text.split("\n", FIRST_LINES)[:FIRST_LINES] if line.strip()]
+    return 2 * sum(TOKEN_LINE.fullmatch(line) is not None for line in lines) > len(lines)
 
 
 def read_tokens(path: Path) -> Iterator[Record]:
@@ -26,6 +56,19 @@ def read_tokens(path: Path) -> Iterator[Record]:
             yield Record(line, reason="expected picture#number, a tab and the caption")
         else:
             yield Record(line, match["name"], match["caption"])
+
+
+def read_labeled_lines(path: Path) -> Iterator[Record]:
+    """Yields the records of fastText's format, `__label__LABEL TEXT`."""
+    for line, text in _lines(path):
+        words = text.split()
+        labels = [word for word in words if word.startswith(LABEL)]
+        if not is_text(text) or len(labels) != 1:
+            reason = f"{len(labels)} labels (expected one)" if is_text(text) else "not UTF-8"
+            yield Record(line, reason=reason)
+        else:
+            said = " ".join(word for word in words if not word.startswith(LABEL))
+            yield Record(line, said, labels[0].removeprefix(LABEL))
 
 
 def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:

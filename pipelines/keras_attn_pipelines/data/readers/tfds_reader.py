@@ -10,11 +10,10 @@ from typing import Any
 from tqdm import tqdm
 
 from keras_attn.whole_file import move_folder, whole_folder
-from keras_attn_pipelines.data.record import CAPTION_COLUMNS, IMAGE_COLUMNS
+from keras_attn_pipelines.data.columns import CAPTION_COLUMNS, IMAGE_COLUMNS
 from keras_attn_pipelines.data.user_cache import user_cache
 
 PREFIX = "tfds:"
-SPLIT_NAMES = {"train": "train", "validation": "dev", "val": "dev", "valid": "dev", "dev": "dev"}
 TRIPLE_COLUMNS = ("subject", "predicate", "object")
 SUFFIXES = {b"\xff\xd8": ".jpg", b"\x89P": ".png", b"GI": ".gif", b"BM": ".bmp", b"RI": ".webp"}
 
@@ -27,8 +26,7 @@ def is_tfds(data) -> bool:
 def materialized(name: str, cache=None) -> Path:
     """The data folder of a data set; on first use it is prepared and written.
 
-    images/ (encoded as in the data set), captions.jsonl, and train.txt, dev.txt, test.txt if the
-    data set has a training and a validation split; other splits keep their names.
+    images/ (encoded as in the data set), and captions.jsonl, whose records name their splits.
 
     Args:
         name: "tfds:NAME" or "tfds:NAME/CONFIG".
@@ -116,23 +114,19 @@ def _write(dataset_name, folder):
     image, caption = _features(builder.info.features, dataset_name)
     builder.download_and_prepare()
     (folder / "images").mkdir()
-    splits = {}
     with (folder / "captions.jsonl").open("w", encoding="utf-8") as file:
         for split in builder.info.splits:
             decoders = {image: tfds.decode.SkipDecoding()}
             dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
-            names = splits.setdefault(SPLIT_NAMES.get(split, split), [])
             for index, example in enumerate(
                 tqdm(dataset, desc=f"{dataset_name} {split}", unit="picture")
             ):
                 data = bytes(example[image].numpy())
-                names.append(f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}")
-                (folder / "images" / names[-1]).write_bytes(data)
-                record = {"image": names[-1], "captions": list(_texts(example[caption]))}
+                name = f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}"
+                (folder / "images" / name).write_bytes(data)
+                texts = list(_texts(example[caption]))
+                record = {"image": name, "captions": texts, "split": split}
                 file.write(json.dumps(record) + "\n")
-    if {"train", "dev"} <= set(splits):
-        for split, names in splits.items():
-            (folder / f"{split}.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
 
 
 def _write_texts(dataset_name, folder):

@@ -1,20 +1,29 @@
 """Files of bracketed trees in the style of the Penn Treebank."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 from keras_attn.text.bracket_text import parse_trees
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
 from keras_attn.text_file import bytes_of
-from keras_attn_pipelines.data.pairs import PairFile
 from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
+from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
-TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees")
+TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees", ".fid")
 FORM = "trees in brackets"
+_MARKED = re.compile(r"^[^\S\n]*(?:<|#|%%|\*x\*)", re.MULTILINE)
+_BRACKET = re.compile(r"[()]")
+# What may stand outside of trees: an opening bracket, a line of comment, an SGML element with text,
+# a tag, an SGML comment.
+_OUTSIDE = re.compile(
+    r"\(|^[^\S\n]*(?:#|%%|\*x\*).*|<(\w+)\b[^<>\n]*>\s*[^\s<()][^<()]*</\1\s*>"
+    r"|<[/!?]?[A-Za-z][^<>\n]*>|<!--.*?-->",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +41,7 @@ class TreePair:
     line: int = field(default=0, compare=False)
 
 
-class TreeSource(NamedTuple):
-    """A file of trees, and the rules applied to them."""
-
-    path: Path
-    rules: Sequence[Rule] = RULES
-
-    def read(self) -> PairFile[TreePair]:
-        """See `read_trees`."""
-        return read_trees(self.path, self.rules)
-
-
-def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
+def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, RecordFile]:
     """Finds files of trees: TREE_SUFFIXES, each plain or .gz.
 
     Args:
@@ -51,26 +49,30 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, TreeSource]:
         rules: see `read_trees`.
 
     Returns:
-        dict from the stem of a file's name ("train") to its `TreeSource`.
+        dict from the stem of a file's name ("train") to its `RecordFile`.
 
     Raises:
         ValueError: nothing found, or two files with the same stem.
     """
     files = files_by_stem(Path(data), TREE_SUFFIXES, "trees")
-    return {stem: TreeSource(path, rules) for stem, path in files.items()}
+    return {
+        stem: RecordFile(path, FORM, lambda path, _: read_trees(path, rules))
+        for stem, path in files.items()
+    }
 
 
-def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
+def read_trees(path, rules: Sequence[Rule] = RULES) -> ReadFile[TreePair]:
     """Reads a file of trees in brackets.
 
-    UTF-8, with or without byte order mark; gzip is recognized by its magic number.
+    UTF-8, with or without byte order mark; gzip is recognized by its magic number. SGML, and lines
+    of comment that begin with #, %% or *x*, are left out between trees, and counted in the form.
 
     Args:
         path: path of the file.
         rules: what to remove from each tree; see `keras_attn.text.tree_rules`.
 
     Returns:
-        `PairFile` of `TreePair`s; trees without words, and trees with a childless constituent, such
+        `ReadFile` of `TreePair`s; trees without words, and trees with a childless constituent, such
         as a word without a tag, are skipped.
 
     Raises:
@@ -79,7 +81,8 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
     """
     path = Path(path)
     pairs, skipped = [], []
-    for line, node in parse_trees(_text(path), str(path)):
+    text, count = _without_markup(_text(path))
+    for line, node in parse_trees(text, str(path)):
         tree = normalized(node, rules)
         words = leaves(tree) if tree is not None else []
         if words and (empty := childless(node)):
@@ -95,7 +98,26 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> PairFile[TreePair]:
     if not pairs:
         reasons = listing(skipped) or " no tree"
         raise ValueError(f"Expected trees with words in {path}. Received:{reasons}")
-    return PairFile(path, FORM, pairs, len(pairs) + len(skipped), skipped)
+    form = f"{FORM}, without {count} tags and comments" if count else FORM
+    return ReadFile(path, form, pairs, len(pairs) + len(skipped), skipped)
+
+
+def _without_markup(text):
+    """The text without SGML and comments between trees, its lines as before; how many there were.
+
+    Inside a tree everything is kept: `<` and `#` may be words.
+    """
+    if not _MARKED.search(text):
+        return text, 0
+    pieces, depth, place, begin, count = [], 0, 0, 0, 0
+    while match := (_BRACKET if depth else _OUTSIDE).search(text, place):
+        place = match.end()
+        if match.group() in ("(", ")"):
+            depth += 1 if match.group() == "(" else -1
+            continue
+        pieces += [text[begin : match.start()], "\n" * match.group().count("\n")]
+        begin, count = place, count + 1
+    return "".join([*pieces, text[begin:]]), count
 
 
 def _text(path):

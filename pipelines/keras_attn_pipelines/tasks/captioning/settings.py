@@ -18,6 +18,8 @@ class Captioning:
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="captioned pictures",
+        from_few="the recipe own_pictures_transformer learns from a few hundred: "
+        "--from flickr8k_captioner",
         targets=(LOGITS,),
         monitors=(
             "bleu_1",
@@ -36,7 +38,7 @@ class Captioning:
     )
 
     pictures: PictureOptions = PictureOptions()
-    pieces: Pieces = Pieces(vocabulary_size=4000, lowercase=True)
+    pieces: Pieces = Pieces(lowercase=True)
     lengths: tuple[int, ...] = option(
         "bucket lengths in pieces", default=(16, 24, 40), buckets=True
     )

@@ -53,7 +53,8 @@ class CaptioningWork:
     def learn(self, records):
         """See `Work`."""
         texts = [caption for record in records for caption in record.captions]
-        return {TOKENIZER: self.task.pieces.learn(texts)}
+        longest = [max(record.captions, key=len) for record in records]
+        return {TOKENIZER: self.task.pieces.learn(texts, longest)}
 
     def encode(self, records, vocabularies, setting):
         """See `Work`."""

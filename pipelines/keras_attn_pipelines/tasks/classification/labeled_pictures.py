@@ -1,16 +1,16 @@
 """The source of labeled pictures."""
 
-import functools
 from typing import ClassVar
 
 from keras_attn_pipelines.experiment.fields import option, part
+from keras_attn_pipelines.experiment.picture_source import PictureSource
 from keras_attn_pipelines.experiment.split_shares import SplitShares
 
 AUTO = "auto"
 
 
 @part
-class LabeledPictures:
+class LabeledPictures(PictureSource):
     """A labels file, or a folder per class."""
 
     unit: ClassVar[str] = "pictures"
@@ -26,23 +26,11 @@ class LabeledPictures:
 
     def find(self, data):
         """See `Source`."""
+        from keras_attn_pipelines.data.columns import LABELS, Columns
         from keras_attn_pipelines.data.readers.label_reader import labels_found
-        from keras_attn_pipelines.data.record import LABELS, Columns
 
         columns = Columns(self.image_column, self.label_column, LABELS)
         labels_found(data, self.labels_file, columns, self.image_folder)
-
-    def read(self, data):
-        """See `Source`."""
-        from keras_attn_pipelines.data.picture_splits import picture_records
-
-        return picture_records(data, self._read(data), self._split, "labels")
-
-    def split(self, data, name):
-        """See `Source`: also the pictures of a split file of another name."""
-        from keras_attn_pipelines.data.picture_splits import named_split
-
-        return named_split(data, self._read(data), self._split, name)
 
     def record_type(self):
         """See `Source`."""
@@ -50,17 +38,13 @@ class LabeledPictures:
 
         return LabeledPicture
 
-    def _read(self, data):
+    def _folder(self, data):
         from keras_attn_pipelines.data.readers.label_reader import read_labels
 
         columns = (self.labels_file, self.image_column, self.label_column, self.image_folder)
-        folder = read_labels(data, *columns)
-        folder.check(self.shares.tolerance)
-        return folder
+        return read_labels(data, *columns)
 
-    @property
-    def _split(self):
+    def _splitter(self):
         from keras_attn_pipelines.data.picture_splits import split_labeled
 
-        shares = {"dev_share": self.shares.dev_share, "test_share": self.shares.test_share}
-        return functools.partial(split_labeled, **shares)
+        return split_labeled

@@ -19,6 +19,9 @@ class LabeledTexts(SplitSource):
 
     text_column: str = option("column or key of the text", default=AUTO)
     label_column: str = option("column or key of the label", default=AUTO)
+    language: str = option(
+        "language of the texts, where records name theirs; auto: the only one", default=AUTO
+    )
     shares: SplitShares = SplitShares()
 
     def record_type(self):
@@ -28,8 +31,8 @@ class LabeledTexts(SplitSource):
         return TextPair
 
     def _splits(self, data):
-        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.file_splits import FileSplits
         from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 
-        sources = labeled_texts(data, self.text_column, self.label_column)
-        return PairSplits(sources, *astuple(self.shares), unit="text")
+        sources = labeled_texts(data, self.text_column, self.label_column, self.language)
+        return FileSplits(sources, *astuple(self.shares), unit="text")

@@ -12,8 +12,8 @@ from keras_attn.serving import LabelService, classifier_functions, readers, view
 from keras_attn.text.label_table import LabelTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.data.dropped_merges import dropped_merges
-from keras_attn_pipelines.data.pair_training import PairFormat, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ended, in_parts
+from keras_attn_pipelines.data.sequence_training import SequenceFormat, sequence_training_data
 from keras_attn_pipelines.data.skipped import Skipped
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import LABELS, TOKENIZER
@@ -59,7 +59,7 @@ class TextWork:
         lines.append(f"labels: {in_words(labels.names)}")
         form = text_format(self.task, vocabularies, setting)
         records = replace(records, splits=splits)
-        return pair_training_data(records, form, vocabularies, lines, skipped)
+        return sequence_training_data(records, form, vocabularies, lines, skipped)
 
     def objective(self, model, data, steps, seed):
         """See `Work`."""
@@ -100,7 +100,7 @@ class TextWork:
         return label_card(service, description, "texts", answers)
 
 
-def text_format(task, vocabularies, setting) -> PairFormat:
+def text_format(task, vocabularies, setting) -> SequenceFormat:
     """How labeled texts become batches.
 
     Inputs: int32 (B, S), END_ID last. Targets: int32 (B,). Weights: float32 (B,), 0 for padding.
@@ -113,7 +113,7 @@ def text_format(task, vocabularies, setting) -> PairFormat:
         classes = RaggedTable.of([[labels.id_of(pair.target) + 1] for pair in pairs])
         return {SOURCE: ended(texts), TARGET: classes}
 
-    return PairFormat(
+    return SequenceFormat(
         encode=tables,
         lengths={SOURCE: task.lengths, TARGET: (1,) * len(task.lengths)},
         units=("pieces", ""),

@@ -18,6 +18,7 @@ class SetsOfFacts(SplitSource):
     records: ClassVar[str] = "facts with texts"
 
     text_column: str = option("column or key of the text", default=AUTO)
+    language: str = option("language of the texts in XML; auto: the only one", default=AUTO)
     shares: SplitShares = SplitShares()
 
     def record_type(self):
@@ -27,7 +28,9 @@ class SetsOfFacts(SplitSource):
         return FactSet
 
     def _splits(self, data):
-        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.file_splits import FileSplits
         from keras_attn_pipelines.data.readers.fact_reader import fact_sources
 
-        return PairSplits(fact_sources(data, self.text_column), *astuple(self.shares), "set")
+        return FileSplits(
+            fact_sources(data, self.text_column, self.language), *astuple(self.shares), "set"
+        )

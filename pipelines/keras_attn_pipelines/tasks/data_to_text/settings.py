@@ -27,7 +27,7 @@ class DataToText:
         searches=True,
     )
 
-    pieces: Pieces = Pieces(vocabulary_size=4000)
+    pieces: Pieces = Pieces()
     slots: int = option(
         "maximum number of names in a set that get a token of their own, at most as many as a "
         "training set has; 0: none",

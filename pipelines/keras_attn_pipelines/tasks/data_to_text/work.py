@@ -19,13 +19,13 @@ from keras_attn.text.slot_tokenizer import SlotTokenizer
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn_pipelines.data.facts import Fact, fact_texts
-from keras_attn_pipelines.data.pair_training import (
-    PairFormat,
+from keras_attn_pipelines.data.sequence_examples import ended
+from keras_attn_pipelines.data.sequence_training import (
+    SequenceFormat,
     arrange_pair,
-    pair_training_data,
+    sequence_training_data,
     usable_pairs,
 )
-from keras_attn_pipelines.data.sequence_examples import ended
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import FIELDS, TOKENIZER
 from keras_attn_pipelines.experiment.beam_search import search_text
@@ -96,7 +96,7 @@ class DataToTextWork:
             records, splits={name: fact_texts(split) for name, split in records.splits.items()}
         )
         form = _format(self.task, vocabularies, setting)
-        data = pair_training_data(pairs, form, vocabularies, lines, refused)
+        data = sequence_training_data(pairs, form, vocabularies, lines, refused)
         return replace(data, splits=records.splits)
 
     def objective(self, model, data, steps, seed):
@@ -233,7 +233,7 @@ def read_sets(task, sets: Sequence[Sequence[Fact]], vocabularies) -> Any:
     )
 
 
-def _format(task, vocabularies, setting) -> PairFormat:
+def _format(task, vocabularies, setting) -> SequenceFormat:
     """How facts with a text become batches."""
     tokenizer, seed = vocabularies[TOKENIZER], setting.fit.seed
     lengths = {SOURCE: task.source_lengths, TARGET: task.lengths}
@@ -260,7 +260,7 @@ def _format(task, vocabularies, setting) -> PairFormat:
             features = change(features, step)
         return arrange_pair(features, step)
 
-    return PairFormat(
+    return SequenceFormat(
         encode=tables,
         lengths=lengths,
         units=("pieces", "pieces"),

@@ -25,8 +25,8 @@ class Sentences(SplitSource):
         return Sentence
 
     def _splits(self, data):
-        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.file_splits import FileSplits
         from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
 
         files = sentence_files(data, self.suffix)
-        return PairSplits(files, *astuple(self.shares), unit="sentence")
+        return FileSplits(files, *astuple(self.shares), unit="sentence")

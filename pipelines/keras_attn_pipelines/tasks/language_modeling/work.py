@@ -13,8 +13,8 @@ from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
-from keras_attn_pipelines.data.pair_training import PairFormat, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ended, in_parts, real, teacher_forced
+from keras_attn_pipelines.data.sequence_training import SequenceFormat, sequence_training_data
 from keras_attn_pipelines.data.vocabulary import WORDS
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.parts import Callbacks, Objective, Request
@@ -52,7 +52,7 @@ class NextWordWork:
             table = ended(in_parts(lambda part: words.encode(plain_words(part)), texts))
             return {SOURCE: table, TARGET: table}
 
-        form = PairFormat(
+        form = SequenceFormat(
             encode=tables,
             lengths={SOURCE: lengths, TARGET: lengths},
             units=("words", ""),
@@ -60,7 +60,7 @@ class NextWordWork:
             setting=setting,
             record="sentence",
         )
-        return pair_training_data(records, form, vocabularies)
+        return sequence_training_data(records, form, vocabularies)
 
     def objective(self, model, data, steps, seed):
         """See `Work`."""

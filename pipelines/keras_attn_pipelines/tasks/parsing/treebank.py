@@ -24,7 +24,7 @@ class Treebank(SplitSource):
         return TreePair
 
     def _splits(self, data):
-        from keras_attn_pipelines.data.pair_splits import PairSplits
+        from keras_attn_pipelines.data.file_splits import FileSplits
         from keras_attn_pipelines.data.readers.tree_reader import tree_sources
 
-        return PairSplits(tree_sources(data), *astuple(self.shares))
+        return FileSplits(tree_sources(data), *astuple(self.shares))

@@ -20,13 +20,13 @@ from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.trees import depth, leaves, retagged
 from keras_attn.text.words import split_words, word_pieces
-from keras_attn_pipelines.data.pair_training import (
-    PairFormat,
-    pair_training_data,
+from keras_attn_pipelines.data.sequence_examples import ended, in_parts, real, teacher_forced
+from keras_attn_pipelines.data.sequence_training import (
+    SequenceFormat,
+    sequence_training_data,
     skipped_pairs,
     usable_pairs,
 )
-from keras_attn_pipelines.data.sequence_examples import ended, in_parts, real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TAGS, TOKENIZER
 from keras_attn_pipelines.experiment.beam_search import search_text
@@ -97,7 +97,7 @@ class ParsingWork:
                 "Expected training pairs covered by the vocabularies. Received: "
                 f"{len(unknown['train'])}, such as {place}"
             )
-        form = PairFormat(
+        form = SequenceFormat(
             encode=_tables(task, vocabularies),
             lengths={SOURCE: task.source_lengths, TARGET: task.lengths, TAG: task.source_lengths},
             units=("words", "symbols"),
@@ -105,7 +105,7 @@ class ParsingWork:
             setting=setting,
         )
         lines = task.pieces.notes(**{SOURCE_TOKENIZER: vocabularies[SOURCE_TOKENIZER]})
-        data = pair_training_data(records, form, vocabularies, lines, refused)
+        data = sequence_training_data(records, form, vocabularies, lines, refused)
         if not unknown["dev"]:
             return data
         line = (

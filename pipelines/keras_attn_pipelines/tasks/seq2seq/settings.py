@@ -19,6 +19,7 @@ class Seq2Seq:
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="pairs of texts",
+        from_few="start from a model of more pairs, if you have one: --from RUN",
         targets=(LOGITS,),
         monitors=("bleu", "chrf", "bleu_lowercase", "exact"),
         best_possible={"bleu": 100, "chrf": 100, "bleu_lowercase": 100},

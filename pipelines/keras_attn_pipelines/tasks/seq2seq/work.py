@@ -14,8 +14,12 @@ from keras_attn.serving.readers.texts import read_sources
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn_pipelines.data.dropped_merges import dropped_merges
-from keras_attn_pipelines.data.pair_training import PairFormat, arrange_pair, pair_training_data
 from keras_attn_pipelines.data.sequence_examples import ended, in_parts
+from keras_attn_pipelines.data.sequence_training import (
+    SequenceFormat,
+    arrange_pair,
+    sequence_training_data,
+)
 from keras_attn_pipelines.data.vocabulary import SOURCE_TOKENIZER, TOKENIZER
 from keras_attn_pipelines.experiment.beam_search import search_text
 from keras_attn_pipelines.experiment.evaluation import Evaluation, best_texts, listed_texts
@@ -63,9 +67,9 @@ class Seq2SeqWork:
 
     def encode(self, records, vocabularies, setting):
         """See `Work`."""
-        form = pair_format(self.task, vocabularies, setting)
+        form = sequence_format(self.task, vocabularies, setting)
         notes = self.task.pieces.notes(**vocabularies)
-        return pair_training_data(records, form, vocabularies, notes)
+        return sequence_training_data(records, form, vocabularies, notes)
 
     def objective(self, model, data, steps, seed):
         """See `Work`: cross-entropy of the next piece, optionally scheduled sampling or R-Drop."""
@@ -161,7 +165,7 @@ def tokenizers(vocabularies) -> tuple[Tokenizer, Tokenizer]:
     return target, vocabularies.get(SOURCE_TOKENIZER, target)
 
 
-def pair_format(task: "Seq2Seq", vocabularies, setting) -> PairFormat:
+def sequence_format(task: "Seq2Seq", vocabularies, setting) -> SequenceFormat:
     """How pairs of texts become batches."""
     target, source = tokenizers(vocabularies)
     sides = {SOURCE: (source, attrgetter("source")), TARGET: (target, attrgetter("target"))}
@@ -172,7 +176,7 @@ def pair_format(task: "Seq2Seq", vocabularies, setting) -> PairFormat:
             for name, (tokenizer, text_of) in sides.items()
         }
 
-    return PairFormat(
+    return SequenceFormat(
         encode=tables,
         lengths={SOURCE: task.source_lengths or task.lengths, TARGET: task.lengths},
         units=("pieces", "pieces"),

@@ -1,0 +1,57 @@
+"""Opens data: a folder, a file, archives, or a named data set."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from keras_attn_pipelines.data.readers.archives import unpacked
+from keras_attn_pipelines.data.readers.tfds_reader import is_tfds
+from keras_attn_pipelines.data.record_file import RecordFile
+
+
+class Opened(NamedTuple):
+    """Where the records of some data are.
+
+    Attributes:
+        place: path of the folder, or of the file that was named.
+        form: name of the layout of the archives that they come from; '' for none.
+    """
+
+    place: Path
+    form: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The folder: the place itself, or the one of the file."""
+        return self.place.parent if self.place.is_file() else self.place
+
+    @property
+    def named(self) -> str:
+        """Name of the file that was named; '' for none."""
+        return self.place.name if self.place.is_file() else ""
+
+    def naming(self, data, files: Mapping[str, RecordFile]) -> dict[str, RecordFile]:
+        """Files of records, under the name of the archives that they come from, if they do."""
+        if not self.form:
+            return dict(files)
+        return {
+            stem: file._replace(path=Path(data), form=self.form) for stem, file in files.items()
+        }
+
+
+def opened(data, by_name: Callable[[str], Path]) -> Opened:
+    """Opens data; archives are unpacked and named data sets are written on first use.
+
+    Args:
+        data: path of a data folder, of a file of records or of an archive, or
+            "tfds:NAME[/CONFIG]".
+        by_name: function from the name of a data set to its folder, of `tfds_reader`.
+
+    Raises:
+        ValueError: see `unpacked`; the data set has none of these records.
+        ImportError: a package for them is not installed.
+    """
+    if is_tfds(data):
+        return Opened(by_name(str(data)))
+    archives = unpacked(data)
+    return Opened(archives.folder, archives.form) if archives else Opened(Path(data))

@@ -1,0 +1,45 @@
+"""A source of pictures, the base of those with captions or labels."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from keras_attn_pipelines.experiment.split_shares import SplitShares
+
+if TYPE_CHECKING:
+    from keras_attn_pipelines.data.picture_folder import PictureFolder
+
+
+class PictureSource:
+    """Abstract: a `Source` of pictures; subclasses say how they are found, read and split."""
+
+    shares: SplitShares
+
+    def read(self, data) -> Any:
+        """See `Source`."""
+        from keras_attn_pipelines.data.picture_splits import picture_records
+
+        return picture_records(data, self._checked(data), self._split())
+
+    def split(self, data, name) -> Any:
+        """See `Source`: also the pictures of a split file of another name."""
+        from keras_attn_pipelines.data.picture_splits import named_split
+
+        return named_split(data, self._checked(data), self._split(), name)
+
+    def _checked(self, data) -> "PictureFolder":
+        folder = self._folder(data)
+        folder.check(self.shares.tolerance)
+        return folder
+
+    def _split(self) -> Callable[..., dict[str, list]]:
+        shares = {"dev_share": self.shares.dev_share, "test_share": self.shares.test_share}
+        return functools.partial(self._splitter(), **shares)
+
+    def _folder(self, data) -> "PictureFolder":
+        """The pictures of some data."""
+        raise NotImplementedError
+
+    def _splitter(self) -> Callable[..., dict[str, list]]:
+        """The function that splits them."""
+        raise NotImplementedError
