@@ -226,9 +226,9 @@ class Columns:
             rows: the first rows of the table.
         """
         missing, given = self._missing(columns), [self.first_of(columns), self.second_of(columns)]
-        if any(map(self._is_value, columns)):  # A first row of data.
-            return self
         if not self.guesses or any((self.first, self.second)[place] != AUTO for place in missing):
+            return self
+        if any(map(self._is_value, columns)):  # A first row of data.
             return self
         split, languages, rejected = self.marks_of(columns)
         taken = {*given, split, *languages, rejected}
@@ -284,7 +284,8 @@ class Columns:
 
     def missing_of(self, columns: Sequence[str]) -> list[str]:
         """Description of the missing columns."""
-        return [self.wanted()[place] for place in self._missing(columns)]
+        wanted = (self.first, self.known.first), (self.second, self.known.second)
+        return [_wanted(*wanted[place]) for place in self._missing(columns)]
 
     def _missing(self, columns):
         values = self.first_of(columns), self.second_of(columns)
@@ -310,11 +311,6 @@ class Columns:
     def form(self, name: str) -> str:
         """The name of a format, with the columns that were guessed."""
         return f"{name}, guessed {self.guessed}" if self.guessed else name
-
-    def wanted(self) -> tuple[str, str]:
-        """Description of the expected columns."""
-        first, second = self.known.first, self.known.second
-        return _wanted(self.first, first), _wanted(self.second, second)
 
 
 def _are_labels(cells):

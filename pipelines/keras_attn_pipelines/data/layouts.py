@@ -1,5 +1,6 @@
 """The known layouts of data: how each is recognized, where people get it, what it becomes."""
 
+import re
 from typing import NamedTuple
 
 
@@ -19,7 +20,10 @@ class Layout(NamedTuple):
     becomes: str
 
 
-_TABLE_SIGN = "a header with known column names, or --{}-column and --{}-column; , ; | or tabs"
+_TABLE_SIGN = (
+    "a header with known column names, or --{}-column and --{}-column; commas, semicolons, bars or "
+    "tabs"
+)
 _HUB = "hubs of data sets; needs keras-attn[parquet]"
 
 
@@ -187,6 +191,9 @@ def layout_table(records: str) -> str:
     """The layouts of a kind of records as a table in Markdown."""
     rows = [("Layout", "Where it comes from", "How it is recognized", "What it becomes")]
     rows += [("---",) * 4, *LAYOUTS[records]]
-    return "\n".join(
-        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows
-    )
+    return "\n".join(f"| {' | '.join(map(_markdown, row))} |" for row in rows)
+
+
+def _markdown(cell):
+    """A cell of a table, its flags as code."""
+    return re.sub("(--[a-z-]+)", r"`\1`", cell) if cell != "---" else cell

@@ -16,18 +16,18 @@ from keras_attn.untrusted import naming_damage, parse_json, scalar_text
 from keras_attn.whole_file import made_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.columns import IMAGE_COLUMNS, Marks
 from keras_attn_pipelines.data.data_files import check_inside
+from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
 from keras_attn_pipelines.data.readers.tfds_reader import SUFFIXES, import_optional
-from keras_attn_pipelines.data.split_names import split_in
+from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_in
 from keras_attn_pipelines.data.user_cache import user_cache
 
 TAR, PARQUET = ".tar", ".parquet"
 FORMS = {TAR: "WebDataset", PARQUET: "parquet"}
 RECORDS = "records.jsonl"
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson")
-"""Files of records, beside which archives do not count."""
 TEXTS = (".txt", ".text", ".caption")
 CLASSES = (".cls", ".label")
-SHARD = re.compile(r"train(ing)?|val(id(ation)?)?|dev|test|of|[\W\d_]+")
+NAMES = sorted((name for names in SPLIT_NAMES.values() for name in names), key=len, reverse=True)
+SHARD = re.compile(rf"{'|'.join(NAMES)}|of|[\W\d_]+")
 """What differs between the names of one data set's archives."""
 
 
@@ -108,7 +108,8 @@ def _has_records(entry) -> bool:
     if entry.is_dir():
         return entry.name != "data" and not entry.name.startswith(".")
     suffix = entry.suffix.lower()
-    return suffix in TABLES or (suffix in (".json", ".txt") and bool(split_in(entry.stem)))
+    named = suffix in (".json", ".txt") and bool(split_in(entry.stem))
+    return named or suffix in (*DELIMITERS, *LINES)
 
 
 def _without(path, archives, others) -> list[Path]:

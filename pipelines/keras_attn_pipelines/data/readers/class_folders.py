@@ -68,8 +68,7 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
     else:
         _check_class_folders(folder, files)
         classes = {parts[0] for _, parts in files if len(parts) > 1} - set(UNLABELED)
-        named = sorted(name for name in classes if _split_of_folder(name))
-        if len(classes) == 1 or len(named) == len(classes):
+        if len(classes) == 1 or all(map(_split_of_folder, classes)):
             raise ValueError(
                 f"Expected a folder for each of at least two classes in {folder}. Received: "
                 f"{', '.join(sorted(classes))}"
@@ -102,13 +101,13 @@ def _check_classes(folder, files, depth, split):
         if len(parts) > depth + 1 and split(parts) not in splits:
             classes = {entry.name for entry in root.iterdir() if entry.is_dir()}
             splits[split(parts)] = {name for name in classes if name.lower() not in UNLABELED}
-    for name, classes in splits.items():
-        others = set().union(*(own for other, own in splits.items() if other != name))
-        if name == "train" and len(others) > 1 and (alone := sorted(classes - others)):
-            raise ValueError(
-                f"Expected the same class folders in the splits of {folder}. Received: "
-                f"{', '.join(alone[:5])} in {name} alone"
-            )
+    classes = splits.pop("train", set())
+    others = set().union(*splits.values())
+    if len(others) > 1 and (alone := sorted(classes - others)):
+        raise ValueError(
+            f"Expected the same class folders in the splits of {folder}. Received: "
+            f"{', '.join(alone[:5])} in train alone"
+        )
 
 
 def _wrapped(files):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from keras_attn.text_file import bytes_of
@@ -20,6 +20,22 @@ MEANING = ("mr", "meaning_representation")
 SLOT = re.compile(r"\s*([^\[\],]+?)\s*\[([^\[\]]*)\]\s*(?:,|$)")
 
 
+class Lex(NamedTuple):
+    """A text of WebNLG.
+
+    Attributes:
+        text: itself.
+        language: its code; '' or None if unmarked.
+        comment: the mark of its quality; '' or None if unmarked.
+        order: its triples in the order of their mention; empty if unknown.
+    """
+
+    text: str
+    language: str | None
+    comment: str | None
+    order: Sequence[tuple[str, ...] | None] = ()
+
+
 def read_webnlg(path: Path) -> Iterator[FactRecord]:
     """Yields the records of an XML file of WebNLG, of 2017, 2020 or 2023: an entry for each of its
     languages. Texts marked as bad are unusable records.
@@ -32,43 +48,50 @@ def read_webnlg(path: Path) -> Iterator[FactRecord]:
         root = ElementTree.fromstring(data)
     for number, entry in enumerate(root.iter("entry"), 1):
         triples = [_parts(node.text) for node in entry.iterfind("modifiedtripleset/mtriple")]
-        said: dict[str, list[tuple[str, list]]] = {}
-        place = f"entry {number}: "
-        for lex in entry.iterfind("lex"):
-            language = lex.get("lang", "").strip().lower() or UNMARKED
-            texts = said.setdefault(language, [])
-            if mark := _bad(lex.get("comment")):
-                yield FactRecord(FactSet((), ()), f"{place}{mark}", language=language)
-                continue
-            order = [_parts(node.text) for node in lex.iterfind("sortedtripleset//striple")]
-            texts.append(((lex.findtext("text") or lex.text or "").strip(), order))
-        for language, texts in said.items() or [("", [])]:
-            yield _entry(triples, texts, entry.get("category", ""), language, place)
+        lexes = [
+            Lex(
+                (lex.findtext("text") or lex.text or "").strip(),
+                lex.get("lang"),
+                lex.get("comment"),
+                [_parts(node.text) for node in lex.iterfind("sortedtripleset//striple")],
+            )
+            for lex in entry.iterfind("lex")
+        ]
+        for record in _entry(triples, lexes, entry.get("category", "")):
+            reason = record.reason and f"entry {number}: {record.reason}"
+            yield replace(record, reason=reason)
 
 
-def _entry(triples, said, category, language, place):
-    """The record of an entry's texts in one language, each with the order of its triples."""
+def _entry(triples, lexes, category, line=0) -> Iterator[FactRecord]:
+    """The records of an entry: one for each language, and one for each text marked as bad."""
     bad = next((number for number, fact in enumerate(triples, 1) if fact is None), 0)
+    reason = f"fact {bad} without three parts between |" if bad else ""
     facts = tuple(fact for fact in triples if fact is not None)
-    orders = (
-        tuple(dict.fromkeys(facts.index(fact) for fact in order if fact in facts))
-        for _, order in said
-    )
-    found = FactSet(facts, tuple(text for text, _ in said), tuple(orders), category)
-    reason = f"{place}fact {bad} without three parts between |" if bad else ""
-    return FactRecord(found, reason, language=language)
+    said: dict[str, list[Lex]] = {}
+    for lex in lexes:
+        language, mark = (
+            (lex.language or "").strip().lower() or UNMARKED,
+            (lex.comment or "").strip(),
+        )
+        own = said.setdefault(language, [])
+        if mark.lower() in GOOD:
+            own.append(lex)
+        else:
+            found = FactSet((), (), line=line)
+            yield FactRecord(found, f"a text marked {mark!r:.40}", language=language)
+    for language, own in said.items() or [("", [])]:
+        orders = (
+            dict.fromkeys(facts.index(fact) for fact in lex.order if fact in facts) for lex in own
+        )
+        texts = tuple(lex.text for lex in own)
+        found = FactSet(facts, texts, tuple(map(tuple, orders)), category, line)
+        yield FactRecord(found, reason, language=language)
 
 
 def _parts(text):
     """Subject, property and object of "Aarhus | country | Denmark", or None."""
     parts = tuple(part.strip() for part in (text or "").split(" | "))
     return parts if len(parts) == 3 else None
-
-
-def _bad(comment):
-    """Why a text with a comment of WebNLG's is unusable; '' if it is usable."""
-    mark = (comment or "").strip()
-    return "" if mark.lower() in GOOD else f"a text marked {mark!r:.40}"
 
 
 def is_webnlg(value: Mapping[str, Any]) -> bool:
@@ -84,30 +107,21 @@ def webnlg_records(value: Mapping[str, Any], line: int) -> Iterator[FactRecord]:
         reason = f"expected an entry of WebNLG, received {type(error).__name__} {error}"
         yield FactRecord(FactSet((), (), line=line), reason)
         return
-    said: dict[str, list[tuple[str, list]]] = {}
-    for text, language, comment in lexes:
-        texts = said.setdefault((language or "").strip().lower() or UNMARKED, [])
-        if mark := _bad(comment):
-            yield FactRecord(FactSet((), (), line=line), mark, language=language or UNMARKED)
-        else:
-            texts.append((text, []))
-    for language, texts in said.items() or [("", [])]:
-        record = _entry(triples, texts, value.get("category", ""), language, "")
-        yield replace(record, found=replace(record.found, line=line))
+    yield from _entry(triples, lexes, value.get("category", ""), line)
 
 
 def _of_entry(value):
-    """The triples of an entry, and (text, language, comment) of its texts."""
+    """The triples of an entry, and its texts."""
     if "lexicalisations" in value:
         sets = value["modifiedtripleset"]
         triples = [(one["subject"], one["property"], one["object"]) for one in sets]
         lexes = value["lexicalisations"]
-        return triples, [(lex["lex"], lex.get("lang"), lex.get("comment")) for lex in lexes]
+        return triples, [Lex(lex["lex"], lex.get("lang"), lex.get("comment")) for lex in lexes]
     (triples, *_) = value["modified_triple_sets"]["mtriple_set"]
     lex = value["lex"]
     empty = [""] * len(lex["text"])
     marks = zip(lex["text"], lex.get("lang") or empty, lex.get("comment") or empty)
-    return [_parts(text) for text in triples], list(marks)
+    return [_parts(text) for text in triples], [Lex(*own) for own in marks]
 
 
 def meant(text: str) -> tuple[tuple[str, str, str], ...]:

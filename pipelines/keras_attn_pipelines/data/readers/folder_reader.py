@@ -17,7 +17,11 @@ from keras_attn_pipelines.data.readers.picture_paths import (
     located,
     other_split,
 )
-from keras_attn_pipelines.data.readers.picture_records import PictureKind, records_found
+from keras_attn_pipelines.data.readers.picture_records import (
+    PictureKind,
+    picture_folder,
+    records_found,
+)
 from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
 from keras_attn_pipelines.data.readers.tfds_reader import materialized
 from keras_attn_pipelines.data.record import Record
@@ -27,7 +31,6 @@ ANNOTATIONS = "annotations"
 """The folder of COCO's files, of which some have captions."""
 SIDECARS = "a text file beside each picture"
 CAPTIONED = PictureKind(
-    "caption",
     "a caption file",
     "captions_file",
     "CSV, TSV, JSON lines, JSON, Flickr8k tokens",
@@ -97,7 +100,7 @@ def captions_found(data, captions_file: str, columns: Columns, image_folder: str
     found = records_found(folder, named, columns, image_folder, CAPTIONED, candidates, has_sidecars)
     if found is not None:
         return found._replace(source=Path(data), form=place.form) if place.form else found
-    images = folder / image_folder if (folder / image_folder).is_dir() else folder
+    images = picture_folder(folder, image_folder)
     return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
 
 

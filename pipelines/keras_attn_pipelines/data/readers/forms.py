@@ -29,7 +29,8 @@ OPENERS: dict[str, Opener] = {
     TMX: open_tmx,
 }
 """By suffix; all other files are opened as text."""
-SUFFIXES = (*DELIMITERS, *LINES, *TEXTS, ".json")
+TABLES = (*DELIMITERS, *LINES, ".json")
+SUFFIXES = (*TABLES, *TEXTS)
 Found = tuple[Path, str, Reader]
 
 

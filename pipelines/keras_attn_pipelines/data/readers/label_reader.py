@@ -13,7 +13,7 @@ from keras_attn_pipelines.data.readers.class_folders import (
     class_form,
     has_class_folders,
 )
-from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
+from keras_attn_pipelines.data.readers.forms import TABLES
 from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.picture_paths import (
     FoundRecords,
@@ -26,10 +26,7 @@ from keras_attn_pipelines.data.readers.picture_records import PictureKind, recor
 from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
-SUFFIXES = (*DELIMITERS, *LINES, ".json")
-LABELED = PictureKind(
-    "label", "a labels file", "labels_file", "CSV, TSV, JSON lines, JSON", CLASS_FOLDERS
-)
+LABELED = PictureKind("a labels file", "labels_file", "CSV, TSV, JSON lines, JSON", CLASS_FOLDERS)
 
 
 def read_labels(
@@ -86,7 +83,7 @@ def labels_found(
         raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
 
     def candidates(images):
-        return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in SUFFIXES]
+        return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
 
     def has_classes(images):
         return has_class_folders(folder, PICTURE_SUFFIXES)

@@ -15,9 +15,9 @@ from keras_attn_pipelines.data.readers.class_folders import (
     class_form,
     has_class_folders,
 )
-from keras_attn_pipelines.data.readers.forms import is_table
+from keras_attn_pipelines.data.readers.forms import TABLES, is_table
 from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.pair_reader import TABLES, table_at, tables_in
+from keras_attn_pipelines.data.readers.pair_reader import table_at, tables_in
 from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
 from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile

@@ -9,9 +9,8 @@ from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.pairs import collected
 from keras_attn_pipelines.data.readers.csv_reader import WITHOUT_HEADER
 from keras_attn_pipelines.data.readers.forms import (
-    DELIMITERS,
-    LINES,
     SUFFIXES,
+    TABLES,
     form_of,
     is_table,
 )
@@ -27,8 +26,6 @@ from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
 from keras_attn_pipelines.data.record_file import RecordFile
 from keras_attn_pipelines.data.split_names import check_named_splits, split_in
 from keras_attn_pipelines.data.text_lines import stem_of, suffix_of
-
-TABLES = (*DELIMITERS, *LINES, ".json")
 
 
 def pair_sources(

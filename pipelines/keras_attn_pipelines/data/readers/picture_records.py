@@ -26,14 +26,12 @@ class PictureKind(NamedTuple):
     """What differs between records of pictures.
 
     Attributes:
-        noun: "caption" or "label".
         file: what messages call the file of records, such as "a caption file".
         flag: field of the source that names the file.
         formats: formats of the file, for messages.
         instead: what a folder may hold in its place.
     """
 
-    noun: str
     file: str
     flag: str
     formats: str
@@ -67,23 +65,31 @@ def records_found(
     Raises:
         ValueError: no file, several, or a missing column.
     """
-    images = folder / image_folder if (folder / image_folder).is_dir() else folder
-    guessing = replace(columns, guesses=True, is_file=_is_picture(folder, images))
+    images = picture_folder(folder, image_folder)
+
+    def guessing():
+        return replace(columns, guesses=True, is_file=_is_picture(folder, images))
+
     if named:
         path = folder / named
         if not path.is_file():
             raise ValueError(f"Expected {kind.file} at {path}. Received: no such file")
-        return _read_from(folder, images, image_folder, [(path, *form_of(path, guessing))])
+        return _read_from(folder, images, image_folder, [(path, *form_of(path, guessing()))])
     places, paths = list({folder, images}), [*candidates(images), *_in_splits(folder)]
     files, refused = record_files(paths, places, columns)
     if not files and not has_instead(images):
-        files, refused = record_files(paths, places, guessing)
+        files, refused = record_files(paths, places, guessing())
     if not files and not has_instead(images):
         raise ValueError(_none_found(folder, refused, kind))
     if files:
         _check_several(folder, files, kind)
         check_refused(refused)
     return _read_from(folder, images, image_folder, files) if files else None
+
+
+def picture_folder(folder: Path, image_folder: str) -> Path:
+    """The folder of pictures inside a data folder, or the data folder itself."""
+    return folder / image_folder if (folder / image_folder).is_dir() else folder
 
 
 def _read_from(folder, images, image_folder, files: Sequence[Found]) -> FoundRecords:
@@ -137,16 +143,16 @@ def _folder_of_pictures(folder, file):
         return file[0].parent
     first = [record.first.strip() for _, record in islice(_records([file], [Path()]), TRIED)]
     names = [name for name in first if name]
-    if _has_all(folder, folder, names):
+    if _has_any(folder, folder, names):
         return folder
     inside = sorted(entry for entry in folder.iterdir() if entry.is_dir())
-    fitting = [place for place in inside if _has_all(folder, place, names)]
+    fitting = [place for place in inside if _has_any(folder, place, names)]
     split = split_in(stem_of(file[0]))
     own = [place for place in fitting if split and split_in(place.name) == split]
     return next((some[0] for some in (own, fitting) if len(some) == 1), folder)
 
 
-def _has_all(folder, images, names):
+def _has_any(folder, images, names):
     """Whether at least one picture is in a folder; some may be missing."""
     locate = locator(folder, images)
     return any(not locate(name)[1] for name in names)

@@ -18,7 +18,9 @@ class SetsOfFacts(SplitSource):
     records: ClassVar[str] = "facts with texts"
 
     text_column: str = option("column or key of the text", default=AUTO)
-    language: str = option("language of the texts in XML; auto: the only one", default=AUTO)
+    language: str = option(
+        "language of the texts, where they name theirs; auto: the only one", default=AUTO
+    )
     shares: SplitShares = SplitShares()
 
     def record_type(self):
