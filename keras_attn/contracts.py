@@ -5,12 +5,15 @@ picture, K hypotheses of one example, T query or output length, S key or source 
 cells of a picture), D features, H heads or hidden units, V vocabulary, N = B·K hypothesis rows.
 """
 
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 PAD_ID = 0
 UNKNOWN_ID = 1
 START_ID = 2
 END_ID = 3
+METADATA_FILE = Path("assets.extra", "keras_attn.json")
+"""Metadata of an exported model, in the folder of a version."""
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"

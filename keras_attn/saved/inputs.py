@@ -1,8 +1,6 @@
 """Inputs of an exported model: pictures, texts, facts, and stories with a question."""
 
-import glob
 import io
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +10,9 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from keras_attn.contracts import FACTS, IMAGE, PICTURE_SUFFIXES, QUESTION, STORY
+from keras_attn.contracts import FACTS, IMAGE, QUESTION, STORY
 from keras_attn.images.picture_format import FITS, read_picture
+from keras_attn.saved.picture_paths import expand_pictures, path_error
 from keras_attn.text.fact_json import facts_of, parsed_facts
 
 _, CROP = FITS
@@ -161,7 +160,7 @@ def picture_bytes(item: Any) -> bytes:
     if isinstance(item, bytes):
         return item
     if isinstance(item, str | Path):
-        if error := _path_error(item):
+        if error := path_error(item):
             raise ValueError(f"Expected a picture. Received: {str(item)!r:.80}, {error}")
         return Path(item).read_bytes()
     data = io.BytesIO()
@@ -219,43 +218,16 @@ def _fact_strings(item):
     return {FACTS: np.array(strings, object).reshape(-1, 3)}
 
 
-def _expand_pictures(given):
-    """Folders and patterns such as `holiday/*.jpg` are expanded; those without pictures stay."""
-    return [path for name in given for path in (_pictures(name) if name else ()) or [name]]
-
-
-def _pictures(named):
-    """Sorted paths of the pictures in a folder, at any depth, or of those that match a pattern."""
-    is_folder = os.path.isdir(named)
-    if os.path.isfile(named) or not (is_folder or glob.has_magic(named)):
-        return []
-    inside = Path(named).rglob("*") if is_folder else map(Path, glob.glob(named, recursive=True))
-    return sorted(
-        str(entry)
-        for entry in inside
-        if entry.suffix.lower() in PICTURE_SUFFIXES and entry.is_file()
-    )
-
-
 def _check_picture(item):
     """Raises ValueError for a path that is no file, or an array that is no picture."""
     if isinstance(item, str | Path):
-        if error := _path_error(item):
+        if error := path_error(item):
             raise ValueError(error)
     elif not isinstance(item, bytes):
         _pixels(item)
 
 
-def _path_error(path):
-    """Why a path is not a usable input; '' if it is. The system may refuse a text as a path."""
-    if path and os.path.isdir(path):
-        return f"a folder without pictures ({', '.join(PICTURE_SUFFIXES)})"
-    return "" if os.path.isfile(path) else "no such file"
-
-
-PICTURES = Inputs(
-    IMAGE, lambda item: {IMAGE: picture_bytes(item)}, _expand_pictures, _check_picture
-)
+PICTURES = Inputs(IMAGE, lambda item: {IMAGE: picture_bytes(item)}, expand_pictures, _check_picture)
 """Paths of pictures, encoded bytes, or uint8 arrays, which are fed as PNG."""
 FACT_SETS = Inputs(FACTS, _fact_strings)
 """Lists of triples, or JSON: a list of triples, or an object with "triples" or with a "table" of

@@ -16,6 +16,7 @@ from keras_attn.contracts import (
     IMAGE,
     LABEL_SCORES,
     LABELS,
+    METADATA_FILE,
     SCORE,
     SOURCE,
     TARGET,
@@ -30,7 +31,7 @@ from keras_attn.saved.results import Drawing, Prediction, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
 from keras_attn.saved.versions import version_folder, version_number
-from keras_attn.serving.export import METADATA_FILE, VIEWS, check_views, read_metadata
+from keras_attn.serving.export import VIEWS, check_views, read_metadata
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.viz.declared import DeclaredView, Note, read_views
 from keras_attn.viz.declared.matrices import Heads

@@ -12,6 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.escaping import escape_html, escape_markdown
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
@@ -30,7 +31,6 @@ from keras_attn.whole_file import (
     whole_folder,
 )
 
-METADATA_FILE = Path("assets.extra", "keras_attn.json")
 TOKENIZERS_FOLDER = Path("assets.extra")
 CARD_FILE = "README.md"
 MODEL_KEY = "model"

@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import dataclasses
+import difflib
 import os
 import signal
 import sys
@@ -85,6 +86,8 @@ def _named(arguments):
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("command", metavar="COMMAND", choices=list(COMMANDS), help="see below")
+    if arguments and (matches := difflib.get_close_matches(arguments[0], COMMANDS, 1)):
+        parser.error(f"no command {arguments[0]!r}; did you mean {matches[0]}?")
     parser.parse_args(arguments[:1])
     raise AssertionError("the parser ends the program")
 
@@ -104,14 +107,18 @@ def _command(name, arguments) -> Any:
     add_options(parser, kind)
     options: dict[str, Any] = {}
     if parts := getattr(kind, "parts", ()):
+        parser.usage = f"{parser.prog} RECIPE --data PATH --out FOLDER [flags]"
+        parser.epilog = f"flags of a recipe: {parser.prog} RECIPE --help"
         if arguments and not arguments[0].startswith("-"):
             options["experiment"] = load_recipe(arguments[0])
             add_flags(parser, options["experiment"], parts)
+            parser.epilog = None
         elif not {"-h", "--help"} & set(arguments):
             parser.error(f"expected a recipe of '{PROGRAM} recipes' right after {name!r}")
     parsed, unknown = parser.parse_known_intermixed_args(_without_dashes(arguments))
     if unknown:
-        parser.error(f"unknown arguments: {' '.join(unknown).replace(PLAIN, '')}")
+        hint = parser.hint(unknown[0])
+        parser.error(f"unknown arguments: {' '.join(unknown).replace(PLAIN, '')}{hint}")
     own = {key: _as_given(value) for key, value in given_values(parsed, "").items()}
     if empty := [field for field in dataclasses.fields(kind) if own.get(field.name) == ""]:
         raise ValueError(f"Expected a value of {flag_of(empty[0])}. Received: an empty one")
@@ -134,7 +141,14 @@ def _as_given(value):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says in one line what is wrong."""
+    """Says in one line what is wrong, and what may have been meant."""
+
+    def hint(self, flag):
+        """The flag that one that there is not may have been meant for, in a message."""
+        name = flag.partition("=")[0]
+        flags = [name for action in self._actions for name in action.option_strings]
+        matches = difflib.get_close_matches(name, flags, 1) if name.startswith("--") else ()
+        return f"; did you mean {matches[0]}?" if matches else ""
 
     def error(self, message):
         line = " ".join(f"{self.prog}: {message}; see {self.prog} --help".splitlines())

@@ -16,6 +16,8 @@ from keras_attn_pipelines.early_checks import (
     check_inputs_file,
     check_movable_folder,
     check_parent,
+    check_pictures,
+    check_run,
     check_run_or_saved_model,
     check_saved_model,
     check_text_file,
@@ -24,16 +26,19 @@ from keras_attn_pipelines.early_checks import (
     has_saved_model,
 )
 from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
-from keras_attn_pipelines.experiment.fields import INFINITY, argument, option, part
+from keras_attn_pipelines.experiment.fields import COMMON, INFINITY, argument, option, part
+from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE
 from keras_attn_pipelines.recipes import (
     load_recipe,
     recipe_name,
     recipe_names,
-    recipe_summary,
+    recipe_table,
     recipe_text,
 )
 
 MODEL = "saved_models/NAME"
+HARDWARE = "hardware"
+"""Heading of help for flags that do not change what is learned."""
 RECIPE_TEXT = f"{', '.join(recipe_names())}, or a .py file"
 PIXELS_TEXT = "width times height of the largest picture that is decoded (default: 25000000)"
 TOKENIZATIONS = dict.fromkeys((*TEXT_TOKENIZATIONS, *CAPTION_TOKENIZATIONS))
@@ -50,8 +55,8 @@ class Recipes:
         if self.recipe is not None:
             print(recipe_text(self.recipe))
             return
-        for name in recipe_names():
-            print(f"{name}\n    {recipe_summary(name).replace(chr(10), chr(10) + '    ')}\n")
+        print(recipe_table())
+        print("\nMinutes are for two CPU cores. What a recipe does: keras-attn recipes RECIPE")
 
 
 @part
@@ -109,18 +114,28 @@ class Train:
     parts: ClassVar[tuple[str, ...]] = PARTS
 
     recipe: str = argument(RECIPE_TEXT, metavar="RECIPE")
-    data: str = option("data folder, file, shards or tfds:NAME; keras:mnist for digits")
-    out: str = option("run directory, new or to resume")
+    data: str = option(
+        "data folder, file, shards or tfds:NAME; keras:mnist for digits",
+        metavar="PATH",
+        group=COMMON,
+    )
+    out: str = option("run directory, new or to resume", metavar="RUN", group=COMMON)
     source: str | None = option(
         "start from the weights and vocabularies of this run or SavedModel",
         default=None,
         flag="from",
         metavar="RUN|SAVED_MODEL",
+        group=COMMON,
     )
-    strategy: str = option("auto, one, mirrored, multiworker (TF_CONFIG) or tpu", default="one")
-    precision: str = option("auto, float32, bfloat16 or float16", default="auto")
+    strategy: str = option(
+        "auto, one, mirrored, multiworker (TF_CONFIG) or tpu", default="one", group=HARDWARE
+    )
+    precision: str = option("auto, float32, bfloat16 or float16", default="auto", group=HARDWARE)
     cache: str | None = option(
-        "folder for cached features (default: the user's cache)", default=None
+        "folder for cached features (default: the user's cache)",
+        default=None,
+        metavar="PATH",
+        group=HARDWARE,
     )
     experiment: Experiment
     values: dict[str, Any] = field(default_factory=dict)
@@ -195,7 +210,7 @@ class Evaluate:
 
     def _evaluated(self):
         from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
-        from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
+        from keras_attn_pipelines.runs.run import Run
 
         given = {key: getattr(self, key) for key in ("beam_width", "precision", "max_pixels")}
         given = {key: value for key, value in given.items() if value is not None}
@@ -221,6 +236,8 @@ class Average:
 
     def run(self):
         """Writes a run with the averaged weights of other runs."""
+        for folder in self.runs:
+            check_run(folder)
         check_movable_folder(self.out)
         from keras_attn_pipelines.runs.average import average
         from keras_attn_pipelines.runs.run import Run
@@ -255,6 +272,7 @@ class Export:
 
     def run(self):
         """Writes the next version of a SavedModel."""
+        check_run(self.run_folder)
         check_writable_folder(self.folder)
         if self.data:
             check_data(self.data)
@@ -299,6 +317,8 @@ class Predict:
         """Prints the answers of a SavedModel."""
         check_saved_model(self.folder)
         check_inputs_file(self.file)
+        if "-" not in self.inputs and not self.file:
+            check_pictures(self.folder, self.inputs)
         if self.crops is not None:
             check_writable_folder(self.crops)
         from keras_attn_pipelines.saved.answers import print_answers
@@ -367,7 +387,9 @@ class Explain:
 
     folder: str = argument("SavedModel", metavar=MODEL)
     asked: str = argument("input to explain", metavar="PICTURE|TEXT")
-    out: str = option("file to write: .png, .svg or .pdf, or .html for an interactive page")
+    out: str = option(
+        "file to write: .png, .svg or .pdf; .html: an interactive page", metavar="FILE"
+    )
     heads: str | None = option(
         "another view: encoder, decoder or cross for every layer and head (captioners: cross); "
         "links for which fact follows which (models of facts); or a name that your own declares",
@@ -381,6 +403,7 @@ class Explain:
     def run(self):
         """Prints an answer, and draws where each of its words looked."""
         check_saved_model(self.folder)
+        check_pictures(self.folder, [self.asked])
         check_parent(self.out, self.asked, model_folder(self.folder))
         wanted = {"heads": self.heads, "word": self.word, "layer": self.layer}
         if Path(self.out).suffix.lower() == ".html":

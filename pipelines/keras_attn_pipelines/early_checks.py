@@ -2,13 +2,19 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from keras_attn.cluster import MULTIWORKER, Cluster
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.saved.bundled import model_folder
+from keras_attn.saved.picture_paths import expand_pictures, path_error
+from keras_attn.saved.versions import version_folder
+from keras_attn.untrusted import read_json
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import find_records
+from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE
 
 BACKENDS = ("tensorflow", "jax")
 """Keras backends that train."""
@@ -88,11 +94,35 @@ def check_saved_model(named) -> None:
     folder = model_folder(named)
     if has_saved_model(folder):
         return
-    if (folder / "recipe.json").is_file():
+    if (folder / DESCRIPTION_FILE).is_file():
         received = f"{folder}, a run; export it: keras-attn export {folder} saved_models/NAME"
     else:
         received = str(folder)
     raise ValueError(f"Expected a SavedModel or numbered versions of one. Received: {received}")
+
+
+def check_run(folder) -> None:
+    """Raises ValueError for a path without a run."""
+    if not (Path(folder) / DESCRIPTION_FILE).is_file():
+        received = "a SavedModel" if has_saved_model(folder) else "no run"
+        received = received if Path(folder).exists() else "no such folder"
+        raise ValueError(f"Expected a run directory. Received: {folder}, {received}")
+
+
+def check_pictures(named, given: Sequence[str]) -> None:
+    """Raises ValueError for inputs of a SavedModel of pictures none of which is there.
+
+    Args:
+        named: see `check_saved_model`.
+        given: paths, folders and patterns.
+    """
+    version = version_folder(model_folder(named))
+    metadata = version / METADATA_FILE
+    if metadata.is_file() and "image_size" in read_json(metadata):
+        errors = [(path, path_error(path)) for path in expand_pictures(given)]
+        if errors and all(error for _, error in errors):
+            path, error = errors[0]
+            raise ValueError(f"Expected a picture. Received: {path}, {error}")
 
 
 def check_data(path) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.saved.loading import load
 from keras_attn.saved.versions import version_folder
-from keras_attn.serving.export import METADATA_FILE
 from keras_attn.whole_file import make_marked_folder, mark, write_pending
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from keras_attn.alignment import load_aligner
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.pretrained.files import read_checkpoint_files
-from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.label_table import LabelTable
 from keras_attn.whole_file import digest_of
 from keras_attn_pipelines.cli import main

@@ -7,8 +7,8 @@ import keras
 import numpy as np
 import pytest
 
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.saved import loading
-from keras_attn.serving.export import METADATA_FILE
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.demo.scenes import write_scenes

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_attn.contracts import METADATA_FILE
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.saved.inputs import in_words, picture_bytes
 from keras_attn.saved.loading import load
 from keras_attn.serving import AnswerLength, FunctionService, GenerationService, export_service
-from keras_attn.serving.export import METADATA_FILE
 from keras_attn.serving.requests import joined
 from keras_attn.viz.declared import Heads, Matrix, Note, PictureMap, Requested, Strings
 from tests.serving.registry import BY_NAME

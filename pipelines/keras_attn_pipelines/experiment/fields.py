@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 INFINITY = math.inf
+COMMON = "common flags"
+"""Heading of help for the flags that most trainings set."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def option(
     flag: str = "",
     metavar: str = "",
     repeated: bool = False,
+    group: str = "",
     **limits: Any,
 ) -> Any:
     """Declares a field of a part, which is also a command-line flag.
@@ -91,16 +94,17 @@ def option(
         flag: the flag, without hyphens before it; "" for one like the field's name.
         metavar: what stands for the value in help; "" for its type.
         repeated: whether the flag may be given several times, each with some of a tuple's items.
+        group: heading of help under which the flag stands; "" for that of its part.
         **limits: fields of `Range`.
     """
-    metadata = {"help": text, "range": Range(**limits), "settled": settled}
+    metadata = {"help": text, "range": Range(**limits), "settled": settled, "group": group}
     metadata |= {"flag": flag, "metavar": metavar, "repeated": repeated}
     return field(default=default, metadata=metadata)
 
 
 def argument(text: str, *, metavar: str, default: Any = dataclasses.MISSING) -> Any:
     """Declares a field of a command's options that is given without a flag; see `option`."""
-    metadata = {"help": text, "range": Range(), "flag": None, "metavar": metavar}
+    metadata = {"help": text, "range": Range(), "flag": None, "metavar": metavar, "group": ""}
     return field(default=default, metadata=metadata)
 
 
@@ -129,6 +133,12 @@ def choice(text: str, *, default: Any, kinds: Mapping[str, type], settled: bool 
                 )
     declared = option(text, default=default, settled=settled, choices=tuple(kinds))
     return field(default=default, metadata={**declared.metadata, "kinds": kinds})
+
+
+def summary_of(cls: type) -> str:
+    """The first line of a class's docstring, without its period; its name if it has none."""
+    line = (inspect.getdoc(cls) or "").partition("\n")[0].removesuffix(".")
+    return cls.__name__ if line.startswith(("", f"{cls.__name__}(")[bool(line)]) else line
 
 
 def shown_value(instance, declared: dataclasses.Field) -> Any:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
-from keras_attn_pipelines.experiment.fields import Range, field_types
+from keras_attn_pipelines.experiment.fields import COMMON, Range, field_types, summary_of
 
+TITLES = {"source": "data", "fit": "training"}
+"""Headings of parts in help; the others have their own name."""
 PREFIX = "option_"
 """Prefix of the names of an experiment's fields in the parsed arguments."""
 
@@ -17,12 +19,18 @@ PREFIX = "option_"
 def add_flags(
     parser: argparse.ArgumentParser, experiment: Experiment, parts: Sequence[str] = PARTS
 ) -> None:
-    """Adds a flag for every field of some parts of an experiment, one group per part."""
-    for name in parts:
-        group = parser.add_argument_group(f"{name}: {type(getattr(experiment, name)).__name__}")
-        for part, field, kind, value in experiment.flags():
-            if part == name:
-                _add(group, f"{PREFIX}{field.name}", field, kind, value)
+    """Adds a flag for every field of some parts of an experiment, the common ones first."""
+    titles = {
+        name: f"{TITLES.get(name, name)}: {summary_of(type(getattr(experiment, name)))}"
+        for name in parts
+    }
+    declared = [
+        (field.metadata["group"] or titles[name], f"{PREFIX}{field.name}", field, kind, value)
+        for name, field, kind, value in experiment.flags()
+        if name in parts
+    ]
+    for title, *flag in sorted(declared, key=lambda flag: flag[0] != COMMON):
+        _add(_group(parser, title), *flag)
 
 
 def add_options(parser: argparse.ArgumentParser, command: type) -> None:
@@ -30,7 +38,8 @@ def add_options(parser: argparse.ArgumentParser, command: type) -> None:
     kinds = field_types(command)
     for field in dataclasses.fields(command):
         if "range" in field.metadata:
-            _add(parser, field.name, field, kinds[field.name], field.default)
+            group = _group(parser, field.metadata["group"])
+            _add(group, field.name, field, kinds[field.name], field.default)
 
 
 def given_values(arguments: argparse.Namespace, prefix: str = PREFIX) -> dict[str, Any]:
@@ -49,6 +58,12 @@ def flag_of(field: dataclasses.Field) -> str:
     return (
         field.metadata["metavar"] if flag is None else f"--{(flag or field.name).replace('_', '-')}"
     )
+
+
+def _group(parser, title):
+    """The parser's group of a title; the parser for none."""
+    groups = {group.title: group for group in parser._action_groups}
+    return (groups.get(title) or parser.add_argument_group(title)) if title else parser
 
 
 def _add(parser, name, field, kind, value):

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from keras_attn_pipelines.experiment.fields import INFINITY, choice, option, part
+from keras_attn_pipelines.experiment.fields import COMMON, INFINITY, choice, option, part
 from keras_attn_pipelines.experiment.schedules import SCHEDULES, Cosine, Schedule
 
 LEARNING_RATE = (
@@ -16,7 +16,9 @@ LEARNING_RATE = (
 class Adam:
     """Adam with a learning rate schedule and gradient clipping by global norm."""
 
-    learning_rate: float = option("peak learning rate", default=1e-3, above=0, below=INFINITY)
+    learning_rate: float = option(
+        "peak learning rate", default=1e-3, above=0, below=INFINITY, group=COMMON
+    )
     schedule: Schedule = choice(LEARNING_RATE, default=Cosine(), kinds=SCHEDULES)
     clip_norm: float = option(
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY
@@ -76,7 +78,9 @@ class Adam:
 class SGD:
     """Stochastic gradient descent with the clip of `Adam`, all layers alike."""
 
-    learning_rate: float = option("peak learning rate", default=0.1, above=0, below=INFINITY)
+    learning_rate: float = option(
+        "peak learning rate", default=0.1, above=0, below=INFINITY, group=COMMON
+    )
     schedule: Schedule = choice(LEARNING_RATE, default=Cosine(warmup_steps=0), kinds=SCHEDULES)
     clip_norm: float = option(
         "clip gradients to this global norm", default=5.0, above=0, below=INFINITY

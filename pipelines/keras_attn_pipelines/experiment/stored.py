@@ -12,6 +12,8 @@ from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
 from keras_attn_pipelines.experiment.fields import field_types, kind_name
 from keras_attn_pipelines.experiment.recipe_file import MODULE_PREFIX
 
+DESCRIPTION_FILE = "recipe.json"
+"""File of a run with its experiment; it makes a folder a run."""
 ROOT = __name__.split(".")[0]
 TYPE, OWN, SHARED = "type", "recipe", "experiment"
 """Key of a part's class; the prefixes of classes in a user's recipe file and of shared ones."""

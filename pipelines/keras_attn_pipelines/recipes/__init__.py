@@ -4,12 +4,16 @@ import ast
 import difflib
 import importlib
 import pkgutil
+import re
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.fields import kind_name
+from keras_attn_pipelines.experiment.fields import kind_name, summary_of
 from keras_attn_pipelines.experiment.recipe_file import load_recipe_file, recipe_of
+
+ROW = "  {:24}  {:27}  {:>7}  {}"
+"""A row of the table of recipes: name, data, minutes, result."""
 
 
 def recipe_names() -> list[str]:
@@ -47,6 +51,18 @@ def recipe_summary(name: str) -> str:
     """The docstring of a recipe that comes with the project, read without importing it."""
     source = (Path(__path__[0]) / f"{name}.py").read_text(encoding="utf-8")
     return ast.get_docstring(ast.parse(source)) or ""
+
+
+def recipe_table() -> str:
+    """The recipes that come with the project, by task: name, data, minutes to train, result."""
+    tasks: dict[str, list[str]] = {}
+    for name in recipe_names():
+        facts = dict(re.findall(r"(?m)^(Data|Minutes|Result): (.*)$", recipe_summary(name)))
+        row = (name, facts["Data"], facts.get("Minutes", ""), facts.get("Result", ""))
+        task = summary_of(type(load_recipe(name).task))
+        tasks.setdefault(task.partition(":")[0], []).append(ROW.format(*row).rstrip())
+    head = ROW.format("", "data", "minutes", "result")
+    return "\n\n".join([head, *("\n".join([task, *tasks[task]]) for task in sorted(tasks))])
 
 
 def recipe_text(name: str) -> str:

@@ -1,5 +1,8 @@
 """Differentiable Neural Computer that learns to copy, or to copy several times.
 
+Data: generated sequences
+Result: all of dev exact
+
 Command:
     keras-attn train dnc_copy --data generated:1 --out runs/dnc
 """

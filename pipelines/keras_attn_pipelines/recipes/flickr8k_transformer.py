@@ -1,5 +1,9 @@
 """A Transformer on photographs: EfficientNet-Lite0 features, encoder, decoder.
 
+Data: pictures with captions
+Minutes: 23
+Result: CIDEr-D 0.500 on Flickr8k
+
 Command:
     keras-attn train flickr8k_transformer --data flickr8k --out runs/transformer
 

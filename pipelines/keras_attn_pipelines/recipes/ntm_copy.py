@@ -1,5 +1,8 @@
 """Neural Turing Machine that learns to copy, or another algorithmic problem.
 
+Data: generated sequences
+Result: all of dev exact
+
 Command:
     keras-attn train ntm_copy --data generated:2 --seed 2 --out runs/copy
     keras-attn train ntm_copy --cell lstm --hidden-dim 120 --data generated:2 --out runs/lstm

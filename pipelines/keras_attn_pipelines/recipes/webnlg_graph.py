@@ -1,5 +1,9 @@
 """Facts into sentences: a Transformer over graphs that plans the order of facts and copies names.
 
+Data: facts with texts
+Minutes: 60
+Result: BLEU 59.1 on WebNLG
+
 Command, English texts for DBpedia triples:
     keras-attn train webnlg_graph --data webnlg --out runs/webnlg
 

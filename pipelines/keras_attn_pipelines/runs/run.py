@@ -27,10 +27,14 @@ from keras_attn.whole_file import (
 )
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.recipe_file import load_recipe_file
-from keras_attn_pipelines.experiment.stored import restored
-from keras_attn_pipelines.runs.description import DIGEST, DIGESTS, KEPT, read_description
+from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, restored
+from keras_attn_pipelines.runs.description import (
+    DIGEST,
+    DIGESTS,
+    KEPT,
+    read_description,
+)
 
-DESCRIPTION_FILE = "recipe.json"
 MODEL_FILE, RECIPE_FILE, CHECKPOINT_FILE = "model.keras", "recipe.py", "checkpoint.npz"
 HISTORY_FILE, MEAN_FOLDER, LOCK_FILE = "history.csv", "mean-snapshots", ".keras-attn.lock"
 

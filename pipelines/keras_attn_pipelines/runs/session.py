@@ -13,13 +13,12 @@ from keras_attn.whole_file import is_scratch, whole_file
 from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
 from keras_attn_pipelines.experiment.evaluation import FEW_TO_TRAIN, few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.stored import TYPE, restored, stored
+from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, TYPE, restored, stored
 from keras_attn_pipelines.runs.description import BACKEND, DIGESTS, ENDED, KEPT
 from keras_attn_pipelines.runs.fitting import Fitting
 from keras_attn_pipelines.runs.prepared import Prepared
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
-    DESCRIPTION_FILE,
     HISTORY_FILE,
     LOCK_FILE,
     MODEL_FILE,

@@ -17,9 +17,9 @@ from keras_attn.serving.precision import set_precision
 from keras_attn.serving.stored_shapes import same_numbers
 from keras_attn.training.model_file import check_finite, code_in
 from keras_attn_pipelines.experiment.experiment import Experiment
-from keras_attn_pipelines.experiment.stored import type_of
+from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, type_of
 from keras_attn_pipelines.runs.origin import origin_of_run, origin_of_version
-from keras_attn_pipelines.runs.run import DESCRIPTION_FILE, Run
+from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 
 

@@ -10,7 +10,7 @@ from keras_attn_pipelines.experiment.parts import TaskSpec, Work
 
 @part
 class NextWord:
-    """Next-word prediction over lower-case words without punctuation."""
+    """Language modeling: the next of lower-case words without punctuation."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="sentences", targets=(LOGITS,), batches_of_tokens=True

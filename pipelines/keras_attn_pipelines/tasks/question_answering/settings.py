@@ -10,7 +10,7 @@ from keras_attn_pipelines.experiment.parts import TaskSpec, Work
 
 @part
 class QuestionAnswering:
-    """Question answering over short stories, as in the bAbI tasks."""
+    """Question answering over short stories: the bAbI tasks, or others in their format."""
 
     spec: ClassVar[TaskSpec] = TaskSpec(
         records="questions about stories", targets=(LOGITS,), accuracy="accuracy"
