@@ -14,6 +14,9 @@ START_ID = 2
 END_ID = 3
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
 """Metadata of an exported model, in the folder of a version."""
+SENTENCES = "sentences"
+"""Key of the metadata of an exported captioner: whether its texts are sentences, and have no spaces
+before punctuation; earlier versions do not say."""
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"

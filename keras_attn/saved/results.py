@@ -13,9 +13,16 @@ from keras_attn.whole_file import whole_file
 
 SUFFIXES = (".png", ".svg", ".pdf")
 DPI = 110
+NATS, PROBABILITY = "nats", "probability"
+"""Units of scores: of texts, and of labels."""
 
 
-@dataclass(frozen=True)
+def shown_score(score: float, unit: str) -> str:
+    """A score, rounded, with its unit."""
+    return f"{100 * score:.1f}%" if unit == PROBABILITY else f"{score:.2f} {unit}"
+
+
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """The answer to one input.
 
@@ -25,6 +32,13 @@ class Prediction:
         alternatives: tuple of (text, score), best first, the best included.
         error: why there is no answer; "" if there is one.
         outputs: dict of all outputs of the model as NumPy arrays, by name.
+        unit: what a score is, "nats" or "probability".
+
+    Example:
+        >>> print(Prediction("a dog runs.", -2.3456, (("a dog runs.", -2.3456),)))
+        a dog runs. (-2.35 nats)
+        >>> Prediction("positive", 0.9731, unit="probability")
+        Prediction('positive', 97.3%)
     """
 
     text: str = ""
@@ -32,6 +46,20 @@ class Prediction:
     alternatives: tuple[tuple[str, float], ...] = ()
     error: str = ""
     outputs: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    unit: str = NATS
+
+    def __str__(self):
+        if self.error:
+            return f"error: {self.error}"
+        best = self.alternatives or ((self.text, self.score),)
+        return "\n".join(f"{text} ({shown_score(score, self.unit)})" for text, score in best)
+
+    def __repr__(self):
+        if self.error:
+            return f"Prediction(error={self.error!r})"
+        best = self.alternatives[1:]
+        more = f", and {len(best)} more" if best else ""
+        return f"Prediction({self.text!r}, {shown_score(self.score, self.unit)}{more})"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from keras_attn.contracts import (
     LABELS,
     METADATA_FILE,
     SCORE,
+    SENTENCES,
     SOURCE,
     TARGET,
     TERMS,
@@ -27,12 +28,13 @@ from keras_attn.decoding import DEAD
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
-from keras_attn.saved.results import Drawing, Prediction, best_of
+from keras_attn.saved.results import NATS, PROBABILITY, Drawing, Prediction, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
 from keras_attn.saved.versions import version_folder, version_number
 from keras_attn.serving.export import VIEWS, check_views, read_metadata
 from keras_attn.serving.requests import Requests, joined
+from keras_attn.text.detokenize import detokenized, spaced
 from keras_attn.viz.declared import DeclaredView, Note, read_views
 from keras_attn.viz.declared.matrices import Heads
 from keras_attn.viz.declared.pictures import PictureMap
@@ -40,8 +42,6 @@ from keras_attn.viz.explorer import ExplorerPage
 
 BATCH = 32
 """Batch size."""
-PROBABILITY = "probability"
-"""Unit of a classifier's scores; those of texts are in nats."""
 
 
 class Saved(Requests):
@@ -109,6 +109,11 @@ class Saved(Requests):
     def takes_pictures(self) -> bool:
         """Whether the model takes pictures, and not texts."""
         return self.takes.name == IMAGE
+
+    @property
+    def unit(self) -> str:
+        """Unit of the scores of answers: PROBABILITY of labels, NATS of texts."""
+        return PROBABILITY if self.answered[0] == LABELS else NATS
 
     @property
     def scored(self) -> tuple[str, str]:
@@ -200,7 +205,7 @@ class Saved(Requests):
         view = self._view(heads, word, layer)
         fed = self.takes.feed(asked)
         answer = self._answer_to(view.signature, fed, asked)
-        text, title = best_of(answer)
+        text, title = map(self._sentence, best_of(answer))
         result = view.read(answer, in_words(fed, self.metadata))
         notes = self.notes_on(answer)
         caption = f"{text} ({'; '.join(notes)})" if notes else text
@@ -227,10 +232,9 @@ class Saved(Requests):
         answers = {name: self._answer_to(name, fed, asked) for name in names}
         words = in_words(fed, self.metadata)
         views = [view.read(answers[view.signature], words) for view in self.views]
-        unit = PROBABILITY if self.answered[0] == LABELS else "nats"
         best = self.prediction(answers[first]).alternatives
         notes = self.notes_on(answers[first])
-        return ExplorerPage(self._title(asked, words), best, views, unit, notes)
+        return ExplorerPage(self._title(asked, words), best, views, self.unit, notes)
 
     def align(
         self, sources: Sequence[str], targets: Sequence[str], progress: bool | None = None
@@ -281,7 +285,10 @@ class Saved(Requests):
             ValueError: an unreadable input, or a model that scores no texts.
         """
         self.check_scores()
-        fed = {**self.takes.feed(first), self.scored[1]: encoded_text(second)}
+        text = encoded_text(second)
+        if self.metadata.get(SENTENCES) is False:
+            text = encoded_text(spaced(text.decode(errors="surrogateescape")))
+        fed = {**self.takes.feed(first), self.scored[1]: text}
         (answer,) = self.ask("score", batch=1, **{key: [value] for key, value in fed.items()})
         if error := answer[ERROR].decode():
             raise ValueError(f"{in_message(first)} and {in_message(second)}: {error}")
@@ -299,9 +306,13 @@ class Saved(Requests):
         if error := answer[ERROR].decode():
             return Prediction(error=error, outputs=answer)
         pairs = zip(*(answer[key] for key in self.answered))
-        best = tuple((text.decode(), float(score)) for text, score in pairs if score > DEAD / 2)
+        best = tuple(
+            (self._sentence(text.decode()), float(score))
+            for text, score in pairs
+            if score > DEAD / 2
+        )
         text, score = best[0] if best else ("", float("nan"))
-        return Prediction(text, score, best, outputs=answer)
+        return Prediction(text, score, best, outputs=answer, unit=self.unit)
 
     def check_scores(self) -> None:
         """Raises ValueError for a model that scores no given texts."""
@@ -314,6 +325,11 @@ class Saved(Requests):
     def notes_on(self, answer: Mapping[str, Any]) -> list[str]:
         """What the declared notes say about an answer of `serving_default` or `explain`."""
         return [sentence for note in self.notes if (sentence := note.read(answer))]
+
+    def _sentence(self, text):
+        """A text of an answer as a sentence; captions of earlier versions may have tokens."""
+        may_be_spaced = self.takes_pictures and not self.metadata.get(SENTENCES)
+        return detokenized(text) if may_be_spaced and TEXT in self.answered else text
 
     def _answer_to(self, signature, fed, asked):
         """A signature's answer to one input, as it is fed and as a message repeats it."""

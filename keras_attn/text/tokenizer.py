@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.extras import extra
+from keras_attn.text.detokenize import are_spaced
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
@@ -52,6 +53,8 @@ class Tokenizer(tf.Module):
     Args:
         model: bytes. A SentencePiece model with byte fallback and this project's special ids.
         lowercase: bool. Whether text is put in lower case.
+        spaced: bool. Whether the texts that it was learned from have spaces before punctuation; it
+            changes no piece.
 
     Raises:
         ValueError: the model has other special ids or no byte fallback.
@@ -67,7 +70,7 @@ class Tokenizer(tf.Module):
 
     unit = "pieces"
 
-    def __init__(self, model: bytes, lowercase: bool = False):
+    def __init__(self, model: bytes, lowercase: bool = False, spaced: bool = False):
         super().__init__()
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
@@ -76,7 +79,7 @@ class Tokenizer(tf.Module):
             raise ValueError(f"Expected special ids {expected}. Received: {ids}")
         if not any(processor.is_byte(index) for index in range(processor.vocab_size())):
             raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
-        self.model, self.lowercase = model, lowercase
+        self.model, self.lowercase, self.spaced = model, lowercase, spaced
         self.vocabulary_size = processor.vocab_size()
         self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
         _keep_resource(self._sentencepiece, model)
@@ -147,7 +150,7 @@ class Tokenizer(tf.Module):
                 f"{smallest} bytes and special pieces; {smallest + characters + 1} is enough. "
                 f"Received: vocabulary_size={vocabulary_size}"
             ) from error
-        return cls(model.getvalue(), lowercase)
+        return cls(model.getvalue(), lowercase, are_spaced(normalized))
 
     @classmethod
     def load(cls, folder) -> "Tokenizer":
@@ -159,7 +162,8 @@ class Tokenizer(tf.Module):
         folder = Path(folder)
         with naming_damage(f"a tokenizer in {folder}"):
             settings = read_json(folder / _SETTINGS_FILE, "a tokenizer")
-            return cls((folder / _MODEL_FILE).read_bytes(), settings["lowercase"])
+            model, spaced = (folder / _MODEL_FILE).read_bytes(), settings.get("spaced", False)
+            return cls(model, settings["lowercase"], spaced)
 
     def save(self, folder) -> None:
         """Writes the model and the settings into a folder."""
@@ -167,7 +171,8 @@ class Tokenizer(tf.Module):
         with whole_file(folder / _MODEL_FILE) as partial:
             partial.write_bytes(self.model)
         with whole_file(folder / _SETTINGS_FILE) as partial:
-            partial.write_text(json.dumps({"lowercase": self.lowercase}), encoding="utf-8")
+            settings = {"lowercase": self.lowercase, "spaced": self.spaced}
+            partial.write_text(json.dumps(settings), encoding="utf-8")
 
     def normalize(self, texts):
         """What survives encoding: string (...) to string (...); see the class."""

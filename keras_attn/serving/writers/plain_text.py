@@ -1,8 +1,9 @@
 """Decoded tokens as plain text."""
 
-from keras_attn.contracts import ANSWER_PIECES, TEXT
+from keras_attn.contracts import ANSWER_PIECES, SENTENCES, TEXT
 from keras_attn.decoding import NoRepeatedNgrams
 from keras_attn.serving.writers.writer import Writer
+from keras_attn.text.detokenize import detokenize, space
 
 
 class TextWriter(Writer):
@@ -12,12 +13,15 @@ class TextWriter(Writer):
         tokenizer: `Tokenizer`.
         no_repeat_ngram: int ≥ 0. Size of n-grams of pieces that may not repeat in an answer; 0: no
             limit.
+        sentences: bool. Whether texts are detokenized, if the tokenizer was learned from texts with
+            spaces before punctuation.
     """
 
     scores, keeps_length = True, False
 
-    def __init__(self, tokenizer, no_repeat_ngram=0):
+    def __init__(self, tokenizer, no_repeat_ngram=0, sentences=False):
         self.vocabulary, self.no_repeat_ngram = tokenizer, no_repeat_ngram
+        self.sentences, self.detokenizes = sentences, sentences and tokenizer.spaced
 
     def limits(self, read, most):
         return [NoRepeatedNgrams(self.no_repeat_ngram)] if self.no_repeat_ngram else []
@@ -26,13 +30,15 @@ class TextWriter(Writer):
         return strategy
 
     def write(self, tokens, read, model, context):
+        texts = self.vocabulary.decode(tokens)
         return {
-            TEXT: self.vocabulary.decode(tokens),
+            TEXT: detokenize(texts) if self.detokenizes else texts,
             ANSWER_PIECES: self.vocabulary.pieces(tokens),
         }
 
     def targets(self, texts, read):
-        return texts
+        return space(texts) if self.detokenizes else texts
 
     def metadata(self):
-        return {"no_repeat_ngram": self.no_repeat_ngram}
+        sentences = {SENTENCES: True} if self.sentences else {}
+        return {"no_repeat_ngram": self.no_repeat_ngram, **sentences}

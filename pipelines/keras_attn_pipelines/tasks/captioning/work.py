@@ -8,6 +8,7 @@ from keras_attn.evaluation.caption_metrics import TOKENIZER_NAMES, caption_metri
 from keras_attn.evaluation.cider import ConsensusReward
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
+from keras_attn.text.detokenize import detokenized
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn.training.self_critical import SelfCritical
@@ -90,7 +91,7 @@ class CaptioningWork:
         return GenerationService(
             model,
             readers.PictureReader(PictureFormat(*model.image_size, self.task.pictures.fit)),
-            writers.TextWriter(vocabularies[TOKENIZER], self.task.no_repeat_ngram),
+            writers.TextWriter(vocabularies[TOKENIZER], self.task.no_repeat_ngram, sentences=True),
             self.task.search.strategy(beam_width, n_best),
             AnswerLength(self.task.lengths[-1]),
             vocabularies,
@@ -109,8 +110,8 @@ class CaptioningWork:
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         scores = caption_metrics(captions, references, tokenization=tokenization)
         tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
-        normalized = [tokenizer.normalize(list(texts)).numpy() for texts in references]
-        exact = [caption.encode() in texts for caption, texts in zip(captions, normalized)]
+        normalized = [map(detokenized, tokenizer.normalize_all(texts)) for texts in references]
+        exact = [detokenized(caption) in texts for caption, texts in zip(captions, normalized)]
         scores["exact"] = sum(exact) / len(exact)
         rows = [{"image": record.name, "references": record.captions} for record in records]
         note = f", all references, tokenizer: {name}"
