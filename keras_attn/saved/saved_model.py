@@ -1,7 +1,7 @@
 """An exported model of any kind; needs TensorFlow, but none of the model's code."""
 
 import contextlib
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,6 @@ from tqdm import tqdm
 
 from keras_attn.contracts import (
     ERROR,
-    IMAGE,
-    LABEL_SCORES,
-    LABELS,
     METADATA_FILE,
     SCORE,
     SENTENCES,
@@ -24,27 +21,24 @@ from keras_attn.contracts import (
     TERMS,
     TEXT,
 )
-from keras_attn.decoding import DEAD
+from keras_attn.saved.answering import BATCH, Answering, answered_by
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
-from keras_attn.saved.results import NATS, PROBABILITY, Drawing, Prediction, best_of
+from keras_attn.saved.results import Drawing, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
 from keras_attn.saved.versions import version_folder, version_number
 from keras_attn.serving.export import VIEWS, check_views, read_metadata
-from keras_attn.serving.requests import Requests, joined
-from keras_attn.text.detokenize import detokenized, spaced
+from keras_attn.serving.requests import joined
+from keras_attn.text.detokenize import spaced
 from keras_attn.viz.declared import DeclaredView, Note, read_views
 from keras_attn.viz.declared.matrices import Heads
 from keras_attn.viz.declared.pictures import PictureMap
 from keras_attn.viz.explorer import ExplorerPage
 
-BATCH = 32
-"""Batch size."""
 
-
-class Saved(Requests):
+class Saved(Answering):
     """An exported model, called by its signatures; `keras_attn.load` makes one.
 
     What it takes is known from the names of its inputs, what can be drawn from the views that it
@@ -97,8 +91,7 @@ class Saved(Requests):
             raise ValueError(f"{error}, in {self.folder}") from error
         self.views = [view for view in views if isinstance(view, DeclaredView)]
         self.notes = [view for view in views if isinstance(view, Note)]
-        is_classifier = LABELS in outputs["serving_default"]
-        self.answered = (LABELS, LABEL_SCORES) if is_classifier else (TEXT, SCORE)
+        self.answered = answered_by(outputs["serving_default"])
 
     @property
     def signatures(self) -> frozenset[str]:
@@ -106,21 +99,11 @@ class Saved(Requests):
         return frozenset(self._session.signatures)
 
     @property
-    def takes_pictures(self) -> bool:
-        """Whether the model takes pictures, and not texts."""
-        return self.takes.name == IMAGE
-
-    @property
-    def unit(self) -> str:
-        """Unit of the scores of answers: PROBABILITY of labels, NATS of texts."""
-        return PROBABILITY if self.answered[0] == LABELS else NATS
-
-    @property
     def scored(self) -> tuple[str, str]:
         """What an input is called, and what a text that is scored is called."""
         given = self.inputs_of("score") if "score" in self.signatures else []
         targets = sorted(set(given) - set(self.inputs_of("serving_default")))
-        return self.takes.name, *(targets[:1] or [TEXT])
+        return self.takes.name, (targets or [TEXT])[0]
 
     @property
     def version(self) -> str:
@@ -158,36 +141,6 @@ class Saved(Requests):
     def terms(self) -> str:
         """Terms of use in a line, as `keras-attn export --terms` wrote them; often ''."""
         return str(self.metadata.get(TERMS, ""))
-
-    def predict(self, inputs: Sequence[Any], progress: bool | None = None) -> list[Prediction]:
-        """Answers each input, in batches.
-
-        Args:
-            inputs: list of pictures (paths, encoded bytes, or uint8 arrays (height, width, 3)), of
-                texts, or of sets of facts (lists of triples, or JSON).
-            progress: whether to show a progress bar; None: on a terminal.
-
-        Returns:
-            list of `Prediction`; one with an `error` for an input that cannot be answered.
-
-        Raises:
-            ValueError: a single input instead of a list.
-
-        Example:
-            `keras_attn.load("saved_models/flickr8k_captioner").predict(["photo.jpg"])[0].text`
-        """
-        one = str | bytes | Path | Mapping | Set
-        is_picture = self.takes_pictures and getattr(inputs, "ndim", 4) < 4
-        if isinstance(inputs, one) or is_picture or not isinstance(inputs, Collection):
-            raise ValueError(f"Expected a list of inputs. Received: {inputs!r:.80}")
-        inputs = list(inputs)
-        reasons = [self.takes.reason(item) for item in inputs]
-        answers = self.answers([item for item, reason in zip(inputs, reasons) if not reason])
-        hidden = None if progress is None else not progress
-        bar = tqdm(reasons, unit="answer", disable=hidden)
-        return [
-            Prediction(error=reason) if reason else self.prediction(next(answers)) for reason in bar
-        ]
 
     def explain(self, asked: Any, heads=None, word=None, layer=None) -> Drawing:
         """A picture of where the model looked for its answer.
@@ -294,26 +247,6 @@ class Saved(Requests):
             raise ValueError(f"{in_message(first)} and {in_message(second)}: {error}")
         return float(answer[SCORE])
 
-    def answers(self, inputs: Sequence[Any]) -> Iterator[dict]:
-        """Answers of `serving_default` to inputs, as they come."""
-        for start in range(0, len(inputs), BATCH):
-            chunk = [self.takes.feed(item) for item in inputs[start : start + BATCH]]
-            columns = {key: [fed[key] for fed in chunk] for key in chunk[0]}
-            yield from self.ask("serving_default", batch=BATCH, **columns)
-
-    def prediction(self, answer: Mapping[str, Any]) -> Prediction:
-        """What an answer of `serving_default` says; possibly fewer texts than requested."""
-        if error := answer[ERROR].decode():
-            return Prediction(error=error, outputs=answer)
-        pairs = zip(*(answer[key] for key in self.answered))
-        best = tuple(
-            (self._sentence(text.decode()), float(score))
-            for text, score in pairs
-            if score > DEAD / 2
-        )
-        text, score = best[0] if best else ("", float("nan"))
-        return Prediction(text, score, best, outputs=answer, unit=self.unit)
-
     def check_scores(self) -> None:
         """Raises ValueError for a model that scores no given texts."""
         if "score" not in self.signatures:
@@ -321,15 +254,6 @@ class Saved(Requests):
                 "Expected a SavedModel with a signature 'score'; predict gives the probabilities "
                 f"of other models' answers. Received: {self.folder}"
             )
-
-    def notes_on(self, answer: Mapping[str, Any]) -> list[str]:
-        """What the declared notes say about an answer of `serving_default` or `explain`."""
-        return [sentence for note in self.notes if (sentence := note.read(answer))]
-
-    def _sentence(self, text):
-        """A text of an answer as a sentence; captions of earlier versions may have tokens."""
-        may_be_spaced = self.takes_pictures and not self.metadata.get(SENTENCES)
-        return detokenized(text) if may_be_spaced and TEXT in self.answered else text
 
     def _answer_to(self, signature, fed, asked):
         """A signature's answer to one input, as it is fed and as a message repeats it."""

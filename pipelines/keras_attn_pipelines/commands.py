@@ -297,9 +297,9 @@ class Export:
 
 @part
 class Predict:
-    """answer pictures or texts with a SavedModel"""
+    """answer pictures or texts with a SavedModel or a run"""
 
-    folder: str = argument("SavedModel", metavar=MODEL)
+    folder: str = argument("SavedModel or run directory", metavar=f"{MODEL}|RUN")
     inputs: tuple[str, ...] = argument(
         "picture files, folders or patterns; texts; facts as JSON; '-': lines of standard input",
         metavar="PICTURE|TEXT",
@@ -309,21 +309,73 @@ class Predict:
         "file with one path, text or JSON per line; '-': standard input", default=None
     )
     json: bool = option("print JSON lines", default=False)
+    n_best: int | None = option(
+        "answers to each input; of a SavedModel, at most as many as it was exported with",
+        default=None,
+        least=1,
+    )
+    beam_width: int | None = option("runs only: beam width", default=None, least=1)
+    sample: bool = option("runs only: sample answers instead of searching for them", default=False)
+    temperature: float | None = option(
+        "with --sample: below 1 for likelier answers, above for others (default: 1)",
+        default=None,
+        above=0,
+        below=INFINITY,
+    )
+    top_p: float | None = option(
+        "with --sample: of each step, the likeliest tokens with this share (default: 1)",
+        default=None,
+        above=0,
+        most=1,
+    )
+    seed: int | None = option("with --sample: seed of the draws (default: 0)", default=None)
     crops: str | None = option(
         "folder for what a spatial transformer read, one PNG per picture", default=None
     )
 
     def run(self):
-        """Prints the answers of a SavedModel."""
-        check_saved_model(self.folder)
+        """Prints the answers of a SavedModel or a run."""
+        draws = {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
+        draws = {key: value for key, value in draws.items() if value is not None}
+        is_run = (Path(self.folder) / DESCRIPTION_FILE).is_file()
+        if not is_run:
+            check_saved_model(self.folder)
+            self._check_search()
+        if draws and not self.sample:
+            flags = " and ".join(f"--{key.replace('_', '-')}" for key in draws)
+            raise ValueError(f"Expected --sample beside {flags}. Received: none")
+        if self.sample and self.beam_width is not None:
+            raise ValueError("Expected --sample or --beam-width. Received: both")
         check_inputs_file(self.file)
-        if "-" not in self.inputs and not self.file:
+        if not is_run and "-" not in self.inputs and not self.file:
             check_pictures(self.folder, self.inputs)
         if self.crops is not None:
             check_writable_folder(self.crops)
         from keras_attn_pipelines.saved.answers import print_answers
 
-        print_answers(self)
+        if not is_run:
+            from keras_attn.saved.loading import load
+
+            model = load(self.folder)
+            model.check_n_best(self.n_best)
+        else:
+            from keras_attn.decoding import Sampling
+            from keras_attn_pipelines.runs.run import Run
+            from keras_attn_pipelines.runs.run_answers import RunAnswers
+
+            n_best = self.n_best or 1
+            sampling = Sampling(n=n_best, **draws) if self.sample else None
+            model = RunAnswers(Run(self.folder), self.beam_width, n_best, sampling)
+        print_answers(model, self)
+
+    def _check_search(self):
+        """Raises ValueError for what only a run can be asked for."""
+        given = {"--beam-width": self.beam_width is not None, "--sample": self.sample}
+        if flags := [flag for flag, there in given.items() if there]:
+            raise ValueError(
+                f"Expected a run directory for {' and '.join(flags)}; a SavedModel searches as it "
+                f"was exported. Received: {self.folder}"
+            )
 
 
 @part

@@ -113,7 +113,11 @@ CASES = [
     (["train", "scenes", "--data", "{folder}/no", "--out", "x"], 2, "Expected data at {folder}/no"),
     (train("scenes", "--strategy", "multiworker"), 2, "Expected TF_CONFIG such as "),
     (["evaluate", "{folder}/no", "--data", "{folder}"], 2, "Received: {folder}/no, no such folder"),
-    (["predict", "{folder}/run", "x"], 2, "a run; export it: keras-attn export {folder}/run"),
+    (
+        ["explain", "{folder}/run", "x", "--out", "x.png"],
+        2,
+        "a run; export it: keras-attn export {folder}/run",
+    ),
     (["export", "{folder}/no", "x"], 2, "Received: {folder}/no, no such folder"),
     (["export", "{folder}/model", "x"], 2, "Received: {folder}/model, a SavedModel"),
     (["average", "{folder}/run", "{folder}/babi", "--out", "x"], 2, "/babi, no run"),

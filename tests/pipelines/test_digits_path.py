@@ -140,7 +140,7 @@ def test_crops_of_what_has_none(data, tmp_path, capsys):
     Image.fromarray(drawn(1, 0)[0][0]).save(tmp_path / "a.png")
     command = ["predict", str(folder), str(tmp_path / "a.png"), "--crops", str(tmp_path / "crops")]
     assert main(command) == 2
-    assert "Expected a SavedModel of a spatial transformer" in capsys.readouterr().err
+    assert "Expected a model with a spatial transformer" in capsys.readouterr().err
     assert not (tmp_path / "crops").exists()
 
 

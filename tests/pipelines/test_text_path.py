@@ -202,6 +202,42 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     assert "Expected inputs or --file FILE" in capsys.readouterr().err
 
 
+def answers_of(capsys, folder, *flags):
+    assert main(["predict", str(folder), "one two", "three", "--json", *flags]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_predict_of_a_run(run, model, capsys):
+    exported = answers_of(capsys, model, "--n-best", "1")
+    answers = answers_of(capsys, run.folder)
+    assert [answer["text"] for answer in answers] == [answer["text"] for answer in exported]
+    (best, _), wide = answers, answers_of(capsys, run.folder, "--beam-width", "5", "--n-best", "3")
+    assert len(best["text"]) == 1 and len(wide[0]["text"]) == len(set(wide[0]["text"])) == 3
+    assert wide[0]["score"] == sorted(wide[0]["score"], reverse=True)
+    draw = ("--sample", "--n-best", "3", "--temperature", "2", "--seed")
+    first, again, other = (answers_of(capsys, run.folder, *draw, seed) for seed in "778")
+    assert first == again != other and len(first[0]["text"]) == 3
+    greedy = answers_of(capsys, run.folder, "--beam-width", "1")
+    cold = answers_of(capsys, run.folder, "--sample", "--temperature", "1e-4", "--top-p", "0.9")
+    assert [answer["text"] for answer in cold] == [answer["text"] for answer in greedy]
+
+
+@pytest.mark.parametrize(
+    ("of_run", "flags", "message"),
+    [
+        (False, ["--sample"], "Expected a run directory for --sample"),
+        (False, ["--beam-width", "3"], "Expected a run directory for --beam-width"),
+        (False, ["--n-best", "3"], "Expected n_best between 1 and 2"),
+        (True, ["--top-p", "0.5"], "Expected --sample beside --top-p"),
+        (True, ["--sample", "--beam-width", "3"], "Expected --sample or --beam-width"),
+        (True, ["--n-best", "3"], "n_best <= width=2"),
+    ],
+)
+def test_searches_that_there_are_not(run, model, of_run, flags, message, capsys):
+    assert main(["predict", str(run.folder if of_run else model), "one", *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_align(model, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("pairs.tsv").write_text("one two\teins zwei\n\teins\nseven\tsieben\n")

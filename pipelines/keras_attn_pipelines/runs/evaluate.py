@@ -4,19 +4,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
 from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.in_graph import in_graph
-from keras_attn.serving.requests import Requests, joined
 from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import read_split
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.run_answers import FunctionRequests
 from keras_attn_pipelines.runs.saved_description import SavedDescription
 
 
@@ -126,7 +125,7 @@ class _Answers:
         """Answers all records; those of similar size share a batch."""
         sizes = [work.request(record).size for record in records]
         order = sorted(range(len(records)), key=sizes.__getitem__)
-        model = _Model(answer)
+        model = FunctionRequests(answer)
         answers: dict[int, dict] = {}
         errors: dict[int, str] = {}
         for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
@@ -147,14 +146,3 @@ class _Answers:
         """The task's scores of the answers."""
         evaluation = work.evaluation(self.records, self.answers, vocabularies, metadata)
         return replace(evaluation, data=str(data), split=split, errors=self.errors)
-
-
-class _Model(Requests):
-    """A function from the inputs of `serving_default` to tensors by name."""
-
-    def __init__(self, answer: Callable):
-        self.answer = answer
-
-    def _answer(self, signature, chunk):
-        batch = {key: tf.constant(joined(values), tf.string) for key, values in chunk.items()}
-        return {key: np.asarray(value) for key, value in self.answer(**batch).items()}

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
 from keras_attn.escaping import escape_json_line, escape_terminal
-from keras_attn.saved import loading
+from keras_attn.saved.answering import Answering
 from keras_attn.saved.results import Prediction
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.text_lines import input_bytes, lines_in
@@ -19,14 +19,13 @@ MOST_SHOWN = 4096
 """Characters of an input that a message repeats: as many as a path may have."""
 
 
-def print_answers(arguments) -> None:
-    """Prints a SavedModel's answer to each input, in order and as soon as it is available.
+def print_answers(saved: Answering, arguments) -> None:
+    """Prints a model's answer to each input, in order and as soon as it is available.
 
     Raises:
         ValueError: no inputs, or some could not be answered; the others' answers are printed.
     """
-    inputs = _inputs(arguments)
-    saved, failed = loading.load(arguments.folder), []
+    inputs, failed = _inputs(arguments), []
     crops = None if arguments.crops is None else CropFolder.of(saved, arguments.crops)
     takes = saved.takes
     inputs = [(place, name) for place, argument in inputs for name in takes.expand([argument])]
@@ -37,7 +36,11 @@ def print_answers(arguments) -> None:
     # On a terminal the printed lines show the progress; a bar between them would only disturb.
     hidden = sys.stdout.isatty() or not sys.stderr.isatty()
     for (place, item), reason in tqdm(list(zip(inputs, reasons)), unit="answer", disable=hidden):
-        prediction = Prediction(error=reason) if reason else saved.prediction(next(answers))
+        prediction = (
+            Prediction(error=reason)
+            if reason
+            else saved.prediction(next(answers), arguments.n_best)
+        )
         item_text = item.encode(errors="surrogateescape").decode(errors="replace")
         if error := prediction.error:
             name = item_text if item_text.strip() else repr(item_text)

@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from keras_attn.saved.saved_model import Saved
+from keras_attn.saved.answering import Answering
 from keras_attn.viz.declared import Samples
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
@@ -35,16 +35,16 @@ class CropFolder:
     written: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, saved: Saved, folder) -> "CropFolder":
-        """The folder at a path, for the crops of a SavedModel.
+    def of(cls, saved: Answering, folder) -> "CropFolder":
+        """The folder at a path, for the crops of a model.
 
         Raises:
-            ValueError: a SavedModel without crops, or a folder that is not empty or is a file.
+            ValueError: a model without crops, or a folder that is not empty or is a file.
         """
         crops = [view.crop for view in saved.views if isinstance(view, Samples)]
         if not crops:
             raise ValueError(
-                "Expected a SavedModel of a spatial transformer, which returns crops. "
+                "Expected a model with a spatial transformer, which returns crops. "
                 f"Received: {saved.folder}"
             )
         path = Path(folder)
