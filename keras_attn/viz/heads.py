@@ -21,7 +21,8 @@ FAINT = 0.04
 def heads_figure(
     weights, queries: Sequence[str], keys: Sequence[str], title: str = ""
 ) -> ReadableFigure:
-    """A small matrix for each layer and head: rows are queries, columns are keys, dark is much.
+    """A small matrix for each layer and head: rows are queries, columns are keys, dark is the
+    largest weight of all.
 
     Args:
         weights: float (N, H, T, S), attention weights by layer and head.
@@ -42,16 +43,17 @@ def heads_figure(
     rim = 0.11 * max(map(len, (*queries, *keys)), default=0) if labeled else 0.2
     figure = _figure(heads * side + rim + 0.5, layers * side * len(queries) / len(keys) + rim + 0.9)
     axes = figure.subplots(layers, heads, squeeze=False)
+    largest = float(weights.max()) or 1.0
     for layer, head in np.ndindex(layers, heads):
         axis = axes[layer, head]
-        axis.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        axis.imshow(weights[layer, head], cmap="Blues", vmin=0, vmax=largest, aspect="auto")
         left, last = labeled and head == 0, labeled and layer == layers - 1
         _label(axis, queries if left else (), keys if last else ())
         if layer == 0:
             axis.set_title(f"head {head + 1}", fontsize=9)
         if head == 0:
             axis.set_ylabel(f"layer {layer + 1}", fontsize=9)
-    figure.suptitle(drawable(title), fontsize=11)
+    figure.suptitle(drawable(title), fontsize=11, wrap=True)
     return figure
 
 

@@ -48,6 +48,16 @@ def word_groups(pieces: Sequence[str]) -> list[list[int]]:
     return groups
 
 
+def is_word(text: str) -> bool:
+    """Whether a text has a letter or a digit, and is no special piece.
+
+    Example:
+        >>> [text for text in ("dog", ".", "7", "</s>", "") if is_word(text)]
+        ['dog', '7']
+    """
+    return text not in SPECIAL and any(map(str.isalnum, text))
+
+
 def in_words(pieces: Sequence[str]) -> tuple[tuple[str, ...], list[list[int]]]:
     """The words that pieces make, and the places of the pieces of each."""
     groups = word_groups(pieces)

@@ -1,11 +1,13 @@
 """Figures of one matrix of attention."""
 
 from collections.abc import Sequence
+from textwrap import fill
 
 import numpy as np
 
 from keras_attn.extras import extra
 from keras_attn.viz.labels import shortened
+from keras_attn.viz.quantity import ATTENTION, SIGNED_COLORS, Quantity
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
 with extra("pictures"):
@@ -13,6 +15,8 @@ with extra("pictures"):
 
 INCHES, LETTER = 0.32, 0.1
 """Height and width of a cell, and width of a letter."""
+LETTERS_PER_INCH = 11
+"""Of a title, before it is wrapped."""
 MOST_CHARACTERS = 60
 """Of a label, before it is cut."""
 
@@ -23,16 +27,20 @@ def matrix_figure(
     column_labels: Sequence[str],
     titles: tuple[str, str] = ("", ""),
     outlined: bool = False,
+    title: str = "",
+    quantity: Quantity = ATTENTION,
 ) -> ReadableFigure:
-    """A matrix of attention weights, dark where most is looked at.
+    """A matrix of weights, dark where they are largest.
 
     Args:
-        weights: float array (T, S), 0 to 1.
+        weights: float array (T, S).
         row_labels: T strings.
         column_labels: S strings.
         titles: of rows and columns.
         outlined: whether the window of each row is outlined, where a local or hard attention gives
             most of the row a weight of exactly 0.
+        title: above all.
+        quantity: what the weights are.
 
     Raises:
         ValueError: no rows or no columns.
@@ -47,10 +55,15 @@ def matrix_figure(
     left, top = (LETTER * max(map(len, labels), default=0) for labels in (beside, above))
     size = (INCHES * columns + left + 0.6 * top + 1.8, INCHES * rows + top + 1.2)
     figure = ReadableFigure(figsize=size, layout="constrained")
+    if title:
+        heading = fill(drawable(title), max(round(LETTERS_PER_INCH * size[0]), 20))
+        figure.suptitle(heading, fontsize=11)
     axis = figure.subplots()
-    image = axis.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    largest = float(np.abs(weights).max()) or 1.0
+    low, colors = (-largest, SIGNED_COLORS) if quantity.signed else (0, "Blues")
+    image = axis.imshow(weights, cmap=colors, vmin=low, vmax=largest, aspect="auto")
     bar = figure.colorbar(image, ax=axis, shrink=min(1.0, 3 / (INCHES * rows)), pad=0.03)
-    bar.set_label("attention", fontsize=9)
+    bar.set_label(quantity.unit, fontsize=9)
     bar.ax.tick_params(labelsize=8)
     axis.set(ylabel=drawable(titles[0]), xlabel=drawable(titles[1]))
     axis.xaxis.set_label_position("top")

@@ -17,35 +17,42 @@ DARKEST, LIGHTEST = 0.12, 0.8
 """Grays that black and white become, so that the heat map is visible on both."""
 
 
-def overlay(image, weights):
+def overlay(image, weights, largest: float | None = None):
     """The picture in gray under a heat map, whose colors are perceptually uniform.
 
     Args:
         image: PIL Image, RGB.
-        weights: float array (grid height, grid width); upsampled smoothly, relative to the largest.
+        weights: float array (grid height, grid width), ≥ 0; upsampled smoothly.
+        largest: weight that has the brightest color; None: the largest of them.
 
     Returns:
         float32 (height, width, 3) in 0..1.
     """
-    scale = float(weights.max()) or 1.0
+    scale = (float(weights.max()) if largest is None else largest) or 1.0
     grid = Image.fromarray((weights / scale).astype("float32"))
     field = np.clip(np.asarray(grid.resize(image.size, Image.Resampling.BICUBIC)), 0, 1)
     light = np.asarray(image.convert("L"), "float32") / 255
     return _blended(DARKEST + (LIGHTEST - DARKEST) * light, field)
 
 
-def add_scale(figure, axes, label="attention, relative to the largest of the picture"):
+def add_scale(
+    figure,
+    axes,
+    label="attention, relative to the largest of the picture",
+    largest: float | None = None,
+):
     """Draws the color scale of `overlay`, over a middle gray, beside the axes.
 
     Args:
         figure: matplotlib Figure.
         axes: axes or array of axes.
         label: what it stands for.
+        largest: what the brightest color stands for; None: 1.
     """
     shares = np.linspace(0, 1, 256)
     colors = ListedColormap(_blended(np.full(256, (DARKEST + LIGHTEST) / 2), shares))
     bar = figure.colorbar(
-        ScalarMappable(Normalize(0, 1), colors), ax=axes, fraction=0.03, pad=0.02, shrink=0.8
+        ScalarMappable(Normalize(0, largest or 1), colors), ax=axes, fraction=0.03, pad=0.02, shrink=0.8
     )
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7)

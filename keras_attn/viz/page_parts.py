@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from keras_attn.viz.quantity import ATTENTION, Quantity
+
 MOST_WORDS = 150
 """Words of a row up to which all of its weights are kept."""
 KEPT = 20
 """Weights that are kept of a longer row, the largest."""
-SIDE = 640
+SIDE = 1000
 """Longest side of a picture on the page, in pixels."""
 
 
@@ -21,6 +23,7 @@ def token_part(
     columns: Sequence[str],
     weights: np.ndarray,
     titles: tuple[str, str],
+    quantity: Quantity = ATTENTION,
 ) -> dict[str, Any]:
     """Words that look at words.
 
@@ -28,8 +31,9 @@ def token_part(
         name: of the part.
         rows: T strings, what looks.
         columns: S strings, what is looked at.
-        weights: float array (layers, heads, T, S), 0 to 1.
+        weights: float array (layers, heads, T, S).
         titles: of rows and columns.
+        quantity: what the weights are.
     """
     layers, heads = weights.shape[:2]
     wide = len(columns) > MOST_WORDS
@@ -41,9 +45,15 @@ def token_part(
         "titles": list(titles),
         "layers": layers,
         "heads": heads,
-        "weights": packed(weights, KEPT if wide else None),
+        **quantity_part(quantity),
+        "weights": packed(weights, KEPT if wide else None, quantity.signed),
         "note": f"Of each row, the {KEPT} largest weights are kept." if wide else "",
     }
+
+
+def quantity_part(quantity: Quantity) -> dict[str, Any]:
+    """What the numbers of a part are."""
+    return {"unit": quantity.unit, "meaning": quantity.meaning, "signed": quantity.signed}
 
 
 def picture_part(pixels) -> dict[str, Any]:
@@ -58,35 +68,48 @@ def picture_part(pixels) -> dict[str, Any]:
     return {"picture": data_url(image, "JPEG"), "width": image.width, "height": image.height}
 
 
-def packed(weights, per_row: int | None = None) -> dict[str, str]:
-    """Weights as bytes in base64: 255 times the square root, so that small ones stay apart.
+def packed(weights, per_row: int | None = None, signed: bool = False) -> dict[str, Any]:
+    """Weights as bytes in base64: 255 times the square root of each weight's share of the largest,
+    so that small ones stay apart.
 
     Args:
-        weights: float array (layers, heads, T, S), 0 to 1; what is above 1 counts as 1.
+        weights: float array (layers, heads, T, S).
         per_row: how many of each row are kept, the largest; None: all.
+        signed: whether weights may be below 0.
 
     Returns:
-        dict with "values", uint8; with `per_row` also "places", uint16 little-endian, of each.
+        dict with "values", uint8, and "largest", the largest absolute weight, at least 1; if
+        signed also "negative", uint8, 1 for a weight below 0; with `per_row` also "places",
+        uint16 little-endian, of each.
 
     Raises:
-        ValueError: weights below 0, or that are not finite.
+        ValueError: weights that are not finite, or below 0.
 
     Example:
         >>> packed(np.array([[[[0.25, 0.75]]]]))
-        {'values': 'gN0='}
+        {'largest': 1.0, 'values': 'gN0='}
     """
     weights = np.asarray(weights, "float32")
-    if not (np.isfinite(weights).all() and weights.min(initial=0) >= -1e-3):
-        raise ValueError("Expected finite weights between 0 and 1. Received: others")
+    if not (np.isfinite(weights).all() and (signed or weights.min(initial=0) >= -1e-3)):
+        raise ValueError("Expected finite weights that are not negative. Received: others")
     places = None
     if per_row is not None:
-        places = np.sort(np.argsort(-weights, axis=-1, kind="stable")[..., :per_row], axis=-1)
+        places = np.argsort(-np.abs(weights), axis=-1, kind="stable")[..., :per_row]
+        places = np.sort(places, axis=-1)
         weights = np.take_along_axis(weights, places, axis=-1)
-    values = np.round(255 * np.sqrt(np.clip(weights, 0, 1))).astype("uint8")
-    encoded = {"values": base64.b64encode(values.tobytes()).decode()}
+    largest = max(float(np.abs(weights).max(initial=0)), 1.0)
+    values = np.round(255 * np.sqrt(np.abs(weights) / largest)).astype("uint8")
+    encoded = {"largest": largest, "values": in_base64(values)}
+    if signed:
+        encoded["negative"] = in_base64((weights < 0).astype("uint8"))
     if places is not None:
-        encoded["places"] = base64.b64encode(places.astype("<u2").tobytes()).decode()
+        encoded["places"] = in_base64(places.astype("<u2"))
     return encoded
+
+
+def in_base64(array) -> str:
+    """The bytes of an array."""
+    return base64.b64encode(array.tobytes()).decode()
 
 
 def data_url(image: Any, form: str) -> str:

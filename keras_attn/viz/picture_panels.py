@@ -7,11 +7,18 @@ import numpy as np
 
 from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import panels, small
+from keras_attn.viz.quantity import ALL, EACH
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
 
 def steps_figure(
-    picture, steps: Sequence[str], maps, title: str = "", columns: int = 4
+    picture,
+    steps: Sequence[str],
+    maps,
+    title: str = "",
+    columns: int = 4,
+    scale: str = EACH,
+    unit: str = "attention",
 ) -> ReadableFigure:
     """The picture, then once for each step with that step's attention over it.
 
@@ -20,10 +27,14 @@ def steps_figure(
     Args:
         picture: uint8 (height, width, 3), such as `read_picture` returns.
         steps: T strings, such as words.
-        maps: float array (T, grid height, grid width).
+        maps: float array (T, grid height, grid width), ≥ 0.
         title: over all of them.
         columns: int. Pictures in a row.
+        scale: EACH or ALL.
+        unit: what the maps are.
     """
+    maps = np.asarray(maps)
+    largest = None if scale == EACH else float(maps.max(initial=0))
     image = small(picture, 448)
     rows = math.ceil((1 + len(steps)) / columns)
     height = rows * (2.4 * image.height / image.width + 0.35) + 0.5
@@ -33,10 +44,11 @@ def steps_figure(
         axis.set_axis_off()
     axes[0].imshow(image)
     for axis, step, weights in zip(axes[1:], steps, maps):
-        axis.imshow(overlay(image, weights))
+        axis.imshow(overlay(image, weights, largest))
         axis.set_title(drawable(step), fontsize=13, pad=3)
     figure.suptitle(drawable(title) or "(no answer)", fontsize=13, wrap=True)
-    add_scale(figure, axes, "attention, relative to the word's largest")
+    label = unit if scale == ALL else f"{unit}, relative to the word's largest"
+    add_scale(figure, axes, label, largest)
     return figure
 
 
@@ -47,8 +59,9 @@ def panels_figure(
     columns: Sequence[str],
     title: str = "",
     width: float = 1.6,
+    scale: str = EACH,
 ) -> ReadableFigure:
-    """The picture once for each row and column; bright is where each map is largest.
+    """The picture once for each row and column under a map of attention.
 
     Args:
         picture: uint8 (height, width, 3).
@@ -57,30 +70,37 @@ def panels_figure(
         columns: C names, such as heads.
         title: over all of them.
         width: of a picture, in inches.
+        scale: EACH, up to the largest weight of each picture, or ALL, of all of them.
     """
-    image = small(picture, round(140 * width))
+    image, maps = small(picture, round(140 * width)), np.asarray(maps)
+    largest = None if scale == EACH else float(maps.max(initial=0))
     figure, axes = panels(len(rows), len(columns), width, image, drawable(title))
     for row, column in np.ndindex(len(rows), len(columns)):
-        axes[row, column].imshow(overlay(image, maps[row, column]))
+        axes[row, column].imshow(overlay(image, maps[row, column], largest))
     for axis, name in zip(axes[0], columns):
         axis.set_title(drawable(name), fontsize=9)
     for axis, name in zip(axes[:, 0], rows):
         axis.set_ylabel(drawable(name), fontsize=9)
-    add_scale(figure, axes)
+    relative = "attention, relative to the largest of the picture"
+    add_scale(figure, axes, relative if scale == EACH else "attention", largest)
     return figure
 
 
-def rollout_figure(picture, shares) -> ReadableFigure:
+def rollout_figure(
+    picture, shares, title: str = "", label: str = "share, from the smallest to the largest"
+) -> ReadableFigure:
     """The picture, and the picture under a rollout's heat map, from its smallest share to its
     largest: half of every block's step is the patch's own, which makes all shares alike.
 
     Args:
         picture: uint8 (height, width, 3).
         shares: float array (grid height, grid width), see `PictureHeads.rollout`.
+        title: over both.
+        label: what the color scale stands for.
     """
     image, shares = small(picture, 448), np.asarray(shares)
-    figure, axes = panels(1, 2, 3.2, image)
+    figure, axes = panels(1, 2, 3.2, image, drawable(title))
     for axis, pixels in zip(axes[0], (image, overlay(image, shares - shares.min()))):
         axis.imshow(pixels)
-    add_scale(figure, axes, "share, from the smallest to the largest")
+    add_scale(figure, axes, label)
     return figure

@@ -2,6 +2,7 @@
 
 import functools
 import logging
+from textwrap import fill
 
 from keras_attn.extras import extra
 
@@ -35,6 +36,9 @@ FALLBACKS = (
 )
 """Fonts that are asked, if they are installed and in this order, for what matplotlib's lacks."""
 
+NOTE_LETTERS = 14
+"""Letters of a note for each inch of a figure's width."""
+
 
 def _has_news(record):
     """Whether a line of matplotlib's log says more than that a font has a single weight."""
@@ -54,6 +58,11 @@ class ReadableFigure(Figure):
     def __init__(self, **options):
         super().__init__(**options)
         FigureCanvasAgg(self)
+
+    def add_note(self, text: str) -> None:
+        """Writes a line below everything, small and gray, wrapped to the figure's width."""
+        letters = max(round(NOTE_LETTERS * self.get_figwidth()), 30)
+        self.supxlabel(fill(text, letters), fontsize=8, color="0.4", y=0.01, va="bottom")
 
     def draw(self, renderer):
         """Draws the figure; see Figure."""

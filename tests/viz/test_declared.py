@@ -1,7 +1,7 @@
 """Declared views: they survive metadata, refuse what is none, and read hand-made answers."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -40,6 +40,7 @@ EVERY_KIND = [
     Samples("picture", "grid", "crop"),
     Tree("weights", "symbols", "words", "tags", name="brackets"),
     Tracks("write", "read", Strings("steps")),
+    ShadedText("weights", SOURCE, signed=True),
     ShadedText("weights", Requested("facts", "facts", "groups", "(first)")),
     Matrix("weights", Strings("story"), Numbered("hop", "hops"), sideways=True),
     Note("dropped", "{count} lines", "one line"),
@@ -258,8 +259,8 @@ def test_heads_are_folded_and_follow_words():
     lines = view.word_figure("playing", 1)
     lines.canvas.draw()
     bold = [text.get_text() for text in lines.axes[0].texts if text.get_weight() == "bold"]
-    assert bold == ["▁play", "ing"] and lines.get_suptitle() == "layer 1"
-    assert view.word_figure("a").get_suptitle() == "layer 2"
+    assert bold == ["▁play", "ing"] and lines.get_suptitle() == "“playing” in layer 1, 3 heads"
+    assert view.word_figure("a").get_suptitle() == "“a” in layer 2, 3 heads"
     for bad in ({"word": "cat"}, {"word": "a", "layer": 3}, {"word": "a", "layer": 0}):
         with pytest.raises(ValueError, match=r"Expected a (word|layer) of"):
             view.word_figure(**bad)
@@ -312,7 +313,7 @@ def test_each_head_looks_at_the_picture_for_each_word():
     assert (part["layers"], part["heads"], part["layer"]) == (2, 3, "layer")
     assert len(view.figure().axes) == 2 * 6 + 1
     figure = view.word_figure("dog", 2, "a dog.")
-    assert figure.get_suptitle() == "dog: a dog." and len(figure.axes) == 3 + 1
+    assert figure.get_suptitle() == "“dog” in: a dog." and len(figure.axes) == 3 + 1
     assert figure.axes[0].get_ylabel() == "layer 2"
     for bad in ({"word": "cat"}, {"word": "dog", "layer": 3}):
         with pytest.raises(ValueError, match=r"Expected a (word|layer) of"):
@@ -324,7 +325,7 @@ def test_captions_without_words(caption):
     pieces = strings(*caption, *[""] * (5 - len(caption)))
     answer = {"weights": shares(2, 3, 5, 3, 7), "pieces": pieces}
     view = PictureMap("weights", Pieces("pieces")).read(answer, {"image": PICTURE})
-    assert view.steps == () and view.parts()[0]["weights"] == {"values": ""}
+    assert view.steps == () and view.parts()[0]["weights"] == {"largest": 1.0, "values": ""}
     with pytest.raises(ValueError, match="Expected an answer with words"):
         view.figure()
 
@@ -420,11 +421,43 @@ def test_shaded_words_have_the_sums_of_their_pieces():
     weights = np.array([0.1, 0.2, 0.3, 0.05, 0.05, 0.1, 0.2, 0, 0], "float32")
     answer = {"weights": weights, "source": strings(*pieces)}
     view = ShadedText("weights", SOURCE, name="Weight").read(answer, {})
-    assert view.words == ("a", "playing☂", "</s>")
-    np.testing.assert_allclose(view.weights, [0.1, 0.7, 0.2], atol=1e-6)
+    assert view.words == ("a", "playing☂")
+    np.testing.assert_allclose(view.weights, [0.1, 0.7], atol=1e-6)
     (part,) = check_page(view)
-    assert part["weights"] == [0.1, 0.7, 0.2]
+    assert part["weights"] == [0.1, 0.7] and not part["signed"]
     assert view.figure("good, 75.0 %").texts[len(view.words)].get_text() == "good, 75.0 %"
+
+
+def test_contributions_to_a_label_have_two_colors():
+    answer = {"gains": np.array([0.5, -2.5, 0.5, 3.0], "float32")}
+    answer["source"] = strings("▁not", "▁fi", "ne", "</s>")
+    view = ShadedText("gains", SOURCE, signed=True).read(answer, {})
+    assert view.words == ("not", "fine") and view.quantity.signed
+    np.testing.assert_allclose(view.weights, [0.5, -2.0])
+    (part,) = check_page(view)
+    assert part["weights"] == [0.5, -2.0] and part["signed"] and "logit" in part["unit"]
+    figure = view.figure("good")
+    (red, _, blue), (more_red, _, less_blue) = (box.get_facecolor()[:3] for box in figure.artists)
+    assert blue > red and more_red > less_blue
+    assert figure.axes[0].get_xlim() == (-2, 2)
+
+
+def test_panels_of_words_have_one_scale_or_one_each():
+    pieces, maps = strings("▁a", "▁dog", "."), np.zeros((1, 1, 3, 3, 7), "float32")
+    maps[0, 0, :, 1, 2] = 0.2, 0.8, 1.0
+    answer = {"weights": maps, "pieces": pieces}
+    view = PictureMap("weights", Strings("pieces")).read(answer, {"image": PICTURE})
+    assert view.steps == ("▁a", "▁dog")  # No panel for punctuation.
+    each, every = (replace(view, scale=scale).figure("a dog.") for scale in ("each", "all"))
+    a, dog = (np.asarray(axis.images[0].get_array()) for axis in every.axes[1:3])
+    alone = [np.asarray(axis.images[0].get_array()) for axis in each.axes[1:3]]
+    assert np.allclose(alone[0], alone[1]) and np.allclose(alone[1], dog)
+    assert not np.allclose(a, dog)
+    labels = [figure.axes[-1].get_ylabel() for figure in (each, every)]
+    assert labels == ["attention, relative to the word's largest", "attention"]
+    assert every.axes[-1].get_ylim() == pytest.approx((0, 0.8))
+    with pytest.raises(ValueError, match="Expected scale in"):
+        replace(view, scale="some")
 
 
 def test_notes():

@@ -77,7 +77,7 @@ def test_an_answer_without_words_has_a_page():
     picture = np.zeros((5, 7, 3), "uint8")
     view = PictureView("empty", picture, [], np.zeros((2, 3, 0, 5, 7)))
     (shown,) = facts_in(ExplorerPage("x.png", [("", -1.0)], [view]).html())["views"]
-    assert shown["steps"] == [] and shown["weights"] == {"values": ""}
+    assert shown["steps"] == [] and shown["weights"] == {"largest": 1.0, "values": ""}
 
 
 def test_of_long_rows_the_largest_weights_are_kept_and_the_page_says_so():

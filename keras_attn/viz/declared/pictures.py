@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from keras_attn.contracts import END_PIECE, IMAGE
+from keras_attn.contracts import IMAGE
 from keras_attn.viz.declared.axes import Axis
 from keras_attn.viz.declared.declared_view import DeclaredView
 from keras_attn.viz.declared.plain import Input, Output
 from keras_attn.viz.declared.weights import check_places, pixels_of, weights_of
-from keras_attn.viz.labels import averaged
+from keras_attn.viz.labels import averaged, is_word
 from keras_attn.viz.picture_heads import PictureHeads
 from keras_attn.viz.views.picture_view import PictureView
 from keras_attn.viz.views.sampling_view import SamplingView
@@ -54,7 +54,7 @@ class PictureMap(DeclaredView):
         names: tuple[str, ...] = ()
         if self.steps is not None:
             read = self.steps.read(answer, asked, weights.shape[2])
-            steps = [step for step in zip(*read) if step[0] not in ("", END_PIECE)]
+            steps = [step for step in zip(*read) if is_word(step[0])]
             names = tuple(name for name, _ in steps)
             places = [group for _, group in steps]
             check_places(self.weights, weights, {2: places})

@@ -9,6 +9,8 @@ from keras_attn.viz.declared.axes import Axis, strings_of
 from keras_attn.viz.declared.declared_view import DeclaredView
 from keras_attn.viz.declared.plain import Output
 from keras_attn.viz.declared.weights import check_places, check_shares, weights_of
+from keras_attn.viz.labels import SPECIAL
+from keras_attn.viz.quantity import CONTRIBUTION, SHARE
 from keras_attn.viz.views.shaded_view import ShadedView
 from keras_attn.viz.views.track_view import TrackView
 from keras_attn.viz.views.tree_view import TreeView
@@ -16,25 +18,29 @@ from keras_attn.viz.views.tree_view import TreeView
 
 @dataclass(frozen=True)
 class ShadedText(DeclaredView):
-    """A text, each word shaded by its weight.
+    """A text, each word shaded by its weight; its start and end are left out.
 
     Attributes:
-        weights: float (S,).
+        weights: float (S,), shares from 0 to 1.
         words: `Axis`; a word has the sum of its pieces' weights.
+        signed: whether the weights are contributions to the label's logit, of any sign and size.
     """
 
     kind: ClassVar[str] = "shaded_text"
     weights: Output
     words: Axis
+    signed: bool = False
 
     def read(self, answer, asked):
         weights = weights_of(answer, self.weights, (1,)).astype("float64")
-        check_shares(self.weights, weights)
-        words = self.words.read(answer, asked, len(weights))
-        check_places(self.weights, weights, {0: words.places})
-        return ShadedView(
-            self.name, words.names, np.array([weights[places].sum() for places in words.places])
-        )
+        if not self.signed:
+            check_shares(self.weights, weights)
+        read = self.words.read(answer, asked, len(weights))
+        check_places(self.weights, weights, {0: read.places})
+        words = [word for word in zip(*read) if word[0] not in SPECIAL]
+        names = tuple(name for name, _ in words)
+        sums = np.array([weights[places].sum() for _, places in words])
+        return ShadedView(self.name, names, sums, CONTRIBUTION if self.signed else SHARE)
 
 
 @dataclass(frozen=True)

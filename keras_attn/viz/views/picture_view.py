@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_attn.viz.page_parts import packed, picture_part
+from keras_attn.ops.check_choice import check_choice
+from keras_attn.viz.page_parts import packed, picture_part, quantity_part
+from keras_attn.viz.quantity import ALL, ATTENTION, EACH, Quantity
 from keras_attn.viz.views.view import View
 
 WHOLE = "picture"
@@ -23,6 +25,11 @@ class PictureView(View):
         steps: T strings, the words; none where the answer looks as a whole.
         weights: float array (layers, heads, T, grid height, grid width), T = 1 without words.
         layer: what a layer is called.
+        quantity: what the weights are, which are ≥ 0.
+        scale: of a figure's colors, see `steps_figure`.
+
+    Raises:
+        ValueError: no such scale.
     """
 
     name: str
@@ -30,6 +37,11 @@ class PictureView(View):
     steps: Sequence[str]
     weights: np.ndarray
     layer: str = "layer"
+    quantity: Quantity = ATTENTION
+    scale: str = EACH
+
+    def __post_init__(self):
+        check_choice("scale", self.scale, (EACH, ALL))
 
     def figure(self, title=""):
         """The picture under the map of each word, layer and head."""
@@ -38,11 +50,13 @@ class PictureView(View):
         (layers, heads, count), whole = self.weights.shape[:3], not self.steps
         if (layers, heads) == (1, 1):
             if whole and count == 1:
-                return draw.rollout_figure(self.picture, self.weights[0, 0, 0])
-            return draw.steps_figure(self.picture, self.steps, self.weights[0, 0], title)
+                label = f"{self.quantity.unit}, from the smallest to the largest"
+                return draw.rollout_figure(self.picture, self.weights[0, 0, 0], title, label)
+            maps, coloring = self.weights[0, 0], {"scale": self.scale, "unit": self.quantity.unit}
+            return draw.steps_figure(self.picture, self.steps, maps, title, **coloring)
         if whole and count == 1:
             maps, rows, columns = self.weights[:, :, 0], self._layers(layers), self._heads(heads)
-            return draw.panels_figure(self.picture, maps, rows, columns)
+            return draw.panels_figure(self.picture, maps, rows, columns, title, scale=self.scale)
         if whole:
             raise ValueError("Expected an answer with words. Received: an empty one")
         maps = np.moveaxis(self.weights, 2, 0).reshape(count, -1, *self.weights.shape[3:])
@@ -51,7 +65,7 @@ class PictureView(View):
             for layer in self._layers(layers)
             for head in self._heads(heads)
         ]
-        return draw.panels_figure(self.picture, maps, self.steps, columns, title, 1.2)
+        return draw.panels_figure(self.picture, maps, self.steps, columns, title, 1.2, self.scale)
 
     def word_figure(self, word: str, layer: int | None = None, title: str = ""):
         """The picture once for each layer and head, lit up where they looked for one word.
@@ -75,17 +89,19 @@ class PictureView(View):
             raise ValueError(f"Expected a word of {' '.join(bare)!r}. Received: {word!r}")
         chosen = slice(None) if layer is None else slice(layer - 1, layer)
         maps, names = self.weights[chosen, :, bare.index(word)], self._layers(layers)[chosen]
-        return panels_figure(self.picture, maps, names, self._heads(heads), f"{word}: {title}")
+        title = f"“{word}” in: {title}"
+        return panels_figure(
+            self.picture, maps, names, self._heads(heads), title, scale=self.scale
+        )
 
     def parts(self):
-        """See `View`; maps without words are drawn from their smallest share on."""
+        """See `View`; a single map without words is drawn from its smallest share on."""
         layers, heads, count, *grid = self.weights.shape
         weights, steps = self.weights, list(self.steps)
         if not steps and count == 1:
             steps = [WHOLE]
             if (layers, heads) == (1, 1):
                 weights = weights - weights.min()
-                weights = weights / max(weights.sum(), 1e-9)
         return [
             {
                 "type": "picture",
@@ -96,6 +112,8 @@ class PictureView(View):
                 "layer": self.layer,
                 "layers": layers,
                 "heads": heads,
+                "scale": self.scale,
+                **quantity_part(self.quantity),
                 "weights": packed(weights.reshape(layers, heads, count, grid[0] * grid[1])),
             }
         ]

@@ -3,16 +3,24 @@
 import abc
 from typing import Any
 
+from keras_attn.viz.quantity import ATTENTION, Quantity
+
 
 class View(abc.ABC):
-    """Abstract: what an answer says about where a model looked, to be drawn."""
+    """Abstract: what an answer says about where a model looked, to be drawn.
+
+    Attributes:
+        quantity: what its numbers are.
+    """
+
+    quantity: Quantity = ATTENTION
 
     @abc.abstractmethod
     def figure(self, title: str = "") -> Any:
         """The view as a matplotlib Figure.
 
         Args:
-            title: such as the answer; a matrix has none.
+            title: such as the answer.
         """
 
     @abc.abstractmethod

@@ -1,0 +1,39 @@
+"""What the numbers of a view are, and the scale of their colors."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What the numbers of a view are, as pictures and pages say it.
+
+    Attributes:
+        unit: label of the color scale.
+        meaning: a sentence: what the numbers say and what they do not.
+        signed: whether there are numbers below 0; they have a color of their own.
+    """
+
+    unit: str
+    meaning: str
+    signed: bool = False
+
+
+EACH, ALL = "each", "all"
+"""Scales of colors: up to the largest number of each word, or of all words."""
+ATTENTION = Quantity(
+    "attention",
+    "Attention: where the model read from, which need not be what decided the answer.",
+)
+FALL = Quantity(
+    "fall of the log-probability in nats",
+    "How much less probable the answer is without a part of the input, one part at a time.",
+    signed=True,
+)
+SHARE = Quantity("share of the word in the text's vector", ATTENTION.meaning)
+CONTRIBUTION = Quantity(
+    "contribution to the label's logit, against the mean of all labels",
+    "How much each word, with what the encoder mixed into it, raises or lowers the label's logit.",
+    signed=True,
+)
+SIGNED_COLORS = "RdBu"
+"""Red below 0, blue above."""
