@@ -57,6 +57,8 @@ SEQUENCE = "sequence"
 answered. Request key: string (B,), its words."""
 TARGET = "target"
 """Request key of a text service's `score`: string (B,), one target a source."""
+LABEL = "label"
+"""Request key of a classifier's `score`: string (B,), one label a request."""
 TOKENS = "tokens"
 """Batch key: int32 (B, C, T), decoder input: START_ID, then the caption; PAD_ID after it. Where
 there is one target an example, as in translation: int32 (B, T). Answer key: int32 (B, n, T), PAD_ID
@@ -80,7 +82,7 @@ TEXT = "text"
 `attention`: string (B,), the best."""
 SCORE = "score"
 """Answer key: float32 (B, n), the strategy's score in nats (see `decoding`) of each text; of the
-signature `score`: float32 (B,), log-probability of the caption or target in nats."""
+signature `score`: float32 (B,), log-probability of the caption, target or label in nats."""
 LABELS = "labels"
 """Answer key of a classifier: string (B, n), the most probable first."""
 LABEL_SCORES = "scores"

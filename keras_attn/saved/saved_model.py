@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tqdm import tqdm
 from keras_attn.contracts import (
     ERROR,
     METADATA_FILE,
+    QUESTION,
     SCORE,
     SENTENCES,
     SOURCE,
@@ -21,10 +23,12 @@ from keras_attn.contracts import (
     TERMS,
     TEXT,
 )
+from keras_attn.ops.check_choice import check_choice
 from keras_attn.saved.answering import BATCH, Answering, answered_by
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
+from keras_attn.saved.occlusion import occlusion_view
 from keras_attn.saved.results import Drawing, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
@@ -36,6 +40,10 @@ from keras_attn.viz.declared import DeclaredView, Note, read_views
 from keras_attn.viz.declared.matrices import Heads
 from keras_attn.viz.declared.pictures import PictureMap
 from keras_attn.viz.explorer import ExplorerPage
+from keras_attn.viz.views import PictureView
+
+ATTENTION, OCCLUSION = "attention", "occlusion"
+"""What an answer is explained by: where the model looked, or what changes the answer."""
 
 
 class Saved(Answering):
@@ -142,8 +150,10 @@ class Saved(Answering):
         """Terms of use in a line, as `keras-attn export --terms` wrote them; often ''."""
         return str(self.metadata.get(TERMS, ""))
 
-    def explain(self, asked: Any, heads=None, word=None, layer=None) -> Drawing:
-        """A picture of where the model looked for its answer.
+    def explain(
+        self, asked: Any, heads=None, word=None, layer=None, by: str = ATTENTION, scale=None
+    ) -> Drawing:
+        """A picture of where the model looked for its answer, or of what changes the answer.
 
         Args:
             asked: an input, see `predict`.
@@ -151,26 +161,43 @@ class Saved(Answering):
                 of it; None: the first view.
             word: str. What this word of the text attends to, or None.
             layer: int. With `word`, the layer, from 1.
+            by: "attention"; or "occlusion", how much less probable each word of the answer is
+                without each region, word or fact of the input, see `keras_attn.saved.occlusion`.
+            scale: of the colors of a picture with several words, "each" or "all"; None: the
+                view's own.
 
         Raises:
-            ValueError: an unreadable input, or no such view.
+            ValueError: an unreadable input, no such view, or a scale of what is no picture.
         """
-        view = self._view(heads, word, layer)
+        check_choice("by", by, (ATTENTION, OCCLUSION))
+        view = self._view(heads, word, layer) if by == ATTENTION else self._occluded(heads, word)
         fed = self.takes.feed(asked)
-        answer = self._answer_to(view.signature, fed, asked)
-        text, title = map(self._sentence, best_of(answer))
-        result = view.read(answer, in_words(fed, self.metadata))
+        answer = self._answer_to(self._explaining if view is None else view.signature, fed, asked)
+        words = in_words(fed, self.metadata)
+        best, title = best_of(answer)
+        text, title = self._sentence(best), self._sentence(title)
+        if QUESTION in words:
+            title = f"{words[QUESTION]} → {title}"
+        if view is None:
+            result = occlusion_view(self, fed, answer, best)
+        else:
+            result = view.read(answer, words)
+        if scale is not None:
+            if not isinstance(result, PictureView):
+                raise ValueError(f"Expected a scale only for pictures. Received: scale={scale!r}")
+            result = replace(result, scale=scale)
         notes = self.notes_on(answer)
         caption = f"{text} ({'; '.join(notes)})" if notes else text
-        if word is None:
-            return Drawing(caption, result.figure(title), result)
-        return Drawing(caption, result.word_figure(word, layer, title), result)
+        drawn = result.figure(title) if word is None else result.word_figure(word, layer, title)
+        drawn.add_note(result.quantity.meaning)
+        return Drawing(caption, drawn, result)
 
-    def explore(self, asked: Any) -> ExplorerPage:
+    def explore(self, asked: Any, by: str = ATTENTION) -> ExplorerPage:
         """A page of HTML to look at the answer, and at where the model looked, by hand.
 
         Args:
             asked: an input, see `predict`.
+            by: "attention", or "occlusion" for what changes the answer before it, see `explain`.
 
         Returns:
             `ExplorerPage`; a notebook shows it, `save` writes it.
@@ -178,13 +205,19 @@ class Saved(Answering):
         Raises:
             ValueError: an unreadable input, or a model without views.
         """
-        self._check_views()
+        check_choice("by", by, (ATTENTION, OCCLUSION))
+        first = self._explaining
+        if by == OCCLUSION:
+            self.check_scores()
+        else:
+            self._check_views()
         fed = self.takes.feed(asked)
-        first = "explain" if "explain" in self.signatures else "serving_default"
         names = dict.fromkeys([first, *(view.signature for view in self.views)])
         answers = {name: self._answer_to(name, fed, asked) for name in names}
         words = in_words(fed, self.metadata)
         views = [view.read(answers[view.signature], words) for view in self.views]
+        if by == OCCLUSION:
+            views.insert(0, occlusion_view(self, fed, answers[first], best_of(answers[first])[0]))
         best = self.prediction(answers[first]).alternatives
         notes = self.notes_on(answers[first])
         return ExplorerPage(self._title(asked, words), best, views, self.unit, notes)
@@ -261,6 +294,19 @@ class Saved(Answering):
         if error := answer[ERROR].decode():
             raise ValueError(f"{in_message(asked)}: {error}")
         return answer
+
+    @property
+    def _explaining(self):
+        """The signature that says most about an answer."""
+        return "explain" if "explain" in self.signatures else "serving_default"
+
+    def _occluded(self, heads, word):
+        """Checks that an answer can be explained by occlusion; None for the view that is drawn."""
+        self.check_scores()
+        if heads is not None or word is not None:
+            raise ValueError(
+                f"Expected neither heads nor a word by occlusion. Received: {heads=}, {word=}"
+            )
 
     def _check_views(self):
         if not self.views:

@@ -5,8 +5,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from keras_attn.contracts import ERROR
+from keras_attn.contracts import ERROR, LABEL, SCORE
 from keras_attn.serving.empty_batch import accepts_empty_batch
+from keras_attn.serving.readers.reasons import first_reason
 from keras_attn.serving.service import Service, inputs_of
 from keras_attn.serving.writers.labels import LabelWriter
 
@@ -65,13 +66,15 @@ class LabelService(Service):
 
     @property
     def inputs(self):
-        return inputs_of(self.reader)
+        inputs = inputs_of(self.reader, LABEL)
+        return {**inputs, LABEL: (inputs[LABEL][0], self.writer.labels.names[0].encode())}
 
     def functions(self):
         methods = {"serving_default": self.answer, "explain": self.explain}
         methods["attention"] = self.attention
         examples = list(self.reader.examples)
-        return {name: (methods[name], examples) for name in self.signature_functions}
+        functions = {name: (methods[name], examples) for name in self.signature_functions}
+        return {**functions, "score": (self.score, [*examples, LABEL])}
 
     def metadata(self):
         return {"n_best": self.writer.n_best, **self.reader.metadata(), **self.notes}
@@ -105,7 +108,40 @@ class LabelService(Service):
         read = self.reader.read(*inputs)
         return {**self._labeled("attention", read), **read.shown}
 
+    @accepts_empty_batch
+    def score(self, *inputs):
+        """Log-probability of given labels, given the requests.
+
+        Args:
+            *inputs: as of `answer`, and last string (B,), one label a request.
+
+        Returns:
+            dict: SCORE float32 (B,), ERROR string (B,). A request that cannot be read, or a label
+            that the model does not have, has a score of 0 and its error.
+
+        Raises:
+            InvalidArgumentError: different numbers of labels and requests.
+        """
+        *given, labels = inputs
+        count = tf.shape(given[0])[0]
+        tf.debugging.assert_equal(count, tf.shape(labels)[0], "Expected as many labels as requests")
+        read = self.reader.read(*given)
+        logits, _ = self._logits("serving_default", read)
+        scores, is_label = self.writer.score(logits, labels)
+        unknown = tf.where(is_label, "", "a label that the model does not have")
+        reasons = first_reason(read.reasons, unknown)
+        return {SCORE: tf.where(reasons == "", scores, 0.0), ERROR: reasons}
+
     def _labeled(self, signature, read):
+        logits, outputs = self._logits(signature, read)
+        return {
+            **self.writer.write(logits, read.readable),
+            **{key: read.only_readable(value) for key, value in outputs.items()},
+            ERROR: read.reasons,
+        }
+
+    def _logits(self, signature, read):
+        """Logits (B, C) and further outputs of a signature's function."""
         logits, outputs = self.signature_functions[signature](read.features)
         if logits.shape.rank != 2 or logits.shape[1] not in (self.model.num_classes, None):
             raise ValueError(
@@ -116,9 +152,4 @@ class LabelService(Service):
             tf.shape(logits)[0], tf.shape(read.reasons)[0], "Expected as many logits as requests"
         )
         with tf.control_dependencies([same]):
-            logits = tf.identity(logits)
-        return {
-            **self.writer.write(logits, read.readable),
-            **{key: read.only_readable(value) for key, value in outputs.items()},
-            ERROR: read.reasons,
-        }
+            return tf.identity(logits), outputs

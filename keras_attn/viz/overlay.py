@@ -52,7 +52,11 @@ def add_scale(
     shares = np.linspace(0, 1, 256)
     colors = ListedColormap(_blended(np.full(256, (DARKEST + LIGHTEST) / 2), shares))
     bar = figure.colorbar(
-        ScalarMappable(Normalize(0, largest or 1), colors), ax=axes, fraction=0.03, pad=0.02, shrink=0.8
+        ScalarMappable(Normalize(0, largest or 1), colors),
+        ax=axes,
+        fraction=0.03,
+        pad=0.02,
+        shrink=0.8,
     )
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7)

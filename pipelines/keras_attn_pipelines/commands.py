@@ -10,6 +10,7 @@ from keras_attn.escaping import escape_terminal
 from keras_attn.evaluation.tokenization import CAPTION_TOKENIZATIONS, TEXT_TOKENIZATIONS
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.results import check_picture_file
+from keras_attn.viz.quantity import ALL, EACH
 from keras_attn_pipelines.console import interruptible
 from keras_attn_pipelines.early_checks import (
     check_data,
@@ -380,7 +381,7 @@ class Predict:
 
 @part
 class Score:
-    """score a text given another text or a picture"""
+    """score a text or a label given a text or a picture"""
 
     folder: str = argument("SavedModel", metavar=MODEL)
     image: str | None = option("with --caption, for captioners", default=None, metavar="PICTURE")
@@ -388,6 +389,12 @@ class Score:
     source: str | None = option("with --target, for text models", default=None, metavar="TEXT")
     target: str | None = option("with --source or --facts", default=None, metavar="TEXT")
     facts: str | None = option("with --target, for models of facts", default=None, metavar="JSON")
+    story: str | None = option(
+        "with --label, for stories: sentences, the question last", default=None, metavar="TEXT"
+    )
+    label: str | None = option(
+        "with --image, --source or --story, for classifiers", default=None, metavar="LABEL"
+    )
 
     def run(self):
         """Prints the log-probability of a text."""
@@ -396,7 +403,7 @@ class Score:
 
         saved = load(self.folder)
         saved.check_scores()
-        names = ("image", "caption", "source", "facts", "target")
+        names = ("image", "caption", "source", "facts", "story", "target", "label")
         given = {key: value for key in names if (value := getattr(self, key)) is not None}
         if sorted(given) != sorted(saved.scored):
             wanted = " and ".join(f"--{key}" for key in saved.scored)
@@ -435,7 +442,7 @@ class Serve:
 
 @part
 class Explain:
-    """draw where each word, or the model, looked"""
+    """draw where each word, or the model, looked, or what changes the answer"""
 
     folder: str = argument("SavedModel", metavar=MODEL)
     asked: str = argument("input to explain", metavar="PICTURE|TEXT")
@@ -452,19 +459,31 @@ class Explain:
         "layer for --word, from 1 (default: the last; captioners: all)", default=None
     )
 
+    by: str = option(
+        "attention; or occlusion, of models that score: how much less probable each word is "
+        "without each region, word or fact of the input",
+        default="attention",
+        choices=("attention", "occlusion"),
+    )
+    scale: str | None = option(
+        "colors of a picture's words: each up to its own largest weight, or all on one scale",
+        default=None,
+        choices=(EACH, ALL),
+    )
+
     def run(self):
         """Prints an answer, and draws where each of its words looked."""
         check_saved_model(self.folder)
         check_pictures(self.folder, [self.asked])
         check_parent(self.out, self.asked, model_folder(self.folder))
-        wanted = {"heads": self.heads, "word": self.word, "layer": self.layer}
+        wanted = {name: getattr(self, name) for name in ("heads", "word", "layer", "scale")}
         if Path(self.out).suffix.lower() == ".html":
             text = self._page([key for key, value in wanted.items() if value is not None])
         else:
             check_picture_file(self.out)
             from keras_attn.saved.loading import load
 
-            drawing = load(self.folder).explain(self.asked, **wanted)
+            drawing = load(self.folder).explain(self.asked, by=self.by, **wanted)
             drawing.save(self.out)
             text = drawing.text
         print(escape_terminal(f"{text}\nwritten: {self.out}"))
@@ -473,12 +492,12 @@ class Explain:
         """Writes a page to look at where each word looked; returns the answer."""
         if refused:
             raise ValueError(
-                "Expected no --heads, --word or --layer for a page, which has all of them. "
+                "Expected no --heads, --word, --layer or --scale for a page, which has all of them. "
                 f"Received: {', '.join(f'--{name}' for name in refused)}"
             )
         from keras_attn.saved.loading import load
 
-        page = load(self.folder).explore(self.asked)
+        page = load(self.folder).explore(self.asked, self.by)
         page.save(self.out)
         return page.answers[0][0] if page.answers else ""
 

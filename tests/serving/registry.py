@@ -136,21 +136,21 @@ ROWS = (
     Row(
         "picture_labels",
         classifier_service,
-        {"image": PICTURES},
+        {"image": PICTURES, "label": ["cat"] * 5},
         PICTURE_ERRORS,
         PICTURES[0],
     ),
     Row(
         "crops",
         spatial_transformer_service,
-        {"image": PICTURES},
+        {"image": PICTURES, "label": ["small dog"] * 5},
         PICTURE_ERRORS,
         PICTURES[0],
     ),
     Row(
         "text_labels",
         text_label_service,
-        {"source": TEXTS},
+        {"source": TEXTS, "label": ["Ünïcode ☂"] * 7},
         ["", EMPTY, "", EMPTY, NOT_UTF8, "a source of 41 pieces, its end included", ""],
         "one two three",
     ),
@@ -163,6 +163,7 @@ ROWS = (
                 *["Where is Mary?"] * 3,
                 *(" ? ", "Where is Zoe?", "Where is John?", "Where is John?", b"\xff"),
             ],
+            "label": ["garden"] * 8,
         },
         [
             *("", EMPTY_STORY, EMPTY_STORY, EMPTY_QUESTION, "an unknown word: zoe", NOT_UTF8),

@@ -130,7 +130,7 @@ def test_bfloat16_is_near_float32(service):
 
 def test_another_encoder_answers_with_labels_alone():
     service = classifier_service(classifier(SmallConvEncoder((3, 5), (2, 2))), 9)
-    assert list(service.signatures()) == list(service.requests(1)) == ["serving_default"]
+    assert list(service.signatures()) == list(service.requests(1)) == ["serving_default", "score"]
     answer = service.answer(tf.constant(PICTURES[:1]))
     assert sorted(answer[LABELS][0].numpy()) == sorted(value.encode() for value in NAMES)
     np.testing.assert_allclose(np.sum(answer[LABEL_SCORES]), 1.0, atol=1e-6)

@@ -95,7 +95,7 @@ def test_in_bfloat16_places_are_float32(service):
 @pytest.mark.systems
 def test_without_transformers_labels_are_all(tmp_path):
     service = spatial_transformer_service(0)
-    assert list(service.signatures()) == ["serving_default"]
+    assert list(service.signatures()) == ["serving_default", "score"]
     version = export_service(service, tmp_path / "alone", "card")
     saved = load(version)
     (answer,) = saved.ask("serving_default", image=PICTURES[:1])

@@ -46,3 +46,18 @@ class LabelWriter:
             LABELS: tf.where(valid, self.labels.pieces(ids + first), ""),
             LABEL_SCORES: tf.where(valid, scores, 0.0),
         }
+
+    def score(self, logits, labels):
+        """Log-probabilities of given labels.
+
+        Args:
+            logits: float (B, C).
+            labels: string (B,).
+
+        Returns:
+            scores: float32 (B,), 0 for what is no label.
+            is_label: bool (B,).
+        """
+        shares = tf.nn.log_softmax(tf.cast(logits, tf.float32))[:, self.labels.first_id :]
+        same = labels[:, None] == tf.constant(self.labels.names)
+        return tf.reduce_sum(tf.where(same, shares, 0.0), axis=1), tf.reduce_any(same, axis=1)

@@ -90,9 +90,7 @@ class PictureView(View):
         chosen = slice(None) if layer is None else slice(layer - 1, layer)
         maps, names = self.weights[chosen, :, bare.index(word)], self._layers(layers)[chosen]
         title = f"“{word}” in: {title}"
-        return panels_figure(
-            self.picture, maps, names, self._heads(heads), title, scale=self.scale
-        )
+        return panels_figure(self.picture, maps, names, self._heads(heads), title, scale=self.scale)
 
     def parts(self):
         """See `View`; a single map without words is drawn from its smallest share on."""

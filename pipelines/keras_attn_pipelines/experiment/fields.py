@@ -38,11 +38,11 @@ class Range:
         """Whether a value is in the range; NaN never is, None always is."""
         if self.buckets:
             return is_increasing(value)
+        if value is None:
+            return True
         if self.choices:
             names = value if isinstance(value, tuple) else (value,)
             return bool(names) and all(name in self.choices for name in names)
-        if value is None:
-            return True
         if isinstance(value, tuple):
             return all(map(self.holds, value))
         return (
