@@ -4,10 +4,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
 from keras_attn.contracts import ERROR, IMAGE, LABEL_SCORES, LABELS, SCORE, SENTENCES, TEXT
 from keras_attn.decoding import DEAD
+from keras_attn.progress import Progress
 from keras_attn.saved.inputs import Inputs
 from keras_attn.saved.results import NATS, PROBABILITY, Prediction
 from keras_attn.serving.requests import Requests
@@ -55,7 +54,7 @@ class Answering(Requests):
         Args:
             inputs: list of pictures (paths, encoded bytes, or uint8 arrays (height, width, 3)), of
                 texts, or of sets of facts (lists of triples, or JSON).
-            progress: whether to show a progress bar; None: on a terminal.
+            progress: whether to show progress; None: on a terminal.
             n_best: maximum number of answers to each input, at most those of the model; None: its.
 
         Returns:
@@ -75,11 +74,9 @@ class Answering(Requests):
         inputs = list(inputs)
         reasons = [self.takes.reason(item) for item in inputs]
         answers = self.answers([item for item, reason in zip(inputs, reasons) if not reason])
-        hidden = None if progress is None else not progress
-        bar = tqdm(reasons, unit="answer", disable=hidden)
         return [
             Prediction(error=reason) if reason else self.prediction(next(answers), n_best)
-            for reason in bar
+            for reason in Progress.over(reasons, "answers", "answer", progress)
         ]
 
     def answers(self, inputs: Sequence[Any]) -> Iterator[dict]:

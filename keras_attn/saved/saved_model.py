@@ -10,7 +10,6 @@ import numpy as np
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 from tensorflow.core.framework import types_pb2
-from tqdm import tqdm
 
 from keras_attn.contracts import (
     ERROR,
@@ -24,6 +23,7 @@ from keras_attn.contracts import (
     TEXT,
 )
 from keras_attn.ops.check_choice import check_choice
+from keras_attn.progress import Progress
 from keras_attn.saved.answering import BATCH, Answering, answered_by
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
@@ -230,7 +230,7 @@ class Saved(Answering):
         Args:
             sources: list of texts, words separated by white space.
             targets: list of as many texts.
-            progress: whether to show a progress bar; None: on a terminal.
+            progress: whether to show progress; None: on a terminal.
 
         Returns:
             iterator of `AttendedPair`, or str: why a pair could not be read.
@@ -254,15 +254,14 @@ class Saved(Answering):
         return self._aligned(sources, targets, progress)
 
     def _aligned(self, sources, targets, progress):
-        hidden = None if progress is None else not progress
-        with tqdm(total=len(sources), unit="pair", disable=hidden) as bar:
+        with Progress("aligning", len(sources), "pair", progress) as done:
             for first in range(0, len(sources), BATCH):
                 chunk = [list(texts[first : first + BATCH]) for texts in (sources, targets)]
                 encoded = ([encoded_text(text) for text in texts] for texts in chunk)
                 answers = self.ask("align", batch=BATCH, **dict(zip((SOURCE, TARGET), encoded)))
                 for answer, source, target in zip(answers, *chunk):
                     yield _attended(answer, source, target)
-                    bar.update()
+                    done.update()
 
     def score(self, first: Any, second: str) -> float:
         """Log-probability in nats of a text, given a picture or another text.

@@ -9,7 +9,6 @@ from keras_attn.training.callbacks import (
     EpochLog,
     FiniteLoss,
     GenerationMetrics,
-    TimeLeft,
 )
 from keras_attn.training.devices import (
     jit_compile_for,
@@ -35,6 +34,7 @@ from keras_attn.training.schedules import (
 )
 from keras_attn.training.self_critical import SelfCritical
 from keras_attn.training.token_accuracy import TokenAccuracy
+from keras_attn.training.training_progress import TrainingProgress
 from keras_attn.training.training_stage import TrainingStage, trained_model
 from keras_attn.training.transformer_layout import transformer_layout
 from keras_attn.training.workers import Workers

@@ -1,7 +1,6 @@
-"""Callbacks: free-running answers scored, the best model, attention in TensorBoard, time left."""
+"""Callbacks: free-running answers scored, the best model, attention in TensorBoard."""
 
 import csv
-import time
 from pathlib import Path
 
 import keras
@@ -13,6 +12,7 @@ from keras_attn.decoding import Greedy
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.tokenization import AUTO
 from keras_attn.ops.compiled import CompiledFunctions, compiled
+from keras_attn.progress import Progress
 from keras_attn.training.training_stage import trained_model
 from keras_attn.untrusted import check_types
 from keras_attn.whole_file import (
@@ -75,9 +75,10 @@ class GenerationMetrics(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         texts: list[str] = []
-        for rows in self.contexts:
-            tokens = ops.convert_to_numpy(self.generate(rows))
-            texts += [text.decode() for text in self.tokenizer.decode(tokens).numpy()]
+        with Progress("scoring answers"):
+            for rows in self.contexts:
+                tokens = ops.convert_to_numpy(self.generate(rows))
+                texts += [text.decode() for text in self.tokenizer.decode(tokens).numpy()]
         texts = texts[: len(self.references)]
         scores = self.metrics(texts, self.references)
         logs.update({f"val_{key}": value for key, value in scores.items()})
@@ -167,7 +168,7 @@ class BestModel(keras.callbacks.Callback):
             )
         if self.constant and self.constant_epochs == 2:
             print(
-                f"\nwarning: {self.monitor} was {value:g} in both epochs so far and cannot tell "
+                f"warning: {self.monitor} was {value:g} in both epochs so far and cannot tell "
                 f"them apart; until it changes, the epoch with the best {loss[0]} is kept, and "
                 "patience does not end training"
             )
@@ -313,30 +314,3 @@ class AttentionImages(keras.callbacks.Callback):
             pictures = self.draw()
             if len(pictures):
                 tf.summary.image("attention", pictures, step=epoch, max_outputs=len(pictures))
-
-
-class TimeLeft(keras.callbacks.Callback):
-    """Says after each epoch how long the rest of the training will take at the pace so far.
-
-    Args:
-        epochs: int. Epochs of the whole training.
-    """
-
-    changes_model = False
-
-    def __init__(self, epochs):
-        super().__init__()
-        self.epochs = epochs
-
-    def on_train_begin(self, logs=None):
-        self.begin, self.done = time.monotonic(), 0
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.done += 1
-        seconds = (time.monotonic() - self.begin) / self.done * (self.epochs - epoch - 1)
-        print(f"\nepoch {epoch + 1} of {self.epochs} done, about {_span(seconds)} left")
-
-
-def _span(seconds):
-    """Seconds in words, to the minute above a minute and a half."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -72,7 +72,7 @@ class LinearStart(keras.callbacks.Callback):
 
     def _end(self, epoch):
         self.answerer.memory.end_linear_start()
-        print(f"\nlinear start: ends after epoch {epoch + 1}, the softmax is put in")
+        print(f"linear start: ends after epoch {epoch + 1}, the softmax is put in")
 
 
 def _number(variable):

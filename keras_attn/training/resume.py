@@ -63,6 +63,9 @@ class Checkpoint(keras.callbacks.Callback):
             process. The chief reads and writes the file, and tells the others what it read and
             whether training stops.
 
+    Attributes:
+        step: int. Steps done when the file was last saved or restored.
+
     Raises:
         ValueError: two callbacks of the same class, or one without a state.
         OSError: the file cannot be written (a full disk, say); the one before is untouched.
@@ -90,6 +93,7 @@ class Checkpoint(keras.callbacks.Callback):
         for callback in keeps:
             callback.resumable = True
         self.sums: dict[str, Any] | None = None
+        self.step = 0
         self.saved = time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -148,6 +152,7 @@ class Checkpoint(keras.callbacks.Callback):
                 f"Expected to write a checkpoint of {size:.1f} MB to {self.path}. "
                 f"Received: {error}; the checkpoint before, if any, is untouched"
             ) from error
+        self.step = _step(model)
         for callback in self.keeps.values():
             callback.saved()
 
@@ -175,8 +180,8 @@ class Checkpoint(keras.callbacks.Callback):
             for name, array in arrays.items()
             if name.startswith(METRIC)
         }
-        self.sums = sums or None
-        return _step(model)
+        self.sums, self.step = sums or None, _step(model)
+        return self.step
 
     def _read(self, model):
         """What the file holds, by name, once the callbacks have theirs; empty without a file."""

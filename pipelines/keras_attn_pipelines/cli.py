@@ -56,8 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{PROGRAM}: out of memory; {smaller}\n{error!s:.300}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as error:
-        again = "; rerun the same command to resume from the last checkpoint, if any"
-        print(f"\n{PROGRAM}: stopped{again if trains else ''}", file=sys.stderr)
+        again = ["rerun the same command to resume from the last checkpoint, if any"] * trains
+        line = "; ".join([f"{PROGRAM}: stopped", *getattr(error, "__notes__", again)])
+        print(f"\n{line}" if sys.stderr.isatty() else line, file=sys.stderr)
         return 128 + (signal.SIGTERM if isinstance(error, console.Terminated) else signal.SIGINT)
     return 0
 

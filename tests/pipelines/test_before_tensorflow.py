@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -216,10 +217,13 @@ def test_a_signal_ends_training_with_a_sentence(number, tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, cwd=ROOT, env=environment, **pipes) as training:
-        while "Epoch 2" not in (line := training.stdout.readline()):
+        while "epoch 2 of 900" not in (line := training.stdout.readline()):
             assert line or training.poll() is None, training.stderr.read()
         training.send_signal(number)
         _, told = training.communicate(timeout=60)
     assert training.returncode == 128 + number
-    assert "stopped; rerun the same command to resume from the last checkpoint" in told
+    assert re.fullmatch(
+        r"keras-attn: stopped; rerun the same command to resume at epoch \d+, step \d+ of \d+\n",
+        told,
+    )
     assert not list((tmp_path / "tmp").iterdir())

@@ -11,7 +11,6 @@ from keras_attn.training.callbacks import (
     BestModel,
     EpochLog,
     FiniteLoss,
-    TimeLeft,
 )
 from keras_attn.whole_file import pending_path
 
@@ -223,19 +222,6 @@ def test_attention_images_are_in_the_log_of_each_epoch(tmp_path):
     for encoded in actual.values():
         shown = [tf.io.decode_png(each_value).numpy() for each_value in encoded]
         np.testing.assert_array_equal(shown, pictures)
-
-
-def test_time_left_counts_the_epochs_of_this_training(monkeypatch, capsys):
-    clock = iter([100.0, 130.0, 160.0, 190.0])
-    monkeypatch.setattr("keras_attn.training.callbacks.time.monotonic", lambda: next(clock))
-    callback = TimeLeft(13)
-    callback.on_train_begin()
-    for epoch in (9, 10, 11):
-        callback.on_epoch_end(epoch)
-    lines = capsys.readouterr().out.split("\n")
-    assert lines[1] == "epoch 10 of 13 done, about 2 min left"
-    assert lines[3] == "epoch 11 of 13 done, about 60 s left"
-    assert lines[5] == "epoch 12 of 13 done, about 30 s left"
 
 
 @pytest.mark.parametrize(

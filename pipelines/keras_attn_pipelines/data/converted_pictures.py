@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from keras_attn.images.formats.reasons import AVIF, BMP_KIND, HEIC, MOST_PIXELS, TIFF, TOO_LARGE
+from keras_attn.progress import Progress
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.picture_check import Examined, examine_pictures, picture_cache
 
@@ -61,7 +61,7 @@ def convert_pictures(
     written = {target for target in targets.values() if target.is_file()}
     sound = _sound(written, folder, cache)
     reasons, new = {}, {path: target for path, target in targets.items() if target not in sound}
-    for path, target in tqdm(new.items(), desc="converting pictures", disable=not new):
+    for path, target in Progress.over(new.items(), "converting pictures", "picture", bool(new)):
         if target not in reasons:
             reasons[target] = _convert(path, target, FORMATS[known[path].reason])
     sound |= _sound({target for target, reason in reasons.items() if not reason}, folder, cache)

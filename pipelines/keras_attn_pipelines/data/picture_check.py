@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tensorflow as tf
-from tqdm import tqdm
 
 from keras_attn.images.formats.reasons import MOST_PIXELS
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.progress import Progress
 from keras_attn.untrusted import read_json
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.user_cache import user_cache
@@ -110,7 +110,7 @@ def _file_state(path):
 
 def _examine_all(paths: Sequence[Path]) -> dict[Path, Examined]:
     examined = {}
-    with tqdm(total=len(paths), desc="examining pictures", unit="picture") as progress:
+    with Progress("examining pictures", len(paths), "picture") as progress:
         for chunk in _chunks(paths):
             contents = [content for content, _ in chunk.values()]
             decoded = FORMAT.decode_with_missing_rows(tf.constant(contents, tf.string))

@@ -3,8 +3,7 @@
 import importlib.util
 from pathlib import Path
 
-from tqdm import tqdm
-
+from keras_attn.progress import Progress
 from keras_attn.saved.bundled import BUNDLED
 from keras_attn.saved.loading import load
 from keras_attn.whole_file import made_folder
@@ -39,7 +38,7 @@ def caption_photographs(out, folder=CAPTIONER) -> dict[str, str]:
         ValueError: no SavedModel there.
     """
     captioner, out, captions = load(folder), made_folder(Path(out)), {}
-    for path in tqdm(photographs(), desc="photographs", unit="picture"):
+    for path in Progress.over(photographs(), "captioning photographs", "picture"):
         drawing = captioner.explain(path)
         drawing.save(out / f"{path.stem}.png")
         captions[path.name] = drawing.text

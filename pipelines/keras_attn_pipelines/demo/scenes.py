@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw
-from tqdm import tqdm
+
+from keras_attn.progress import Progress
 
 IMAGE_SIZE = 64
 COLORS = {
@@ -220,7 +221,7 @@ def write_scenes(
     ]
     splits = {"train": train, "dev": dev, "test": test, "novel_pairs": novel}
     seen, rows, described = set(), [], {}
-    with tqdm(total=sum(splits.values()), desc="drawing scenes", unit="scene") as progress:
+    with Progress("drawing scenes", sum(splits.values()), "scene") as progress:
         for split, count in splits.items():
             names: list[str] = []
             while len(names) < count:

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import tensorflow as tf
-from tqdm import tqdm
 
 from keras_attn.contracts import ERROR
+from keras_attn.progress import Progress
 from keras_attn.saved.saved_model import whole_saved_model
 from keras_attn.serving.in_graph import in_graph
 from keras_attn.training.model_file import check_finite
@@ -49,7 +49,8 @@ def evaluate(
             tokenization.
     """
     experiment = _tokenized(run.experiment(), metric_tokenization)
-    records = read_split(experiment.source, data, split)
+    with Progress("reading data"):
+        records = read_split(experiment.source, data, split)
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
     graph = in_graph(function, inputs)
@@ -99,7 +100,8 @@ def evaluate_saved(
     with whole_saved_model(saved.version):
         loaded = tf.saved_model.load(str(saved.version))
     check_finite(getattr(loaded, "model_variables", ()), saved.version)
-    records = read_split(experiment.source, data, split)
+    with Progress("reading data"):
+        records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.work, records, signature, split, batch)
     return answered.evaluation(experiment.work, vocabularies, saved.metadata, data, split)
@@ -128,7 +130,7 @@ class _Answers:
         model = FunctionRequests(answer)
         answers: dict[int, dict] = {}
         errors: dict[int, str] = {}
-        for start in tqdm(range(0, len(order), batch), desc=f"answers for {split}", unit="batch"):
+        for start in Progress.over(range(0, len(order), batch), f"answering {split}", "batch"):
             places = order[start : start + batch]
             requests = [work.request(records[place]) for place in places]
             inputs = {
@@ -144,5 +146,6 @@ class _Answers:
 
     def evaluation(self, work, vocabularies, metadata, data, split) -> Evaluation:
         """The task's scores of the answers."""
-        evaluation = work.evaluation(self.records, self.answers, vocabularies, metadata)
+        with Progress("scoring answers"):
+            evaluation = work.evaluation(self.records, self.answers, vocabularies, metadata)
         return replace(evaluation, data=str(data), split=split, errors=self.errors)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from keras_attn.contracts import TERMS
 from keras_attn.escaping import escape_markdown, escape_script, quote_command
+from keras_attn.progress import Progress
 from keras_attn.serving.export import (
     check_model_folder,
     export_service,
@@ -74,7 +75,8 @@ def export(
     notes = {key: description[key] for key in ("recipe", "parts")}
     if terms:
         notes[TERMS] = terms
-    return export_service(service, folder, card, notes, storage)
+    with Progress("exporting"):
+        return export_service(service, folder, card, notes, storage)
 
 
 def limits_in(path) -> str:

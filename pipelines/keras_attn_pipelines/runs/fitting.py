@@ -6,8 +6,9 @@ from typing import Any
 import keras
 
 from keras_attn.training.averaging import AverageModel
-from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, TimeLeft
+from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss
 from keras_attn.training.resume import Checkpoint
+from keras_attn.training.training_progress import TrainingProgress
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.worker_callbacks import BroadcastLogs, select_callbacks
 from keras_attn.training.workers import Workers
@@ -38,7 +39,7 @@ class Fitting:
         stage: what is compiled: the model, or a `TrainingStage` of it.
         seconds: minimum time between checkpoints within an epoch.
         workers: `Workers`.
-        verbose: as of `keras.Model.fit`, on the chief.
+        verbose: see `train`.
     """
 
     def __init__(
@@ -46,14 +47,16 @@ class Fitting:
     ):
         self.prepared, self.experiment, self.workers = prepared, prepared.experiment, workers
         self.run, self.model, self.stage, self.start = run, model, stage, 0
-        self.verbose = verbose if workers.is_chief else 0
         fit, average = self.experiment.fit, self.experiment.optimizer.average
         best_value = self.experiment.task.spec.best_possible.get(fit.monitor.removeprefix("val_"))
         self.best = BestModel(run.folder / MODEL_FILE, fit.monitor, fit.patience, best_value)
         self.log = EpochLog(run.folder / HISTORY_FILE)
         self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
         self.means = self.means if average > 1 else []
-        self.time_left = TimeLeft(fit.epochs)
+        self.progress = []
+        if verbose and workers.is_chief:
+            bar = False if verbose == 2 else None
+            self.progress = [TrainingProgress(fit.epochs, prepared.data.steps, [fit.monitor], bar)]
         self.checkpoint = Checkpoint(
             run.folder / CHECKPOINT_FILE,
             seconds,
@@ -71,12 +74,26 @@ class Fitting:
         self.start = self.checkpoint.restore(self.stage)
         self.best.stopped = self.workers.told(self.best.stopped)
         if self.start:
-            steps = self.prepared.data.steps
-            epoch, step = divmod(self.start, steps)
-            self.workers.say(f"resuming at epoch {epoch + 1}, step {step + 1} of {steps}")
+            self.workers.say(f"resuming at {self._place()}")
+
+    def _place(self):
+        """The step at which the next process resumes, in words."""
+        steps = self.prepared.data.steps
+        epoch, step = divmod(self.checkpoint.step, steps)
+        return f"epoch {epoch + 1}, step {step + 1} of {steps}"
 
     def fit(self):
-        """Trains the remaining steps."""
+        """Trains the remaining steps; who interrupts it learns where a rerun resumes."""
+        try:
+            self._fit()
+        except KeyboardInterrupt as error:
+            if self.checkpoint.step:
+                error.add_note(f"rerun the same command to resume at {self._place()}")
+            else:
+                error.add_note("rerun the same command to begin anew")
+            raise
+
+    def _fit(self):
         fit, loaded = self.experiment.fit, self.prepared.data
         plan = stretches(self.start, loaded.steps, fit.epochs, loaded.unfreeze_step)
         callbacks, current = None, loaded
@@ -85,9 +102,11 @@ class Fitting:
         for stretch in plan if not self.best.stopped else ():
             if loaded.unfrozen and not stretch.frozen and current is loaded:
                 current, callbacks = loaded.unfrozen(), None
+                for progress in self.progress:
+                    progress.compiled = False
                 self.workers.say(f"training the encoder too, from step {stretch.start + 1} on")
             callbacks = callbacks or self._callbacks(current)
-            active = callbacks if stretch.ends_epoch else [FiniteLoss()]
+            active = callbacks if stretch.ends_epoch else [FiniteLoss(), *self.progress]
             self.stage.fit(
                 current.training(stretch.start),
                 validation_data=current.dev if stretch.ends_epoch else None,
@@ -96,7 +115,7 @@ class Fitting:
                 steps_per_epoch=stretch.steps,
                 callbacks=[*active, self.checkpoint],
                 shuffle=False,
-                verbose=self.verbose,
+                verbose=0,
             )
             self.best.stopped = self.workers.told(self.best.stopped)
             if self.best.stopped:
@@ -113,7 +132,7 @@ class Fitting:
             )
         if self.best.stopped and len(self.log.rows) < fit.epochs:
             best = f"{fit.monitor} was best in epoch {self.best.best_epoch}"
-            print(f"\n{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
+            print(f"{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
 
     def try_mean(self):
         """Scores the mean of the last epochs' weights; keeps it if it is the best."""
@@ -148,7 +167,7 @@ class Fitting:
             kept["constant"] = {monitor: best.best}
             epoch = best.best_epoch
             print(
-                f"\n{monitor} was {best.best:g} in every epoch, so {name} selected the model: "
+                f"{monitor} was {best.best:g} in every epoch, so {name} selected the model: "
                 f"{epoch if isinstance(epoch, str) else f'epoch {epoch}'}, {name} {value:.4f}"
             )
         return kept
@@ -165,7 +184,7 @@ class Fitting:
         if not self.workers.is_chief:
             return [*callbacks, *pictures]
         log = keras.callbacks.TensorBoard(self.run.folder / "tensorboard", profile_batch=0)
-        ending = [*self.means, self.log, self.time_left]
+        ending = [*self.means, self.log, *self.progress]
         return [*callbacks, self.best, *pictures, *self._answer_pictures(data), log, *ending]
 
     def _answer_pictures(self, data):

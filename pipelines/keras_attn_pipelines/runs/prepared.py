@@ -8,6 +8,7 @@ from typing import Any
 
 import keras
 
+from keras_attn.progress import Progress
 from keras_attn.training.loss_scale import scaled_for
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.training_data import Records, TrainingData
@@ -102,7 +103,8 @@ def prepare(
     Raises:
         ValueError: bad data.
     """
-    records = read_records(experiment.source, data)
+    with Progress("reading data"):
+        records = read_records(experiment.source, data)
     setting = Setting(
         model=experiment.model,
         fit=experiment.fit,
@@ -113,8 +115,9 @@ def prepare(
     if hasattr(experiment.work, "resolve_auto"):
         task = experiment.work.resolve_auto(records.splits["dev"])
         experiment = replace(experiment, task=task)
-    known = _vocabularies(experiment.work, vocabularies, records.splits["train"])
-    loaded = experiment.work.encode(records, known, setting)
+    with Progress("encoding records"):
+        known = _vocabularies(experiment.work, vocabularies, records.splits["train"])
+        loaded = experiment.work.encode(records, known, setting)
     return Prepared(experiment, records, known, setting, loaded)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.escaping import escape_terminal
+from keras_attn.progress import Progress
 from keras_attn.whole_file import check_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.fingerprint import fingerprint
 from keras_attn_pipelines.data.shards.shard_writer import ShardOptions, write_shards
@@ -42,7 +43,8 @@ def prepare_shards(
     out, source = Path(out), experiment.source
     _check_empty(out)
     kind = record_type(source)
-    records = read_records(source, data)
+    with Progress("reading data"):
+        records = read_records(source, data)
     print(escape_terminal("\n".join(records.lines)), flush=True)
     if records.skipped:
         print(f"skipped: {len(records.skipped)} records{listing(list(records.skipped))}")
@@ -64,7 +66,8 @@ def prepare_shards(
     name = re.sub(r"\W+", "_", source.records.lower()).strip("_")
     out.parent.mkdir(parents=True, exist_ok=True)
     with whole_folder(out.parent) as partial:
-        write_shards(written, kind, partial, name, description, options)
+        with Progress("writing shards"):
+            write_shards(written, kind, partial, name, description, options)
         files = [path for path in partial.rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files) / 1e6
         if out.is_dir():

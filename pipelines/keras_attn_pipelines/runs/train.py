@@ -1,6 +1,7 @@
 """Trains an experiment into a run directory."""
 
 import contextlib
+import sys
 from pathlib import Path
 
 import keras
@@ -52,7 +53,8 @@ def train(
         precision: "auto", "float32", "bfloat16" or "float16".
         cache: path of the feature cache; the user's cache folder if None.
         source: `WarmStart` whose weights and vocabularies the training starts from, or None.
-        verbose: as in `keras.Model.fit`.
+        verbose: 0: no progress; 1 or "auto": a line an epoch, and on a terminal a bar within it;
+            2: no bar.
         checkpoint_seconds: float. Minimum time between checkpoints within an epoch.
 
     Returns:
@@ -143,9 +145,10 @@ def _dtype_policy(policy):
 
 @contextlib.contextmanager
 def _error_on_its_own_line():
-    """Ends the line of the progress bar if an error interrupts it."""
+    """Ends the line of the progress bar, on a terminal, if an error interrupts it."""
     try:
         yield
     except BaseException:
-        print(flush=True)
+        if sys.stdout.isatty():
+            print(flush=True)
         raise

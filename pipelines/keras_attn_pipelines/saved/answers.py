@@ -5,10 +5,9 @@ import re
 import sys
 from pathlib import Path
 
-from tqdm import tqdm
-
 from keras_attn.contracts import ERROR
 from keras_attn.escaping import escape_json_line, escape_terminal
+from keras_attn.progress import Progress
 from keras_attn.saved.answering import Answering
 from keras_attn.saved.results import Prediction
 from keras_attn.text_file import bytes_of
@@ -34,8 +33,8 @@ def print_answers(saved: Answering, arguments) -> None:
         saved.answers([item for (_, item), problem in zip(inputs, reasons) if not problem])
     )
     # On a terminal the printed lines show the progress; a bar between them would only disturb.
-    hidden = sys.stdout.isatty() or not sys.stderr.isatty()
-    for (place, item), reason in tqdm(list(zip(inputs, reasons)), unit="answer", disable=hidden):
+    asked = list(zip(inputs, reasons))
+    for (place, item), reason in Progress.over(asked, "answers", "answer", not sys.stdout.isatty()):
         prediction = (
             Prediction(error=reason)
             if reason

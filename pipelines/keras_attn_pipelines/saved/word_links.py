@@ -1,10 +1,8 @@
 """Links of sentence pairs, from files to files."""
 
+import contextlib
 import math
 import sys
-import threading
-
-from tqdm import tqdm
 
 from keras_attn.alignment import (
     Aligner,
@@ -19,6 +17,7 @@ from keras_attn.alignment import (
 from keras_attn.alignment.saved_aligner import check_new_folder
 from keras_attn.alignment.symmetrization import check_symmetrization
 from keras_attn.escaping import escape_terminal
+from keras_attn.progress import Progress
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.saved.attention_word_links import Attended, Choice, rates_table
 
@@ -29,8 +28,6 @@ _ATTENTION = ("backward_attention", "layer", "head", "reading")
 _LONG = 1 << 20
 """Words times words of a pair that is announced: seconds for each step of an HMM, whose time grows
 with the third power of the length."""
-_TICK, _TICK_OF_A_LOG = 1.0, 60.0
-"""Seconds between signs of life within a step, in a terminal and elsewhere."""
 BOTH, FORWARD = "grow-diag-final-and", "forward"
 """Symmetrization by default, of two directions and of one translator's attention."""
 
@@ -85,7 +82,7 @@ def _aligned(arguments, options, pairs, symmetrization):
     if words * others > _LONG:
         long = f"the longest pair has {words} and {others} words"
         print(f"{long}; each step on it may take minutes", file=sys.stderr)
-    with _Progress() as progress:
+    with _Stages() as progress:
         if arguments.load:
             aligner = load_aligner(arguments.load)
         else:
@@ -140,34 +137,13 @@ def _report(pairs, links, gold, scores_file):
         )
 
 
-class _Progress:
-    """A bar for each kind of work, on standard error; its clock goes on within a step."""
+class _Stages(contextlib.ExitStack):
+    """`Progress` of one kind of work after the other."""
 
-    def __init__(self):
-        self._bar, self._work, self._ended = None, None, threading.Event()
-        self._clock = threading.Thread(target=self._tick, daemon=True)
-
-    def __enter__(self):
-        self._clock.start()
-        return self
-
-    def __exit__(self, *error):
-        self._ended.set()
-        self._clock.join()
-        self._close()
+    stage = Progress("")
 
     def __call__(self, work, done, total):
-        if work != self._work:
-            self._close()
-            self._bar, self._work = tqdm(total=total, desc=work, unit="batch"), work
-        self._bar.update(done - self._bar.n)
-
-    def _tick(self):
-        while not self._ended.wait(_TICK if sys.stderr.isatty() else _TICK_OF_A_LOG):
-            if (bar := self._bar) is not None:
-                bar.refresh()
-
-    def _close(self):
-        bar, self._bar = self._bar, None
-        if bar is not None:
-            bar.close()
+        if work != self.stage.work:
+            self.close()
+            self.stage = self.enter_context(Progress(work, total, "batch"))
+        self.stage.update(done - self.stage.done)

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from tqdm import tqdm
-
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn.progress import Progress
 from keras_attn.untrusted import naming_damage, parse_json, scalar_text
 from keras_attn.whole_file import made_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.columns import IMAGE_COLUMNS, Marks
@@ -144,7 +143,9 @@ def _write(folder, files, splits, read):
     (folder / "images").mkdir()
     with (folder / RECORDS).open("w", encoding="utf-8") as lines:
         for file, split in zip(files, splits):
-            for number, (picture, record) in enumerate(tqdm(read(file), desc=file.name)):
+            for number, (picture, record) in enumerate(
+                Progress.over(read(file), f"unpacking {file.name}", "record")
+            ):
                 if picture is not None:
                     name = f"{file.stem}_{number:06d}{SUFFIXES.get(picture[:2], '.jpg')}"
                     (folder / "images" / name).write_bytes(picture)

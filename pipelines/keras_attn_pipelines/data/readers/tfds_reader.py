@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
+from keras_attn.progress import Progress
 from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.data.columns import CAPTION_COLUMNS, IMAGE_COLUMNS
 from keras_attn_pipelines.data.user_cache import user_cache
@@ -118,9 +117,8 @@ def _write(dataset_name, folder):
         for split in builder.info.splits:
             decoders = {image: tfds.decode.SkipDecoding()}
             dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
-            for index, example in enumerate(
-                tqdm(dataset, desc=f"{dataset_name} {split}", unit="picture")
-            ):
+            examples = Progress.over(dataset, f"{dataset_name} {split}", "picture")
+            for index, example in enumerate(examples):
                 data = bytes(example[image].numpy())
                 name = f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}"
                 (folder / "images" / name).write_bytes(data)
@@ -136,7 +134,7 @@ def _write_texts(dataset_name, folder):
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
+            for example in Progress.over(dataset, f"{dataset_name} {split}", "record"):
                 values = {
                     key: value.numpy() for key, value in example.items() if hasattr(value, "numpy")
                 }
@@ -160,7 +158,7 @@ def _write_facts(dataset_name, folder):
     for split in builder.info.splits:
         dataset = builder.as_dataset(split=split, shuffle_files=False)
         sets: dict[str, tuple[list[list[str]], list[str]]] = {}
-        for example in tqdm(dataset, desc=f"{dataset_name} {split}", unit="record"):
+        for example in Progress.over(dataset, f"{dataset_name} {split}", "record"):
             facts = _facts(example["input_text"]["table"])
             _, texts = sets.setdefault(json.dumps(sorted(facts)), (facts, []))
             texts.append(_decoded(example["target_text"].numpy()))

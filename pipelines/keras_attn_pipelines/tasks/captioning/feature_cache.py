@@ -10,10 +10,10 @@ from pathlib import Path
 import keras
 import numpy as np
 import tensorflow as tf
-from tqdm import tqdm
 
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.ops.compiled import compiled
+from keras_attn.progress import Progress
 from keras_attn.whole_file import made_folder, whole_file
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
 
@@ -80,7 +80,7 @@ def _writing(path, shape):
 def _encoded(records, encoder, picture_format, batch):
     """Yields the features of each batch of pictures, float (pictures, S, D)."""
     encode = compiled(lambda images: encoder(images, training=False), encoder)
-    with tqdm(total=len(records), desc="features", unit="picture") as progress:
+    with Progress("extracting features", len(records), "picture") as progress:
         for start in range(0, len(records), batch):
             chunk = records[start : start + batch]
             rows = keras.ops.convert_to_numpy(encode(_pictures(chunk, picture_format, batch)))

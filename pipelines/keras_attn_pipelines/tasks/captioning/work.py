@@ -106,7 +106,6 @@ class CaptioningWork:
     def evaluation(self, records, answers, vocabularies, metadata):
         """See `Work`."""
         captions, references = best_texts(answers), [record.captions for record in records]
-        print(f"scoring {len(captions)} captions …")
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         scores = caption_metrics(captions, references, tokenization=tokenization)
         tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
