@@ -10,7 +10,10 @@ import sys
 
 import lazy_loader
 
+from keras_attn.native_log import quiet
 from keras_attn.version import __version__
+
+quiet()
 
 _PACKAGES = (
     "alignment",

@@ -10,6 +10,7 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
 from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
 
+from keras_attn.native_log import hidden_native_log
 from keras_attn.saved.signatures import public
 
 
@@ -30,10 +31,11 @@ class SavedSession:
     def __init__(self, folder):
         graph = tf.Graph()
         self._session = tf.compat.v1.Session(graph=graph, config=session_config())
-        with graph.as_default(), _quiet():
+        with graph.as_default(), _quiet(), hidden_native_log():
             meta = tf.compat.v1.saved_model.load(
                 self._session, [tf.saved_model.SERVING], str(folder)
             )
+        self._asked: set[str] = set()
         self.signatures: dict[str, meta_graph_pb2.SignatureDef] = public(meta.signature_def)
 
     def run(self, signature: str, columns: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -50,7 +52,10 @@ class SavedSession:
         definition = self.signatures[signature]
         fetches = {key: info.name for key, info in definition.outputs.items()}
         feeds = {definition.inputs[key].name: values for key, values in columns.items()}
-        return self._session.run(fetches, feeds)
+        is_first, self._asked = signature not in self._asked, {*self._asked, signature}
+        # SentencePiece writes a line when a graph first makes its tokenizer.
+        with hidden_native_log() if is_first else contextlib.nullcontext():
+            return self._session.run(fetches, feeds)
 
 
 def session_config() -> config_pb2.ConfigProto:

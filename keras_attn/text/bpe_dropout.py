@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import sentencepiece
 
+from keras_attn.native_log import hidden_native_log
 from keras_attn.ops.check_choice import check_probability
 from keras_attn.text.tokenizer import Tokenizer
 
@@ -50,7 +51,8 @@ class BPEDropout:
         check_probability("dropout", dropout)
         self.dropout = dropout
         self._texts = tokenizer.normalize_all(texts)
-        self._processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+        with hidden_native_log():
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
 
     def __call__(self, rows, seed: np.random.SeedSequence):
         texts = [self._texts[row] for row in rows]

@@ -7,6 +7,7 @@ import sentencepiece
 import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID
+from keras_attn.native_log import hidden_native_log
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
@@ -214,7 +215,8 @@ class SlotTokenizer(tf.Module):
 
 def _first_byte(tokenizer):
     """Id of the piece of byte 0; those of the others follow."""
-    processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
+    with hidden_native_log():
+        processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.model)
     ids = [processor.piece_to_id(f"<0x{byte:02X}>") for byte in range(256)]
     if ids != list(range(ids[0], ids[0] + 256)):
         raise ValueError("Expected a SentencePiece model with its bytes in order. Received: others")

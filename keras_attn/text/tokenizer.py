@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.extras import extra
 from keras_attn.text.detokenize import are_spaced
+from keras_attn.native_log import hidden_native_log
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
@@ -72,7 +73,8 @@ class Tokenizer(tf.Module):
 
     def __init__(self, model: bytes, lowercase: bool = False, spaced: bool = False):
         super().__init__()
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        with hidden_native_log():
+            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         expected = (PAD_ID, UNKNOWN_ID, START_ID, END_ID)
         if ids != expected:
@@ -81,8 +83,9 @@ class Tokenizer(tf.Module):
             raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
         self.model, self.lowercase, self.spaced = model, lowercase, spaced
         self.vocabulary_size = processor.vocab_size()
-        self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
-        _keep_resource(self._sentencepiece, model)
+        with hidden_native_log():
+            self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
+            _keep_resource(self._sentencepiece, model)
 
     def equals(self, other: "Tokenizer | None") -> bool:
         """Whether the other makes the same pieces of every text."""

@@ -3,17 +3,16 @@
 import contextlib
 import faulthandler
 import io
-import logging
 import os
 import signal
 import sys
 import tempfile
 import threading
 
+from keras_attn.native_log import NATIVE_LOG
+
 AGAIN = 3.0
 """Seconds after which a signal that did not end the command is sent to it again."""
-NATIVE_LOG = "KERAS_ATTN_NATIVE_LOG"
-"""Environment variable that lets native libraries write to the terminal."""
 
 
 def run(main) -> None:
@@ -99,5 +98,3 @@ def hide_native_log() -> None:
         os.dup2(hidden.fileno(), 2)
     sys.stderr = os.fdopen(terminal, "w", buffering=1, encoding="utf-8", errors="backslashreplace")
     faulthandler.enable(sys.stderr)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    logging.getLogger("tensorflow").setLevel(logging.ERROR)
