@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -47,7 +47,7 @@ class Progress:
         cls, items: Iterable[Item], work: str, unit: str, shown: bool | None = True
     ) -> Iterator[Item]:
         """The items, one after the other; each counts once the next is asked for."""
-        total = len(items) if hasattr(items, "__len__") else None
+        total = len(items) if isinstance(items, Sized) else None
         with cls(work, total, unit, shown) as progress:
             for item in items:
                 yield item

@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.extras import extra
-from keras_attn.text.detokenize import are_spaced
 from keras_attn.native_log import hidden_native_log
+from keras_attn.text.detokenize import are_spaced
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
