@@ -87,6 +87,9 @@ def test_a_vision_transformer(tmp_path, monkeypatch):
     names = run("docs/mechanisms/vision_transformer.md", "PictureHeads")
     assert tuple(names["vector"].shape) == (8, 16)
     assert (tmp_path / "rollout.png").is_file() and (tmp_path / "heads.png").is_file()
+    page = blocks("docs/mechanisms/vision_transformer.md")
+    exec(next(block for block in page if "GridPositions" in block), names)
+    assert names["model"].output_shape == (None, 2)
 
 
 def test_a_spatial_transformer(tmp_path, monkeypatch):

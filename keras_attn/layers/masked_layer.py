@@ -68,6 +68,8 @@ class MaskedLayer(BaseLayer):
             masked = keras.backend.standardize_dtype(tensor.dtype) == "bool"
             if masked or len(shape) not in ranks:
                 kind = "a mask, to be passed as mask=…" if masked else f"shape={shape}"
+                if not masked and len(shape) == 4:
+                    kind += "; keras.layers.Reshape((-1, D)) flattens a grid of width D"
                 raise ValueError(
                     f"Expected {name} of {' or '.join(map(str, ranks))} axes. Received: {kind}"
                 )

@@ -18,8 +18,16 @@ def dot_score(query, keys):
     Returns:
         float32 (B, T, S).
 
+    Raises:
+        ValueError: query and keys of different widths.
+
     Source: Luong et al. 2015, arXiv:1508.04025, 3.1 ("dot").
     """
+    if query.shape[-1] != keys.shape[-1]:
+        raise ValueError(
+            "Expected query and keys of one width (MultiplicativeAttention and AdditiveAttention "
+            f"take several). Received: {query.shape[-1]} and {keys.shape[-1]}"
+        )
     if keras.backend.standardize_dtype(query.dtype) == "float16":
         query, keys = ops.cast(query, "float32"), ops.cast(keys, "float32")
     return batched_product(query, keys, "float32", transposed=True)

@@ -204,7 +204,7 @@ WRONG_CALLS = {
         lambda layer: layer(QUERY, KEYS[0]),
         r"Expected value of 3 axes\. Received: shape=\(11, 5\)",
     ),
-    "four axes": (lambda layer: layer(QUERY[None]), "Expected query of .*3 axes. Received: shape="),
+    "four axes": (lambda layer: layer(QUERY[None]), "Expected query of .*3 axes. Received: shape=.*Reshape"),
     "another number of examples": (
         lambda layer: layer(QUERY, KEYS[:1]),
         r"Expected as many queries as values in a batch\. Received: 2 and 1",
@@ -252,3 +252,9 @@ def test_wrong_calls_are_told_what_to_write(name, make):
 def test_models_take_a_config_or_its_fields(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", [DotAttention, ScaledDotAttention])
+def test_dot_products_of_different_widths(kind):
+    with pytest.raises(ValueError, match=r"Expected query and keys of one width .* 5 and 7"):
+        kind()(np.zeros((2, 3, 5), "float32"), np.zeros((2, 11, 7), "float32"))
