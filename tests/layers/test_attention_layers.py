@@ -204,7 +204,10 @@ WRONG_CALLS = {
         lambda layer: layer(QUERY, KEYS[0]),
         r"Expected value of 3 axes\. Received: shape=\(11, 5\)",
     ),
-    "four axes": (lambda layer: layer(QUERY[None]), "Expected query of .*3 axes. Received: shape=.*Reshape"),
+    "four axes": (
+        lambda layer: layer(QUERY[None]),
+        "Expected query of .*3 axes. Received: shape=.*Reshape",
+    ),
     "another number of examples": (
         lambda layer: layer(QUERY, KEYS[:1]),
         r"Expected as many queries as values in a batch\. Received: 2 and 1",

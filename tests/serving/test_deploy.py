@@ -36,11 +36,23 @@ FLAGS = {
 """Flags of tensorflow_model_server that are used; its main.cc has them all."""
 
 
-@pytest.fixture(scope="module")
-def models():
-    text = (DEPLOY / "models.config").read_text(encoding="utf-8")
+def models_in(name):
+    text = (DEPLOY / name).read_text(encoding="utf-8")
     config = text_format.Parse(text, model_server_config_pb2.ModelServerConfig())
     return config.model_config_list.config
+
+
+@pytest.fixture(scope="module")
+def models():
+    return models_in("models.config")
+
+
+def test_a_rollover_serves_the_versions_that_it_labels(models):
+    (model,), (served,) = models_in("rollover.config"), models
+    assert (model.name, model.base_path) == (served.name, served.base_path)
+    assert sorted(model.version_labels.values()) == list(
+        model.model_version_policy.specific.versions
+    )
 
 
 @pytest.fixture(scope="module")
