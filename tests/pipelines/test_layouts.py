@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from keras_attn_pipelines.data.file_splits import FileSplits
 from keras_attn_pipelines.data.picture_splits import split_labeled, split_pictures
 from keras_attn_pipelines.data.readers.class_folders import class_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
 from keras_attn_pipelines.data.readers.folder_reader import read_captions
 from keras_attn_pipelines.data.readers.label_reader import read_labels
+from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 
 
@@ -86,6 +88,21 @@ CAPTIONS = {
         {"captions.csv": "image;caption\na.jpg;a red square\nb.jpg;a blue square\n"},
         ["a.jpg", "b.jpg"],
         {"a.jpg": ("a red square",), "b.jpg": ("a blue square",)},
+        None,
+    ),
+    "a line that names the delimiter": (
+        {"captions.csv": "sep=;\r\nimage;caption\r\na.jpg;a red square\r\nb.jpg;a blue square\r\n"},
+        ["a.jpg", "b.jpg"],
+        {"a.jpg": ("a red square",), "b.jpg": ("a blue square",)},
+        None,
+    ),
+    "numbered columns": (
+        {
+            "captions.csv": "image,caption_1,caption_2\na.jpg,a red square,one red shape\n"
+            "b.jpg,a blue square,\n"
+        },
+        ["a.jpg", "b.jpg"],
+        SQUARES,
         None,
     ),
     "lists in cells": (
@@ -265,6 +282,63 @@ def test_meaning_representations(tmp_path):
         )
     ]
     assert [skip.line for skip in read.skipped] == [3, 4]
+
+
+FACTS = {
+    "GEM": {"values": [{"input": ["A | b | c"], "target": "x", "references": ["A b c.", "So?"]}]},
+    "DART": [
+        {"tripleset": [["A", "b", "c"]], "annotations": [{"text": "A b c."}, {"text": "So?"}]}
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_facts(name, tmp_path):
+    names = [f"{name}-v1.1-full-{split}.json" for split in ("train", "dev")]
+    data = written(tmp_path, dict.fromkeys(names, FACTS[name]))
+    (found,) = fact_sources(data)[f"{name}-v1.1-full-train"].read().pairs
+    assert (found.facts, found.texts) == ((("A", "b", "c"),), ("A b c.", "So?"))
+    records = FileSplits(fact_sources(data)).training()
+    assert "1 of the pairs of dev are in train, too" in records.lines
+
+
+@pytest.mark.parametrize(
+    "broken", [{"input": ["A | b"]}, {"tripleset": [["A"]], "annotations": []}]
+)
+def test_facts_that_are_none(broken, tmp_path):
+    data = written(tmp_path, {"train.json": [*FACTS["DART"], broken]})
+    (skip,) = fact_sources(data)["train"].read().skipped
+    assert "fact 1 without three parts" in skip.reason
+
+
+def test_tests_without_answers_are_left_out(tmp_path):
+    rows = "".join(f"{number},some text {number},{number % 2}\n" for number in range(30))
+    files = {"train.csv": f"id,text,label\n{rows}", "test.csv": "id,text\n7,some text\n"}
+    files["sample_submission.csv"] = "id,label\n7,0\n"
+    data = written(tmp_path / "texts", files)
+    assert "test.csv left out, without a label" in labeled_texts(data)["train"].form
+    files = {"trainset.csv": "mr,ref\nfood[x],A.\n", "testset.csv": "MR\nfood[x]\n"}
+    data = written(tmp_path / "facts", files)
+    assert "testset.csv left out, without texts" in fact_sources(data)["trainset"].form
+
+
+def test_a_test_of_pictures_is_left_out_only_with_pictures_of_its_own(tmp_path):
+    files = {"train.csv": "id,label\na.png,x\nb.png,y\n", "test.csv": "id\nc.png\n"}
+    data = written(tmp_path / "apart", files, ["train/a.png", "train/b.png", "test/c.png"])
+    found = read_labels(data)
+    assert [picture.name for picture in found.pictures] == ["a.png", "b.png"]
+    assert "test.csv left out, without a label" in found.form
+    assert set(split_labeled(data, found, required=())["test"]) <= set(found.pictures)
+    files = {"train.csv": "image,label\na.png,x\nb.png,y\n", "test.csv": "image\na.png\n"}
+    data = written(tmp_path / "together", files, ["images/a.png", "images/b.png"])
+    with pytest.raises(ValueError, match="the split 'test' cannot be read"):
+        read_labels(data)
+
+
+def test_a_picture_is_no_data(tmp_path):
+    data = written(tmp_path, {}, ["a.png"]) / "a.png"
+    with pytest.raises(ValueError, match=r"a data folder or a file of records\..*a picture"):
+        read_captions(data)
 
 
 def test_numbers_of_facts_are_their_text(tmp_path):

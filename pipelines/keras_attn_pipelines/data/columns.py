@@ -79,6 +79,10 @@ TARGET_COLUMNS = (
 )
 
 
+class NoSecondError(ValueError):
+    """Records have the first of their fields, and not the second."""
+
+
 class Known(NamedTuple):
     """The kinds of fields that a record has.
 
@@ -177,6 +181,7 @@ class Columns:
         is_file: function from a text to whether it names a picture; None where records have none.
         guesses: whether missing columns are guessed.
         guessed: flags that would set what was guessed, for the report.
+        more: columns with further values of the second field, such as caption_2 and caption_3.
     """
 
     first: str = AUTO
@@ -188,6 +193,7 @@ class Columns:
     is_file: Callable[[str], bool] | None = field(default=None, compare=False)
     guesses: bool = False
     guessed: str = ""
+    more: tuple[str, ...] = ()
 
     def has_header(self, cells: Sequence[str], delimiter: str) -> bool:
         """Whether the first row of a table is its header; of a TSV, if its cells are known names,
@@ -210,9 +216,24 @@ class Columns:
         """The column of the second field, or None."""
         return _chosen(self.second, self.known.second, columns)
 
+    def with_numbered(self, columns: Sequence[str]) -> "Columns":
+        """These columns; where captions are in caption_1, caption_2 and so on, with all of them."""
+        if self.known is not CAPTIONS or self.second_of(columns) is not None or self.second != AUTO:
+            return self
+        names = "|".join(self.known.second)
+        numbered = [
+            column
+            for column in columns
+            if re.fullmatch(rf"({names})[ _-]?\d+", column.strip().lower())
+        ]
+        stems = {re.sub(r"\d+$", "", column.strip().lower()) for column in numbered}
+        if len(stems) != 1 or len(set(numbered)) < len(numbered):
+            return self
+        return replace(self, second=numbered[0], more=tuple(numbered[1:]))
+
     def marks_of(self, columns: Sequence[str]) -> Marks:
         """The columns that say what kind of record one is."""
-        taken = (self.first_of(columns), self.second_of(columns))
+        taken = (self.first_of(columns), self.second_of(columns), *self.more)
         return Marks.of([column for column in columns if column not in taken])
 
     def settled(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> "Columns":
@@ -241,7 +262,7 @@ class Columns:
             given[place] = self._guess(place, cells, len(missing) == len(cells))
             cells.pop(given[place] or "", None)
         if None in given:
-            return self
+            return replace(self, first=given[0]) if self.is_file and given[0] else self
         flags = " ".join(f"{self.known.flags[place]} {given[place]}" for place in missing)
         first, second = (name or "" for name in given)
         return replace(self, first=first, second=second, guessed=flags)
@@ -250,7 +271,8 @@ class Columns:
         """Whether a column may be guessed: it is no index, and no language of pairs."""
         plain = column.strip().lower()
         is_language = self.known is PAIRS and LANGUAGE.fullmatch(plain)
-        return not (is_language or plain in ("", "id", "index") or plain.startswith("unnamed:"))
+        is_index = plain in ("", "index") or (plain == "id" and self.is_file is None)
+        return not (is_language or is_index or plain.startswith("unnamed:"))
 
     def _is_value(self, column):
         """Whether what should be a column's name looks like a value."""
@@ -303,7 +325,8 @@ class Columns:
         if missing := self.missing_of(columns):
             named = f" and a {noun} named ".join(missing)
             flags = " and ".join(self.known.flags[place] for place in self._missing(columns))
-            raise ValueError(
+            alone = self._missing(columns) == [1] and self.second == AUTO
+            raise (NoSecondError if alone else ValueError)(
                 f"Expected a {noun} named {named} in {path} (set {flags}). "
                 f"Received: {shown or ', '.join(columns) or 'nothing'}"
             )

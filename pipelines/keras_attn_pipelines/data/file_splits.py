@@ -56,7 +56,10 @@ class FileSplits:
         return Records(
             split,
             [skip for file in files for skip in file.skipped],
-            [read_line(" and ".join(forms), split, *(file.path for file in files))],
+            [
+                read_line(" and ".join(forms), split, *(file.path for file in files)),
+                *_again(split, self.unit),
+            ],
             {name: files[-1 if name == "dev" else 0].path for name in split},
             tolerance=self.tolerance,
         )
@@ -152,3 +155,24 @@ class FileSplits:
         exact = any(split_of(other) == "train" for other in self.sources)
         worded = not exact and all(map(split_in, self.sources))
         return split_in(stem) if worded else split_of(stem)
+
+
+def _again(split, unit):
+    """A line for each split that has records of train again."""
+    train = {_content(record) for record in split["train"]}
+    counts = {
+        name: sum(_content(record) in train for record in records)
+        for name, records in split.items()
+        if name != "train"
+    }
+    return [
+        f"{count} of the {unit}s of {name} are in train, too"
+        for name, count in counts.items()
+        if count
+    ]
+
+
+def _content(record):
+    """What makes records equal: the source, and the target or the texts."""
+    said = getattr(record, "target", None) or getattr(record, "texts", None)
+    return record.source, str(said)

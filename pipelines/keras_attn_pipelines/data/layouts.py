@@ -22,7 +22,7 @@ class Layout(NamedTuple):
 
 _TABLE_SIGN = (
     "a header with known column names, or --{}-column and --{}-column; commas, semicolons, bars or "
-    "tabs"
+    "tabs, or a first line sep=;"
 )
 _HUB = "hubs of data sets; needs keras-attn[parquet]"
 
@@ -63,7 +63,8 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
             "image",
             "caption",
             "Kaggle's Flickr8k (captions.txt), Flickr30k (results.csv), your own",
-            "a picture with the captions of all its rows; a cell may hold a list; splits by a "
+            "a picture with the captions of all its rows; a cell may hold a list, and columns may be "
+            "numbered (caption_1, caption_2); splits by a "
             "column split, or held out",
         ),
         Layout(
@@ -161,7 +162,7 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
             ".jsonl with triples or a table, and texts",
             "triples, fields, or ToTTo's highlighted cells, with their texts",
         ),
-        Layout("JSON records", "WebNLG 3.0 in JSON, your own", ".json, likewise", "likewise"),
+        Layout("JSON records", "WebNLG 3.0, GEM, DART, your own", ".json, likewise", "likewise"),
         Layout("parquet", _HUB, ".parquet, in the folder or in data/", "likewise"),
     ),
     "trees": (

@@ -1,6 +1,6 @@
 """The contents of a data folder: pictures with captions or labels, and the skipped records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -60,6 +60,7 @@ class PictureFolder(Generic[Picture]):
         splits: split of each picture by its name, where the records say so; '' for none.
         cut: names of pictures that are cut short and read all the same.
         root: the data folder; None for that of `source`.
+        left_out: names of files of test that are left out.
     """
 
     pictures: list[Picture]
@@ -69,8 +70,8 @@ class PictureFolder(Generic[Picture]):
     form: str = ""
     splits: Mapping[str, str] = field(default_factory=dict)
     cut: frozenset[str] = frozenset()
-
     root: Path | None = None
+    left_out: Sequence[str] = ()
 
     @property
     def folder(self) -> Path:

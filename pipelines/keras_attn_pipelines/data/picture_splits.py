@@ -104,7 +104,8 @@ def split_pictures(
             a required split comes out empty.
     """
     names = {picture.name for picture in folder.pictures}
-    listed = _listed_splits(folder.folder, folder.source, names, {*folder.splits.values()} - {""})
+    read = {*folder.splits.values(), *(stem_of(Path(name)) for name in folder.left_out)} - {""}
+    listed = _listed_splits(folder.folder, folder.source, names, read)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
         _check_split(data, split, folder.pictures, required)
@@ -118,8 +119,9 @@ def split_pictures(
     ]
     if not in_classes:
         root: Path = folder.folder
-        read: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
-        check_named_splits(root, [*read, stem_of(folder.source)])
+        found: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
+        unlabeled: list[str] = [stem_of(Path(name)) for name in folder.left_out]
+        check_named_splits(root, [*found, stem_of(folder.source), *unlabeled])
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
 
 

@@ -1,6 +1,6 @@
 """Files of records: not read yet, and read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -55,3 +55,22 @@ class RecordFile(NamedTuple):
             ValueError: as the readers do, or nothing usable.
         """
         return self.collect(self.path, self.form)
+
+
+def left_out(
+    files: Mapping[str, RecordFile], names: Sequence[str], lacking: str
+) -> dict[str, RecordFile]:
+    """Files of records whose layouts say which other files are left out.
+
+    Args:
+        files: by the stems of their names.
+        names: of the files that are left out.
+        lacking: what these lack.
+    """
+    note = left_out_note(names, lacking)
+    return {stem: file._replace(form=f"{file.form}{note}") for stem, file in files.items()}
+
+
+def left_out_note(names: Sequence[str], lacking: str) -> str:
+    """What a layout says of files that are left out; '' for none."""
+    return f" ({' and '.join(names)} left out, without {lacking})" if names else ""

@@ -103,7 +103,8 @@ def check_named_splits(
         folders: whether folders count, too.
     """
     check_refused(refused or {})
-    splits = {split_of(stem) for stem in found}
+    worded = not any(split_of(stem) == "train" for stem in found) and all(map(split_in, found))
+    splits = {split_in(stem) if worded else split_of(stem) for stem in found}
     if "dev" not in splits and len(found) > 1 and (like := next(filter(is_like_dev, found), None)):
         raise ValueError(
             f"Expected dev in {folder} under a name of its own ({', '.join(SPLIT_NAMES['dev'])}). "

@@ -34,9 +34,18 @@ class ClassFile(NamedTuple):
     split: str
 
 
-def has_class_folders(folder: Path, suffixes: Sequence[str]) -> bool:
-    """Whether a folder has files of some suffixes in folders."""
-    return any(len(parts) > 1 for _, parts in _files(folder, suffixes))
+def has_class_folders(folder: Path, suffixes: Sequence[str], of_splits: bool = True) -> bool:
+    """Whether a folder has files of some suffixes in folders.
+
+    Args:
+        folder: data folder.
+        suffixes: of the files, in lower case.
+        of_splits: whether files count that are in nothing but a folder named for a split.
+    """
+    return any(
+        len(parts) > 2 or (len(parts) > 1 and (of_splits or not _split_of_folder(parts[0])))
+        for _, parts in _files(folder, suffixes)
+    )
 
 
 def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:

@@ -28,6 +28,8 @@ QUOTED = re.compile(r'"((?:[^"]|"")*)"(?=[\t\r\n]|\Z)')
 OPENING = re.compile(r'(?:\A|(?<=[\t\n]))"')
 """The place where a cell of a TSV begins with a quotation mark."""
 NEEDS_QUOTES = re.compile(r'""|[\t\n]')
+DECLARED = re.compile(r'(?i)\A"?sep=([^"\r\n])"?(\r?\n|\r)')
+"""A first line by which Excel is told the delimiter."""
 NEVER_CLOSED = "unexpected end of data"
 """Error message of `csv` for a quoted value that runs to the end of the file."""
 MOST_REREAD = 50
@@ -37,6 +39,8 @@ MOST_REREAD = 50
 def delimiter_of(text: str, columns: Columns, usual: str) -> str:
     """The delimiter of a CSV (or TSV) by its first line: one under which no column is missing, or
     one that separates anything, the usual one first."""
+    if declared := DECLARED.match(text):
+        return declared[1]
     headers = {mark: header_of(text, mark) for mark in (usual, *OTHERS)}
     fitting = [mark for mark, names in headers.items() if not columns.missing_of(names)]
     return next(iter([*fitting, *(mark for mark in headers if len(headers[mark]) > 1), usual]))
@@ -58,7 +62,7 @@ def open_table(path: Path, columns: Columns, usual: str) -> tuple[str, Reader]:
     header, *rows = first_rows(text, delimiter, GUESSED_FROM + 1) or [[]]
     form = FORMS.get(delimiter, f"CSV with {delimiter}")
     if columns.has_header(header, delimiter):
-        columns = columns.settled(header, rows)
+        columns = columns.with_numbered(header).settled(header, rows)
         columns.check(header, path)
         form = columns.form(form)
     else:
@@ -111,7 +115,7 @@ def _python_list(cell):
 
 def header_of(text: str, delimiter: str) -> list[str]:
     """The column names in the first line; empty if it is not CSV."""
-    first = next(iter(io.StringIO(text, newline="")), "")
+    first = next(iter(io.StringIO(DECLARED.sub("", text), newline="")), "")
     if _is_plain(first, delimiter):
         return _fields(first)
     try:
@@ -122,6 +126,7 @@ def header_of(text: str, delimiter: str) -> list[str]:
 
 def first_rows(text: str, delimiter: str, count: int) -> list[list[str]]:
     """The first rows in a text, its header included, up to one that is malformed."""
+    text = DECLARED.sub("", text)
     lines = io.StringIO(text, newline="")
     if _is_plain(text, delimiter) and not has_quoted_cells(text):
         return [_fields(line) for line in itertools.islice(lines, count) if line.strip("\r\n")]
@@ -153,14 +158,15 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
     if double := [name for name in wanted if names.count(name) > 1]:
         raise ValueError(f"Expected one column {double[0]!r} in {path}. Received: {names}")
     marks = columns.marks_of(names)
-    places = [names.index(name) for name in wanted]
+    places = [names.index(name) for name in (*wanted, *columns.more)]
     for line, row, reason in rows:
         if reason:
             yield Record(line, reason=reason)
         elif row:
-            name, cell = (row[place] if place < len(row) else "" for place in places)
+            name, *cells = (row[place] if place < len(row) else "" for place in places)
+            more = [cell for cell in cells[1:] if cell.strip()]
             try:
-                texts = texts_of(cell)
+                texts = [text for cell in (cells[0], *more) for text in texts_of(cell)]
             except ValueError as error:
                 yield Record(line, reason=str(error))
                 continue
@@ -220,8 +226,9 @@ def header_and_rows(
     text = text_of(bytes_of(path))
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = list(io.StringIO(text, newline=""))
-    plain = _is_plain(lines[0] if lines else "", delimiter) and not has_quoted_cells(text)
-    rows = _lines(lines) if plain else _rows(lines, delimiter, path)
+    first = int(DECLARED.match(text) is not None)
+    plain = _is_plain("".join(lines[first : first + 1]), delimiter) and not has_quoted_cells(text)
+    rows = _lines(lines, first) if plain else _rows(lines, delimiter, path, first)
     names: list[str] = next((row for _, row, _ in rows), [])
     return names, _checked_rows(rows, names, delimiter, plain)
 
@@ -263,16 +270,16 @@ def _fields(line):
     return line.rstrip("\r\n").split(TAB)
 
 
-def _lines(lines):
+def _lines(lines, first):
     """Like `_rows`, for a TSV."""
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines[first:], first + 1):
         if line.strip("\r\n"):
             yield number, _fields(line), ""
 
 
-def _rows(lines, delimiter, path):
-    """(line, values, reason) of each row, blank lines left out."""
-    start, reread = 0, 0
+def _rows(lines, delimiter, path, first):
+    """(line, values, reason) of each row from the first one on, blank lines left out."""
+    start, reread = first, 0
     while start < len(lines):
         rest = (lines[index] for index in range(start, len(lines)))
         reader = csv.reader(rest, delimiter=delimiter, strict=True)

@@ -1,4 +1,4 @@
-"""Facts with texts as their data sets have them: WebNLG, E2E, ToTTo."""
+"""Facts with texts as their data sets have them: WebNLG, GEM, DART, E2E, ToTTo."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,6 +122,52 @@ def _of_entry(value):
     empty = [""] * len(lex["text"])
     marks = zip(lex["text"], lex.get("lang") or empty, lex.get("comment") or empty)
     return [_parts(text) for text in triples], [Lex(*own) for own in marks]
+
+
+def is_gem(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is an entry of GEM's WebNLG: triples in strings, and references."""
+    facts = value.get("input")
+    return isinstance(facts, list) and all(isinstance(fact, str) for fact in facts)
+
+
+def gem_record(value: Mapping[str, Any], line: int) -> FactRecord:
+    """The record of an entry of GEM's WebNLG; its texts are its references, or its target."""
+    texts = value.get("references") or [value.get("target")]
+    return _listed(list(map(_parts, value["input"])), texts, value.get("category", ""), line)
+
+
+def is_dart(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is an entry of DART: lists of three parts, and annotations."""
+    return "tripleset" in value and "annotations" in value
+
+
+def dart_record(value: Mapping[str, Any], line: int) -> FactRecord:
+    """The record of an entry of DART."""
+    sets, annotations = value["tripleset"], value["annotations"]
+    if not isinstance(sets, list) or not isinstance(annotations, list):
+        return _no_facts("expected lists as tripleset and annotations", line)
+    facts = [
+        tuple(fact)
+        if isinstance(fact, list) and len(fact) == 3 and all(isinstance(p, str) for p in fact)
+        else None
+        for fact in sets
+    ]
+    texts = [own.get("text") if isinstance(own, dict) else None for own in annotations]
+    return _listed(facts, texts, "", line)
+
+
+def _listed(facts, texts, category, line):
+    """A record of facts, None for malformed ones, and texts."""
+    if None in facts:
+        return _no_facts(f"fact {facts.index(None) + 1} without three parts", line)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        return _no_facts("expected a list of texts", line)
+    category = category if isinstance(category, str) else ""
+    return FactRecord(FactSet(tuple(facts), tuple(texts), ((),) * len(texts), category, line))
+
+
+def _no_facts(reason, line):
+    return FactRecord(FactSet((), (), line=line), reason)
 
 
 def meant(text: str) -> tuple[tuple[str, str, str], ...]:

@@ -14,6 +14,10 @@ from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS, header_and_rows, header_of
 from keras_attn_pipelines.data.readers.fact_layouts import (
     MEANING,
+    dart_record,
+    gem_record,
+    is_dart,
+    is_gem,
     is_totto,
     is_webnlg,
     meant,
@@ -27,8 +31,8 @@ from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
 from keras_attn_pipelines.data.readers.tfds_reader import materialized_facts
 from keras_attn_pipelines.data.record import AUTO
-from keras_attn_pipelines.data.record_file import RecordFile
-from keras_attn_pipelines.data.split_names import check_named_splits, exact_split
+from keras_attn_pipelines.data.record_file import RecordFile, left_out
+from keras_attn_pipelines.data.split_names import check_named_splits, exact_split, split_in
 from keras_attn_pipelines.data.text_lines import lines_of, start_of, suffix_of
 
 XML = ".xml"
@@ -36,6 +40,12 @@ JSON = ".json"
 SUFFIXES = (*LINES, *DELIMITERS, XML, JSON)
 LANGUAGE_CODES = ("lang", "locale")
 """Columns of a table that are no fields of facts; a language is."""
+
+
+class NoTextsError(ValueError):
+    """A table has facts, and no column of texts."""
+
+
 TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
 
 
@@ -67,8 +77,15 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
         check_named_splits(folder, folders)
         return {name: _xml(path, language, files) for name, (path, files) in folders.items()}
     files = files_by_stem(folder, SUFFIXES, "facts with texts")
-    sources = {stem: _source(path, text_column, language) for stem, path in files.items()}
-    return place.naming(data, sources)
+    sources, without = {}, []
+    for stem, path in files.items():
+        try:
+            sources[stem] = _source(path, text_column, language)
+        except NoTextsError as error:
+            without.append(path.name)
+            if len(files) == 1 or split_in(stem) != "test":
+                raise ValueError(str(error)) from error
+    return place.naming(data, left_out(sources, without, "texts"))
 
 
 def _folders_of_xml(folder) -> dict[str, tuple[Path, list[Path]]]:
@@ -132,7 +149,8 @@ def _text_column(names, text_column, path) -> str:
     chosen = _chosen(names, text_column)
     if chosen is None or len(names) < 2 or len(set(names)) < len(names):
         wanted = ", ".join(TEXTS) if text_column == AUTO else repr(text_column)
-        raise ValueError(
+        kind = NoTextsError if chosen is None and text_column == AUTO else ValueError
+        raise kind(
             f"Expected a header with different fields and a column for the text, one of {wanted} "
             f"(set --text-column), in {path}. Received: {names}"
         )
@@ -158,7 +176,9 @@ def _read_table(path, delimiter, text_column):
 
 
 def _read_array(value, path, text_column):
-    entries = value.get("entries") if isinstance(value, dict) else value
+    if isinstance(value, dict):  # WebNLG's, or GEM's.
+        value = value.get("entries", value.get("values", value))
+    entries = value
     if not isinstance(entries, list):
         raise ValueError(
             f"Expected a list of objects, each with facts and texts, in {path}. "
@@ -192,6 +212,10 @@ def _records(value, line, text_column) -> Iterator[FactRecord]:
         yield from webnlg_records(value, line)
     elif is_totto(value):
         yield totto_record(value, line)
+    elif is_gem(value):
+        yield gem_record(value, line)
+    elif is_dart(value):
+        yield dart_record(value, line)
     else:
         yield Marks.of(list(value)).marked(_record(value, line, text_column), value)
 

@@ -149,5 +149,13 @@ def _collect(found, language, cache) -> PictureFolder[CaptionedPicture]:
     splits = {files[key].name: files[key].record.split for key in captions}
     cut = frozenset(files[key].name for key in captions if files[key].is_cut)
     return PictureFolder(
-        pictures, len(rows), skipped, found.source, found.form, splits, cut, found.folder
+        pictures,
+        len(rows),
+        skipped,
+        found.source,
+        found.form,
+        splits,
+        cut,
+        found.folder,
+        found.left_out,
     )

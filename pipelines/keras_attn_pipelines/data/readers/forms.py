@@ -1,19 +1,21 @@
 """Detects the format of a file of records by its name and content."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
 from keras_attn.untrusted import DamagedFileError
-from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns
+from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns, NoSecondError
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.csv_reader import TAB, open_table
 from keras_attn_pipelines.data.readers.json_reader import open_json, open_lines
 from keras_attn_pipelines.data.readers.text_reader import LABEL, open_text
 from keras_attn_pipelines.data.readers.tmx_reader import TMX, open_tmx
 from keras_attn_pipelines.data.record import Reader
-from keras_attn_pipelines.data.text_lines import start_of, suffix_of
+from keras_attn_pipelines.data.split_names import split_in
+from keras_attn_pipelines.data.text_lines import start_of, stem_of, suffix_of
 
 Opener = Callable[[Path, Columns], tuple[str, Reader]]
 """Function from a file's path and the columns of its records to the name of its format and its
@@ -31,6 +33,8 @@ OPENERS: dict[str, Opener] = {
 """By suffix; all other files are opened as text."""
 TABLES = (*DELIMITERS, *LINES, ".json")
 SUFFIXES = (*TABLES, *TEXTS)
+SAMPLE = re.compile(r"sample_?submission.*", re.IGNORECASE)
+"""Names of files with made-up answers, which Kaggle puts beside its data."""
 Found = tuple[Path, str, Reader]
 
 
@@ -53,8 +57,9 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
 
 def record_files(
     paths: Iterable[Path], folders: Sequence[Path], columns: Columns
-) -> tuple[list[Found], dict[Path, str]]:
-    """The files of records, each with its format and reader, and why other files are not.
+) -> tuple[list[Found], dict[Path, str], list[str]]:
+    """The files of records, each with its format and reader; why other files are not; and the names
+    of those of test that are left out, since they have no second field.
 
     Plain text can be anything, so it needs no reason but damage.
 
@@ -64,13 +69,31 @@ def record_files(
         columns: of the records.
     """
     files: list[Found] = []
+    without: list[str] = []
     refused: dict[Path, str] = {}
     for path in paths:
+        if SAMPLE.fullmatch(path.name):
+            continue
         try:
             form, read = form_of(check_inside(path, *folders), columns)
+        except NoSecondError as error:
+            if _is_of_test(path):
+                without.append(path.name)
+            else:
+                refused[path] = str(error)
+            continue
         except ValueError as error:
             if path.suffix.lower() not in TEXTS or isinstance(error, DamagedFileError):
                 refused[path] = str(error)
             continue
         files.append((path, form, read))
-    return files, refused
+    return files, refused, without
+
+
+def _is_of_test(path):
+    """Whether a file is named for test, and the pictures that it names are in a folder of their
+    own: others may be those of train."""
+    folders = (entry for entry in path.parent.iterdir() if entry.is_dir())
+    return split_in(stem_of(path)) == "test" and any(
+        split_in(entry.name) == "test" for entry in folders
+    )

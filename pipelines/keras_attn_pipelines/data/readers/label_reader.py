@@ -86,7 +86,8 @@ def labels_found(
         return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
 
     def has_classes(images):
-        return has_class_folders(folder, PICTURE_SUFFIXES)
+        has_tables = bool(candidates(images))
+        return has_class_folders(folder, PICTURE_SUFFIXES, of_splits=not has_tables)
 
     found = records_found(folder, named, columns, image_folder, LABELED, candidates, has_classes)
     if found is None:
@@ -133,7 +134,15 @@ def _collect(found: FoundRecords, cache) -> PictureFolder[LabeledPicture]:
     splits = {row.name: row.record.split for row in files.values()}
     cut = frozenset(row.name for row in files.values() if row.is_cut)
     return PictureFolder(
-        pictures, len(rows), skipped, found.source, found.form, splits, cut, found.folder
+        pictures,
+        len(rows),
+        skipped,
+        found.source,
+        found.form,
+        splits,
+        cut,
+        found.folder,
+        found.left_out,
     )
 
 

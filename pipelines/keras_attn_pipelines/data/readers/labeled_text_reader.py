@@ -62,7 +62,7 @@ def labeled_texts(
         return {stem_of(folder): table_at(folder, replace(columns, guesses=True))}
     if not folder.is_dir():
         raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
-    tables, refused = tables_in(folder, columns)
+    tables, refused, unlabeled = tables_in(folder, columns)
     found: dict[str, RecordFile] = dict(tables)
     if not tables and has_class_folders(folder, TEXT_FILES):
         found = dict(_class_folders(folder))
@@ -72,7 +72,7 @@ def labeled_texts(
             f"Expected {', '.join(TABLES)} files with a text and a label in {folder}, or "
             f"{CLASS_FOLDERS} with .txt files. Received:{reasons}"
         )
-    check_named_splits(folder, found, refused)
+    check_named_splits(folder, [*found, *unlabeled], refused)
     return place.naming(data, found)
 
 

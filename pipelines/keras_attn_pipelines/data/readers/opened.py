@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.readers.archives import unpacked
 from keras_attn_pipelines.data.readers.tfds_reader import is_tfds
 from keras_attn_pipelines.data.record_file import RecordFile
@@ -53,5 +54,9 @@ def opened(data, by_name: Callable[[str], Path]) -> Opened:
     """
     if is_tfds(data):
         return Opened(by_name(str(data)))
+    if Path(data).suffix.lower() in PICTURE_SUFFIXES and Path(data).is_file():
+        raise ValueError(
+            f"Expected a data folder or a file of records. Received: {data}, a picture"
+        )
     archives = unpacked(data)
     return Opened(archives.folder, archives.form) if archives else Opened(Path(data))

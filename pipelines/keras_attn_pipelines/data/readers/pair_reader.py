@@ -4,11 +4,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from keras_attn_pipelines.data.columns import AUTO, PAIRS, Columns
+from keras_attn_pipelines.data.columns import AUTO, PAIRS, Columns, NoSecondError
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.pairs import collected
 from keras_attn_pipelines.data.readers.csv_reader import WITHOUT_HEADER
 from keras_attn_pipelines.data.readers.forms import (
+    SAMPLE,
     SUFFIXES,
     TABLES,
     form_of,
@@ -23,7 +24,7 @@ from keras_attn_pipelines.data.readers.parallel_reader import (
     sided_files,
 )
 from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
-from keras_attn_pipelines.data.record_file import RecordFile
+from keras_attn_pipelines.data.record_file import RecordFile, left_out
 from keras_attn_pipelines.data.split_names import check_named_splits, split_in
 from keras_attn_pipelines.data.text_lines import stem_of, suffix_of
 
@@ -72,7 +73,7 @@ def pair_sources(
         return _one_file(folder, columns)
     if not folder.is_dir():
         raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
-    tables, refused = tables_in(folder, columns)
+    tables, refused, unlabeled = tables_in(folder, columns)
     if AUTO not in (source_column, target_column):
         parallel, alone = parallel_files(folder, source_column, target_column)
         for path in (path for files in parallel.values() for path in files):
@@ -91,7 +92,7 @@ def pair_sources(
         tables = {stem: _parallel(*files) for stem, files in sided_files(folder, sides).items()}
     if not tables:
         raise ValueError(_no_pairs(folder, columns, refused))
-    check_named_splits(folder, tables, refused)
+    check_named_splits(folder, [*tables, *unlabeled], refused)
     return place.naming(data, tables)
 
 
@@ -133,8 +134,11 @@ def _file(path, form, read, words=PAIRS.words, language=AUTO):
     return RecordFile(path, form, lambda path, form: collected(path, form, read(), words, language))
 
 
-def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, RecordFile], dict[Path, str]]:
-    """`RecordFile`s of the tables in a folder by stem, and why other files are not tables.
+def tables_in(
+    folder: Path, columns: Columns
+) -> tuple[dict[str, RecordFile], dict[Path, str], list[str]]:
+    """`RecordFile`s of the tables in a folder by stem, why other files are not tables, and the
+    stems of those of test that are left out, since they have no second field.
 
     Columns are guessed where no table has known ones.
     """
@@ -145,12 +149,21 @@ def tables_in(folder: Path, columns: Columns) -> tuple[dict[str, RecordFile], di
 def _tables(folder, columns):
     tables: dict[str, RecordFile] = {}
     refused: dict[Path, str] = {}
+    without: dict[str, str] = {}
     for path in sorted(folder.iterdir(), reverse=True):
         if not path.is_file() or not (suffix_of(path) in TABLES or is_table(path, columns)):
             continue
         stem = stem_of(path) if suffix_of(path) in SUFFIXES else _stem_in(path)
+        if SAMPLE.fullmatch(path.name):
+            continue
         try:
             table = table_at(check_inside(path, folder), columns)
+        except NoSecondError as error:
+            if split_in(stem) == "test":
+                without[stem] = path.name
+            else:
+                refused[path] = str(error)
+            continue
         except ValueError as error:
             refused[path] = str(error)
             continue
@@ -162,7 +175,8 @@ def _tables(folder, columns):
     if tables:  # JSON may be anything beside them.
         refused = {path: why for path, why in refused.items() if suffix_of(path) != ".json"}
     _check_headers(folder, [table for table in tables.values() if "TSV" in table.form])
-    return dict(sorted(tables.items())), refused
+    tables = left_out(tables, list(without.values()), f"a {columns.known.words[1]}")
+    return dict(sorted(tables.items())), refused, list(without)
 
 
 def _stem_in(path):

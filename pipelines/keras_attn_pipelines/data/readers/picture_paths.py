@@ -58,6 +58,7 @@ class FoundRecords(NamedTuple):
         records: the records, each with its file; they are read as they are asked for.
         source: path of the file, or of the folder, of the records.
         form: description of the format.
+        left_out: names of files of test that have no second field.
     """
 
     folder: Path
@@ -65,6 +66,7 @@ class FoundRecords(NamedTuple):
     records: Iterable[tuple[Path, Record]]
     source: Path
     form: str
+    left_out: Sequence[str] = ()
 
 
 def located(found: FoundRecords, second: str, language: str = AUTO, cache=None) -> list[Located]:

@@ -11,6 +11,7 @@ from keras_attn_pipelines.data.columns import Columns
 from keras_attn_pipelines.data.readers.forms import Found, form_of, record_files
 from keras_attn_pipelines.data.readers.picture_paths import FoundRecords, locator
 from keras_attn_pipelines.data.record import Record
+from keras_attn_pipelines.data.record_file import left_out_note
 from keras_attn_pipelines.data.split_names import check_refused, exact_split, split_in
 from keras_attn_pipelines.data.text_lines import stem_of
 
@@ -76,15 +77,19 @@ def records_found(
             raise ValueError(f"Expected {kind.file} at {path}. Received: no such file")
         return _read_from(folder, images, image_folder, [(path, *form_of(path, guessing()))])
     places, paths = list({folder, images}), [*candidates(images), *_in_splits(folder)]
-    files, refused = record_files(paths, places, columns)
+    files, refused, without = record_files(paths, places, columns)
     if not files and not has_instead(images):
-        files, refused = record_files(paths, places, guessing())
+        files, refused, without = record_files(paths, places, guessing())
     if not files and not has_instead(images):
         raise ValueError(_none_found(folder, refused, kind))
     if files:
         _check_several(folder, files, kind)
         check_refused(refused)
-    return _read_from(folder, images, image_folder, files) if files else None
+    if not files:
+        return None
+    found = _read_from(folder, images, image_folder, files)
+    note = left_out_note(without, f"a {columns.known.words[1]}")
+    return found._replace(form=f"{found.form}{note}", left_out=without)
 
 
 def picture_folder(folder: Path, image_folder: str) -> Path:
