@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from keras_attn.viz.explorer import ExplorerPage
+from keras_attn.viz.quantity import FALL
 from keras_attn.viz.views import PictureView, SamplingView, ShadedView, TokenView
-from tests.viz.test_explorer import EVIL, sentence_page
+from tests.viz.test_explorer import EVIL, facts_in, sentence_page
 
 pytestmark = pytest.mark.browser
 
@@ -51,8 +52,8 @@ def test_a_word_under_the_mouse_lights_its_partners(opened):
     tab.get_by_role("button", name="Hunde").hover()
     assert np.argmax(shades(tab, "source")) == 1
     assert "Hunde: dogs 0.80" in tab.get_by_role("status").inner_text()
-    tab.get_by_role("heading", level=1).hover()
-    assert max(shades(tab, "source")) == 0
+    tab.get_by_role("button", name="Light / dark").hover()
+    assert np.argmax(shades(tab, "source")) == 1  # The word stays chosen.
     tab.get_by_role("button", name="play").hover()
     assert np.argmax(shades(tab, "answer")) == 2
 
@@ -88,8 +89,39 @@ def test_layers_heads_and_the_matrix(opened):
     assert "x: b 0.81, a 0.19" in tab.get_by_role("status").inner_text()
     tab.get_by_label("layer", exact=True).select_option("layer 1")
     assert tab.get_by_role("status").inner_text() == "x: a 1.00"
-    tab.get_by_role("button", name="Matrix").click()
     assert tab.get_by_role("img").is_visible()
+    tab.get_by_role("button", name="layer 2, head 3").click()
+    assert "x: b 0.81, a 0.19" in tab.get_by_role("status").inner_text()
+    assert tab.get_by_label("head", exact=True).input_value() == "3"
+
+
+def test_an_answer_is_said_once_and_another_is_chosen_by_a_click(opened):
+    first, other = (
+        sentence_page().views[0],
+        TokenView("Alignment", ["Ein", "Hund"], ["Two", "dogs"], np.eye(2)[None, None]),
+    )
+    answers = [("Zwei Hunde spielen", -1.25), ("Ein Hund", -2.5)]
+    tab = opened(ExplorerPage("Two dogs play", answers, [first], others=[[other]]))
+    heading = tab.get_by_role("heading", level=1)
+    assert heading.inner_text() == "Zwei Hunde spielen" and heading.bounding_box()["width"] <= 1
+    assert tab.get_by_role("status").inner_text().startswith("Zwei: Two 0.90")  # Lit at once.
+    tab.get_by_role("button", name="2. Ein Hund").click()
+    assert heading.inner_text() == "Ein Hund"
+    assert tab.get_by_role("status").inner_text() == "Ein: Two 1.00"
+    assert tab.get_by_role("button", name="1. Zwei Hunde spielen").is_visible()
+
+
+def test_a_fall_has_two_colors(opened):
+    view = TokenView("Falls", ["good"], ["not", "fine"], np.array([[[[-2.0, 1.0]]]]), quantity=FALL)
+    tab = opened(ExplorerPage("not fine", [("good", 0.5)], [view], "probability"))
+    assert tab.get_by_role("status").inner_text() == "good: not -2.00, fine 1.00"
+    color = "word => getComputedStyle(word).backgroundColor"
+    below, above = (
+        tab.get_by_role("button", name=name, exact=True).evaluate(color) for name in ("not", "fine")
+    )
+        tab.get_by_role("button", name=name, exact=True).evaluate(color) for name in ("not", "fine")
+    )
+    assert below.startswith("rgba(200, 60, 30") and above.startswith("rgba(31, 103, 209")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -111,14 +143,35 @@ def test_pictures_are_lit_where_a_word_looked(opened):
         "([x, y]) => [...document.querySelector('.stage canvas').getContext('2d')"
         ".getImageData(x, y, 1, 1).data].slice(0, 3)"
     )
-    assert tab.evaluate(color, [5, 5]) == [90, 90, 90]
+    assert sum(tab.evaluate(color, [2, 2])) > 500  # A word is chosen at the start.
     tab.get_by_role("button", name="top").hover()
     assert sum(tab.evaluate(color, [2, 2])) > 500 > 270 > sum(tab.evaluate(color, [75, 55]))
     tab.get_by_role("button", name="end").hover()
     assert "end: most at the bottom right" in tab.get_by_role("status").inner_text()
     assert sum(tab.evaluate(color, [78, 58])) > 500
+    tab.get_by_label("opacity of the map").fill("0")
+    assert tab.evaluate(color, [78, 58]) == [90, 90, 90]
     tab.get_by_role("button", name="Play").click()
     assert "top: " in tab.get_by_role("status").inner_text()
+
+
+def test_a_grid_of_heads_stands_beside_the_map_of_all(opened):
+    picture, weights = np.full((60, 80, 3), 90, "uint8"), np.zeros((2, 3, 2, 3, 4))
+    weights[..., 0, 0], weights[1, 2, :, 0, 0], weights[1, 2, :, 2, 3] = 1, 0, 1
+    words = ["a", "dog"]
+    views = [
+        PictureView("Where", picture, words, weights[:1, :1]),
+        PictureView("Heads", picture, words, weights),
+    ]
+    page = ExplorerPage("x.png", [("a dog.", -1.0)], views)
+    tab = opened(page, viewport={"width": 1300, "height": 900})
+    assert tab.locator("section").count() == 1 and len(facts_in(page.html())["pictures"]) == 1
+    assert tab.get_by_role("img").bounding_box()["width"] > 600
+    assert "a: most at the top left" in tab.get_by_role("status").inner_text()
+    tab.get_by_role("button", name="layer 2, head 3").click()
+    assert "a: most at the bottom right" in tab.get_by_role("status").inner_text()
+    tab.get_by_role("button", name="all heads").click()
+    assert "a: most at the top left" in tab.get_by_role("status").inner_text()
 
 
 def test_shaded_words_and_sampling_grids(opened):
@@ -129,8 +182,10 @@ def test_shaded_words_and_sampling_grids(opened):
     read = SamplingView("Read", np.zeros((40, 40, 3), "uint8"), grid, crop)
     tab = opened(ExplorerPage("x", [("good", 0.9)], [words, read], "probability"))
     assert np.argmax(shades(tab, "Weights")) == 1
-    lit = "document.querySelector('canvas').getContext('2d').getImageData(10, 20, 1, 1).data[0]"
-    tab.wait_for_function(f"{lit} > 100")
+    lit = "canvas => canvas.getContext('2d').getImageData(10, 20, 1, 1).data[0] > 100"
+    canvas = tab.locator(".stage canvas")
+    while not canvas.evaluate(lit):  # The picture has not been decoded yet.
+        tab.wait_for_timeout(20)
 
 
 def test_text_is_never_markup(opened):

@@ -31,6 +31,8 @@ class ExplorerPage:
         views: tuple of `View`s.
         unit: of the scores: "nats" or "probability".
         notes: sentences about the answer.
+        others: tuple of such tuples, the views of each answer after the first; empty where there
+            are views of the best alone.
     """
 
     asked: str
@@ -38,15 +40,19 @@ class ExplorerPage:
     views: Sequence[View]
     unit: str = "nats"
     notes: Sequence[str] = ()
+    others: Sequence[Sequence[View]] = ()
 
     def html(self) -> str:
         """The page; "?" for what UTF-8 cannot hold."""
+        pictures: dict[str, int] = {}
         facts = {
             "asked": self.asked,
             "unit": self.unit,
             "answers": [[text, round(float(score), 4)] for text, score in self.answers],
             "notes": list(self.notes),
-            "views": [part for view in self.views for part in view.parts()],
+            "views": _parts(self.views, pictures),
+            "others": [_parts(views, pictures) for views in self.others],
+            "pictures": list(pictures),
         }
         style, script = _resource("explorer.css"), _resource("explorer.js")
         best = self.answers[0][0] if self.answers else self.asked
@@ -74,6 +80,15 @@ class ExplorerPage:
     def _repr_html_(self):
         page = html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+def _parts(views, pictures):
+    """Parts of the page, in which pictures are their places among `pictures`, each stored once."""
+    parts = [part for view in views for part in view.parts()]
+    for part in parts:
+        if "picture" in part:
+            part["picture"] = pictures.setdefault(part["picture"], len(pictures))
+    return parts
 
 
 def _resource(name):
