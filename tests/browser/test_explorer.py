@@ -119,8 +119,6 @@ def test_a_fall_has_two_colors(opened):
     below, above = (
         tab.get_by_role("button", name=name, exact=True).evaluate(color) for name in ("not", "fine")
     )
-        tab.get_by_role("button", name=name, exact=True).evaluate(color) for name in ("not", "fine")
-    )
     assert below.startswith("rgba(200, 60, 30") and above.startswith("rgba(31, 103, 209")
 
 
