@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_attn.viz.overlay import add_scale, overlay
 from keras_attn.viz.panels import panels, small
-from keras_attn.viz.quantity import ALL, EACH
+from keras_attn.viz.quantity import ALL, ATTENTION, EACH, Quantity
 from keras_attn.viz.readable_figure import ReadableFigure, drawable
 
 
@@ -18,7 +18,7 @@ def steps_figure(
     title: str = "",
     columns: int = 4,
     scale: str = EACH,
-    unit: str = "attention",
+    quantity: Quantity = ATTENTION,
 ) -> ReadableFigure:
     """The picture, then once for each step with that step's attention over it.
 
@@ -31,7 +31,7 @@ def steps_figure(
         title: over all of them.
         columns: int. Pictures in a row.
         scale: EACH or ALL.
-        unit: what the maps are.
+        quantity: what the maps are.
     """
     maps = np.asarray(maps)
     largest = None if scale == EACH else float(maps.max(initial=0))
@@ -47,7 +47,7 @@ def steps_figure(
         axis.imshow(overlay(image, weights, largest))
         axis.set_title(drawable(step), fontsize=13, pad=3)
     figure.suptitle(drawable(title) or "(no answer)", fontsize=13, wrap=True)
-    label = unit if scale == ALL else f"{unit}, relative to the word's largest"
+    label = quantity.unit if scale == ALL else f"{quantity.unit}, relative to the word's largest"
     add_scale(figure, axes, label, largest)
     return figure
 
@@ -87,7 +87,7 @@ def panels_figure(
 
 
 def rollout_figure(
-    picture, shares, title: str = "", label: str = "share, from the smallest to the largest"
+    picture, shares, title: str = "", quantity: Quantity = ATTENTION
 ) -> ReadableFigure:
     """The picture, and the picture under a rollout's heat map, from its smallest share to its
     largest: half of every block's step is the patch's own, which makes all shares alike.
@@ -96,11 +96,11 @@ def rollout_figure(
         picture: uint8 (height, width, 3).
         shares: float array (grid height, grid width), see `PictureHeads.rollout`.
         title: over both.
-        label: what the color scale stands for.
+        quantity: what the shares are.
     """
     image, shares = small(picture, 448), np.asarray(shares)
     figure, axes = panels(1, 2, 3.2, image, drawable(title))
     for axis, pixels in zip(axes[0], (image, overlay(image, shares - shares.min()))):
         axis.imshow(pixels)
-    add_scale(figure, axes, label)
+    add_scale(figure, axes, f"{quantity.unit}, from smallest to largest")
     return figure

@@ -25,8 +25,9 @@ ATTENTION = Quantity(
     "Attention: where the model read from, which need not be what decided the answer.",
 )
 FALL = Quantity(
-    "fall of the log-probability in nats",
-    "How much less probable the answer is without a part of the input, one part at a time.",
+    "fall of log p in nats",
+    "How much the log-probability p of the answer falls without a part of the input, which is left "
+    "out alone.",
     signed=True,
 )
 SHARE = Quantity("share of the word in the text's vector", ATTENTION.meaning)
@@ -35,5 +36,6 @@ CONTRIBUTION = Quantity(
     "How much each word, with what the encoder mixed into it, raises or lowers the label's logit.",
     signed=True,
 )
+POINTS = Quantity("", "The points of the picture that were read, and what the classifier saw.")
 SIGNED_COLORS = "RdBu"
 """Red below 0, blue above."""

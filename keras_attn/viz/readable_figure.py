@@ -36,8 +36,8 @@ FALLBACKS = (
 )
 """Fonts that are asked, if they are installed and in this order, for what matplotlib's lacks."""
 
-NOTE_LETTERS = 14
-"""Letters of a note for each inch of a figure's width."""
+NOTE_LETTERS, NOTE_INCHES = 14, 0.17
+"""Letters of a note for each inch of a figure's width, and the height of its line."""
 
 
 def _has_news(record):
@@ -61,8 +61,11 @@ class ReadableFigure(Figure):
 
     def add_note(self, text: str) -> None:
         """Writes a line below everything, small and gray, wrapped to the figure's width."""
-        letters = max(round(NOTE_LETTERS * self.get_figwidth()), 30)
-        self.supxlabel(fill(text, letters), fontsize=8, color="0.4", y=0.01, va="bottom")
+        note = fill(text, max(round(NOTE_LETTERS * self.get_figwidth()), 30))
+        if self.get_layout_engine() is not None:
+            lines = note.count("\n") + 1
+            self.set_figheight(self.get_figheight() + NOTE_INCHES * lines)
+        self.supxlabel(note, fontsize=8, color="0.4")
 
     def draw(self, renderer):
         """Draws the figure; see Figure."""

@@ -196,8 +196,8 @@ function tokens(view) {
   }
 
   function draw() {
-    const short = (word) => (word.length > 18 ? `${word.slice(0, 17)}…` : word);
-    const longest = (words) => Math.min(18, Math.max(...words.map((word) => word.length), 1));
+    const short = (word) => (word.length > 28 ? `${word.slice(0, 27)}…` : word);
+    const longest = (words) => Math.min(28, Math.max(...words.map((word) => word.length), 1));
     const left = 20 + 7.5 * longest(view.rows), top = 20 + 7 * longest(view.columns);
     const room = Math.max(matrix.clientWidth, 300) - left - 80;
     const size = Math.round(Math.min(44, Math.max(20, room / Math.max(1, view.columns.length))));
@@ -398,7 +398,7 @@ function sampling(view) {
   const crop = element("img", { src: view.crop, alt: "what the network reads", class: "crop" });
   body.append(element("div", { class: "pair" }, [
     element("figure", { class: "stage" }, [canvas, element("figcaption", { text: "the picture, and where it is read" })]),
-    element("figure", {}, [crop, element("figcaption", { text: "what the network reads" })]),
+    element("figure", { class: "cropped" }, [crop, element("figcaption", { text: "what the network reads" })]),
   ]), meaning);
   canvas.style.width = `min(100%, ${Math.round((60 * view.width) / view.height)}vh)`;
   return body;

@@ -50,9 +50,9 @@ class PictureView(View):
         (layers, heads, count), whole = self.weights.shape[:3], not self.steps
         if (layers, heads) == (1, 1):
             if whole and count == 1:
-                label = f"{self.quantity.unit}, from the smallest to the largest"
-                return draw.rollout_figure(self.picture, self.weights[0, 0, 0], title, label)
-            maps, coloring = self.weights[0, 0], {"scale": self.scale, "unit": self.quantity.unit}
+                shares = self.weights[0, 0, 0]
+                return draw.rollout_figure(self.picture, shares, title, self.quantity)
+            maps, coloring = self.weights[0, 0], {"scale": self.scale, "quantity": self.quantity}
             return draw.steps_figure(self.picture, self.steps, maps, title, **coloring)
         if whole and count == 1:
             maps, rows, columns = self.weights[:, :, 0], self._layers(layers), self._heads(heads)

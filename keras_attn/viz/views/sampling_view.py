@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_attn.viz.page_parts import data_url, picture_part
+from keras_attn.viz.quantity import POINTS
 from keras_attn.viz.views.view import View
 
 LINES = 9
@@ -22,6 +23,7 @@ class SamplingView(View):
         crop: uint8 (rows, columns, 3).
     """
 
+    quantity = POINTS
     name: str
     picture: np.ndarray
     grid: np.ndarray
@@ -45,6 +47,7 @@ class SamplingView(View):
                 "type": "sampling",
                 "name": self.name,
                 **picture_part(self.picture),
+                "meaning": self.quantity.meaning,
                 "points": np.round(points.astype("float64"), 3).tolist(),
                 "crop": data_url(Image.fromarray(self.crop), "PNG"),
             }
