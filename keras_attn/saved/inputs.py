@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from keras_attn.contracts import FACTS, IMAGE, QUESTION, STORY
+from keras_attn.contracts import FACTS, IMAGE, QUESTION, SOURCE, STORY
 from keras_attn.images.picture_format import FITS, read_picture
 from keras_attn.saved.picture_paths import expand_pictures, path_error
 from keras_attn.text.fact_json import facts_of, parsed_facts
@@ -27,12 +27,14 @@ class Inputs:
         name: what an input is called, the name of an input of `serving_default`.
         feed: what the signatures are fed, by name, of an input: bytes, or arrays of them. Raises
             ValueError for something of another kind.
+        example: an input to try, as a user types it; '' for none.
         expand: the inputs that a user named, one by one: a list of str.
         check: raises ValueError for an input that cannot be answered, before any is; None: `feed`.
     """
 
     name: str
     feed: Callable[[Any], dict[str, Any]]
+    example: str = ""
     expand: Callable[[Sequence[str]], list[str]] = list
     check: Callable[[Any], Any] | None = None
 
@@ -47,7 +49,8 @@ class Inputs:
 
 def text_inputs(name: str) -> Inputs:
     """Texts, of a name."""
-    return Inputs(name, lambda text: {name: encoded_text(text)})
+    example = "Two dogs play in the snow." if name == SOURCE else ""
+    return Inputs(name, lambda text: {name: encoded_text(text)}, example)
 
 
 def inputs_named(names: set[str]) -> Inputs:
@@ -227,10 +230,20 @@ def _check_picture(item):
         _pixels(item)
 
 
-PICTURES = Inputs(IMAGE, lambda item: {IMAGE: picture_bytes(item)}, expand_pictures, _check_picture)
+PICTURES = Inputs(
+    IMAGE, lambda item: {IMAGE: picture_bytes(item)}, expand=expand_pictures, check=_check_picture
+)
 """Paths of pictures, encoded bytes, or uint8 arrays, which are fed as PNG."""
-FACT_SETS = Inputs(FACTS, _fact_strings)
+FACT_SETS = Inputs(
+    FACTS,
+    _fact_strings,
+    '[["Ada Lovelace", "birth place", "London"], ["Ada Lovelace", "field", "mathematics"]]',
+)
 """Lists of triples, or JSON: a list of triples, or an object with "triples" or with a "table" of
 fields and values."""
-STORIES = Inputs(STORY, lambda item: dict(zip((STORY, QUESTION), story_and_question(item))))
+STORIES = Inputs(
+    STORY,
+    lambda item: dict(zip((STORY, QUESTION), story_and_question(item))),
+    "Mary went to the kitchen. John went to the garden. Where is Mary?",
+)
 """Texts whose last sentence is the question, and whose other sentences are the story."""

@@ -29,7 +29,7 @@ from keras_attn.viz.views import PictureView, ShadedView, TokenView, View
 
 NAME = "What changes the answer"
 CELLS = 8
-"""Regions of a picture in each direction; what is covered reaches half a region beyond each side."""
+"""Regions of a picture in each direction; a cover reaches half a region beyond each side."""
 SIDE = 448
 """Longest side of a picture that is covered, in pixels."""
 LONG_NAME = 24
@@ -165,8 +165,8 @@ def _scored(saved, requests, answer):
 
 
 def _words(explained, scores, answer):
-    """`Names` of the words of an answer and their tokens; of the whole where it is a label, or where
-    scoring reads a text in other tokens than those that it was decoded in."""
+    """`Names` of the words of an answer and their tokens; of the whole where it is a label, or
+    where scoring reads a text in other tokens than those that it was decoded in."""
     if {ANSWER_PIECES, TOKENS, TOKEN_SCORES} <= set(explained):
         decoded = np.asarray(explained[TOKEN_SCORES])[0]
         size = max(len(decoded), len(scores))

@@ -381,7 +381,7 @@ def in_message(asked: Any) -> str:
     """An input as a message repeats it."""
     if isinstance(asked, Path):
         return str(asked)
-    return f"{asked!r:.80}" if isinstance(asked, str) else f"a {type(asked).__name__}"
+    return f"{asked!r:.80}" if isinstance(asked, str) else "the input"
 
 
 @contextlib.contextmanager

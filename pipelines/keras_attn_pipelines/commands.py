@@ -492,7 +492,7 @@ class Explain:
         """Writes a page to look at where each word looked; returns the answer."""
         if refused:
             raise ValueError(
-                "Expected no --heads, --word, --layer or --scale for a page, which has all of them. "
+                "Expected no --heads, --word, --layer or --scale for a page, which has them all. "
                 f"Received: {', '.join(f'--{name}' for name in refused)}"
             )
         from keras_attn.saved.loading import load

@@ -85,10 +85,12 @@ def test_sentences_and_facts_are_left_out_one_by_one(fed, names, key, rest):
     assert all(part.keys() == fed.keys() for part in parts.without)
 
 
-@pytest.mark.parametrize("fed", [{"source": b"word"}, {"source": b" "}, {"story": b"x.",
-                                                                        "question": b"y z?"}])  # fmt: skip
+ALONE = ({"source": b"word"}, {"source": b" "}, {"story": b"x.", "question": b"y z?"})
+
+
+@pytest.mark.parametrize("fed", ALONE)
 def test_an_input_of_one_part(fed):
-    with pytest.raises(ValueError, match="Expected an input of several parts. Received: [01] in"):
+    with pytest.raises(ValueError, match=r"Expected an input of several parts. Received: [01] in"):
         parts_of(fed, {})
 
 
@@ -98,7 +100,7 @@ def test_the_error_of_a_part_is_passed_on():
             rows = len(chunk["source"])
             return {ERROR: [b""] + [b"too short"] * (rows - 1), SCORE: np.zeros(rows)}
 
-    with pytest.raises(ValueError, match="whose parts can be left out. Received: too short"):
+    with pytest.raises(ValueError, match=r"whose parts can be left out. Received: too short"):
         falls(Refuses(None, ("source", "label")), parts_of({"source": b"a b"}, {}), "good")
 
 

@@ -1,7 +1,9 @@
 """The development server: the page, TF Serving's REST interface, and every kind of no."""
 
+import html
 import json
 import logging
+import re
 import socket
 import time
 
@@ -12,7 +14,7 @@ import keras_attn
 from keras_attn.serving.client import RestClient
 from tests.serving.stand_in.servers import running
 from tests.serving.tiny_service import picture
-from tests.viz.test_explorer import facts_in
+from tests.viz.test_explorer import EVIL, facts_in
 
 pytest.importorskip("fastapi", reason="needs the extra serve")
 testclient = pytest.importorskip("starlette.testclient", reason="needs httpx")
@@ -77,23 +79,37 @@ def test_rows_columns_status_and_metadata(translator):
 
 
 def test_the_page_shows_the_explorer(captioner, translator):
-    for saved, body in ((captioner, picture(1)), (translator, "one two ☂".encode())):
+    photograph = asking(captioner).get("/example")
+    assert photograph.headers["content-type"] == "image/jpeg"
+    for saved, body in ((captioner, photograph.content), (translator, "one two ☂".encode())):
         client = asking(saved)
         page = client.get("/")
         policy = page.headers["content-security-policy"]
         assert "default-src 'none'" in policy and "unsafe" not in policy
-        assert ('data-kind="picture"' in page.text) == saved.takes_pictures
+        assert f'data-kind="{"picture" if saved.takes_pictures else "text"} scored"' in page.text
+        assert "<pre>card" in page.text and "@" not in re.sub(
+            "<(style|script)>.*?</", "", page.text
+        )
         answer = client.post("/explore", content=body)
         assert answer.status_code == 200, answer.text
         shown = facts_in(answer.text)
         assert shown["answers"] and shown["views"]
 
 
+def test_the_page_shows_terms_and_card_as_text(translator, monkeypatch, tmp_path):
+    (tmp_path / "README.md").write_text(f"# Card\n{EVIL}@script@")
+    monkeypatch.setattr(translator, "folder", tmp_path)
+    monkeypatch.setitem(translator.metadata, "terms", EVIL)
+    page = asking(translator).get("/").text
+    assert page.count(html.escape(EVIL)) == 2 and "@script@" in page
+    assert page.count("<script>") == page.count("</script>") == 1 and "<b onmouseover" not in page
+
+
 @pytest.mark.parametrize(
     ("path", "body", "code", "message"),
     [
-        ("/v1/models/other:predict", b"{}", 404, "Not Found"),
-        (f"{MODEL}/versions/2:predict", b"{}", 404, "Not Found"),
+        ("/v1/models/other:predict", b"{}", 404, "the model tiny, version 1: /v1/models/tiny"),
+        (f"{MODEL}/versions/2:predict", b"{}", 404, "Received: /v1/models/tiny/versions/2:predict"),
         (f"{MODEL}:predict", b"{", 400, "Expected JSON"),
         (f"{MODEL}:predict", b"[" * 100_000, 400, "Expected JSON"),
         (f"{MODEL}:predict", b"[" * 600 + b"]" * 600, 400, "nested more than 100 levels deep"),
@@ -104,7 +120,14 @@ def test_the_page_shows_the_explorer(captioner, translator):
         (f"{MODEL}:predict", b'{"instances": [3]}', 400, "a string or an object with b64"),
         (f"{MODEL}:predict", b'{"instances": [{"b64": "?"}]}', 400, "a string or an object"),
         (f"{MODEL}:predict", b'{"instances": ["a", {"x": "b"}]}', 400, "same inputs in all"),
-        (f"{MODEL}:predict", b'{"inputs": {"x": ["a"]}}', 400, "Expected inputs ['source']"),
+        (
+            f"{MODEL}:predict",
+            b'{"inputs": {"x": ["a"]}}',
+            400,
+            "Expected inputs ['source']. Received: ['x']",
+        ),
+        (f"{MODEL}:predict", b'{"instances": [{"y": "a"}]}', 400, "Received: ['y']"),
+        ("/explore?by=luck", b"one", 400, "Expected by in ('attention', 'occlusion')"),
         (f"{MODEL}:predict", b'{"inputs": "a"}', 400, "Expected a list of strings"),
         (f"{MODEL}:predict", b'{"inputs": ["a"], "signature_name": 3}', 400, "a signature of"),
         ("/explore", b"\xff", 400, "Expected UTF-8"),

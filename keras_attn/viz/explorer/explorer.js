@@ -354,6 +354,7 @@ function picture(view, detailed) {
   controls.append(element("label", { class: "scale" }, ["opacity", slider]), scale.bar);
   canvas.style.width = `min(100%, ${Math.round((68 * view.width) / view.height)}vh)`;
   const stage = element("div", { class: "stage" }, [canvas]);
+  stage.style.flex = `0 1 ${Math.round((68 * view.width) / view.height)}vh`;
   body.append(words.row, said, controls, element("div", { class: "beside" }, [stage, ...(heads ? [heads.grid] : [])]), meaning);
   return body;
 }

@@ -32,6 +32,7 @@ SECONDS = 120.0
 MOST_DIGITS = 18
 """Digits of a number of bytes."""
 PREDICT = ":predict"
+NOT_FOUND, MODELS = 404, "/v1/models/"
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 
@@ -60,11 +61,17 @@ def rest_application(
         raise ValueError(f"Expected a name of letters, digits, _, . and -. Received: {name!r:.80}")
     app = FastAPI(title=name, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    version, model = servable.version, f"/v1/models/{name}"
+    version, model = servable.version, f"{MODELS}{name}"
 
     @app.exception_handler(AnyHTTPException)
     async def refuse(request: Request, error: AnyHTTPException):
-        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+        detail = error.detail
+        if error.status_code == NOT_FOUND and request.url.path.startswith(MODELS):
+            detail = (
+                f"Expected the model {name}, version {version}: {model}, {model}/metadata or "
+                f"{model}{PREDICT}. Received: {request.url.path:.200}"
+            )
+        return JSONResponse({"error": detail}, error.status_code, error.headers)
 
     @app.get(model)
     @app.get(f"{model}/versions/{version}")

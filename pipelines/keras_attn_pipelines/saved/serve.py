@@ -4,10 +4,14 @@ For development on one machine; in production, TF Serving itself.
 """
 
 import html
+import re
 import socket
 from importlib import resources
 
-from keras_attn.saved.saved_model import Saved
+from matplotlib import cbook
+
+from keras_attn.saved.saved_model import ATTENTION, Saved
+from keras_attn.serving.export import CARD_FILE
 from keras_attn.viz.explorer.page import page_hashes, policy_hash
 from keras_attn_pipelines.saved.receiving import server
 from keras_attn_pipelines.saved.rest import (
@@ -19,8 +23,17 @@ from keras_attn_pipelines.saved.rest import (
     rest_application,
     within,
 )
-from keras_attn_pipelines.saved.web import FastAPI, HTMLResponse, HTTPException, Request, Response
+from keras_attn_pipelines.saved.web import (
+    FastAPI,
+    FileResponse,
+    HTMLResponse,
+    HTTPException,
+    Request,
+    Response,
+)
 
+EXAMPLE = "grace_hopper.jpg"
+"""A photograph that comes with matplotlib, in the public domain."""
 EVERYWHERE = ("0.0.0.0", "::")
 
 
@@ -33,8 +46,9 @@ def application(
 ) -> FastAPI:
     """The server's application.
 
-    GET / is a page on which one drops a picture or types a text, and sees the attention explorer.
-    The rest is `rest_application`.
+    GET / is a page on which one drops or pastes a picture, or types a text, and sees the attention
+    explorer; it has an example to try, and the model's card and terms. The rest is
+    `rest_application`.
 
     Args:
         saved: the model.
@@ -50,13 +64,17 @@ def application(
 
     @app.get("/")
     def page() -> HTMLResponse:
-        return HTMLResponse(_page(name, saved.takes_pictures), headers=_headers())
+        return HTMLResponse(_page(name, saved), headers=_headers())
+
+    @app.get("/example")
+    def example() -> Response:
+        return FileResponse(cbook.get_sample_data(EXAMPLE, asfileobj=False))
 
     @app.post("/explore")
-    async def explore(request: Request) -> Response:
+    async def explore(request: Request, by: str = ATTENTION) -> Response:
         body = await body_of(request, max_bytes)
         asked = body if saved.takes_pictures else _text(body)
-        shown = await within(seconds, saved.explore, asked)
+        shown = await within(seconds, saved.explore, asked, by)
         return HTMLResponse(await within(seconds, shown.html))
 
     return app
@@ -101,17 +119,24 @@ def _text(body):
         raise HTTPException(400, f"Expected UTF-8. Received: {error}") from error
 
 
-def _page(name, takes_pictures):
-    text = _resource("serve.html")
+def _page(name, saved):
+    scored = " scored" * ("score" in saved.signatures)
     parts = {
-        "@name@": html.escape(name),
-        "@kind@": "picture" if takes_pictures else "text",
-        "@style@": _resource("serve.css"),
-        "@script@": _resource("serve.js"),
+        "name": html.escape(name),
+        "kind": ("picture" if saved.takes_pictures else "text") + scored,
+        "terms": html.escape(f"Terms of use: {saved.terms}" if saved.terms else ""),
+        "card": html.escape(_card(saved.folder)),
+        "example": html.escape(saved.takes.example),
+        "style": _resource("serve.css"),
+        "script": _resource("serve.js"),
     }
-    for key, part in parts.items():
-        text = text.replace(key, part)
-    return text
+    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], _resource("serve.html"))
+
+
+def _card(folder):
+    """The model card of a version."""
+    path = folder / CARD_FILE
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else "(no card)"
 
 
 def _headers():

@@ -3,7 +3,7 @@
 try:
     import uvicorn
     from fastapi import FastAPI, HTTPException, Request, Response
-    from fastapi.responses import HTMLResponse, JSONResponse
+    from fastapi.responses import FileResponse, HTMLResponse, JSONResponse
     from starlette.exceptions import HTTPException as AnyHTTPException
     from starlette.middleware.trustedhost import TrustedHostMiddleware
     from starlette.requests import ClientDisconnect
@@ -17,6 +17,7 @@ __all__ = [
     "AnyHTTPException",
     "ClientDisconnect",
     "FastAPI",
+    "FileResponse",
     "H11Protocol",
     "HTMLResponse",
     "HTTPException",
