@@ -71,6 +71,9 @@ WEIGHTS = "weights"
 Answer key: float32 (B, n, T, grid height, grid width), or (B, n, T, S) of a text service; padding
 is 0. Of a classifier: float32 (B, grid height, grid width), how much of each patch is in the
 picture's vector."""
+CONTRIBUTIONS = "contributions"
+"""Answer key of a classifier of texts beside WEIGHTS: float32 (B, S), what each piece adds to the
+logit of the most probable label, less the mean of what it adds to all labels' logits."""
 TAG_LOGITS = "tag_logits"
 """Output key of a parser: float32 (B, S, tags), a row for each word. Key of its targets: int32
 (B, S), PAD_ID where there is no word."""

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_attn.contracts import (
+    CONTRIBUTIONS,
     CROP,
     DROPPED,
     ENCODER_WEIGHTS,
@@ -68,14 +69,15 @@ def crop_functions(model):
 
 
 def text_functions(model):
-    """Of a `TextClassifier`: how much of each piece is in the pooled vector."""
+    """Of a `TextClassifier`: what each piece adds to the label's logit, and how much of it is in
+    the pooled vector."""
 
     def answer(features):
         return model.pooled_weights(features[SOURCE])[0], {}
 
     def explain(features):
-        logits, weights = model.pooled_weights(features[SOURCE])
-        return logits, {WEIGHTS: weights}
+        logits, weights, contributions = model.contributions(features[SOURCE])
+        return logits, {WEIGHTS: weights, CONTRIBUTIONS: contributions}
 
     return {"serving_default": answer, "explain": explain}
 

@@ -2,6 +2,7 @@
 
 from keras_attn.contracts import (
     ANSWER_PIECES,
+    CONTRIBUTIONS,
     CROP,
     CROSS_WEIGHTS,
     DECODER_WEIGHTS,
@@ -40,6 +41,7 @@ from keras_attn.viz.declared import (
 
 __all__ = [
     "CAPTION_VIEWS",
+    "CONTRIBUTION_VIEWS",
     "DROPPED_NOTE",
     "FACT_VIEWS",
     "LONGER_NOTE",
@@ -134,7 +136,11 @@ PATCH_VIEWS = (
     ),
 )
 SAMPLE_VIEWS = (Samples(PICTURE, GRID, CROP, name="What was read"),)
-SHADED_VIEWS = (ShadedText(WEIGHTS, SOURCE, name="Weight of each word"),)
+SHADED_VIEWS = (ShadedText(WEIGHTS, SOURCE, name="Weight of each word", heads=ATTENTION),)
+CONTRIBUTION_VIEWS = (
+    ShadedText(CONTRIBUTIONS, SOURCE, signed=True, name="What each word says for the label"),
+    *SHADED_VIEWS,
+)
 TRACKS = Tracks(WRITE_WEIGHTS, READ_WEIGHTS, Strings(STEPS, "step"), name="Heads")
 LONGER_NOTE = Note(LONGER, "longer than the problems that the model was trained on")
 DROPPED_NOTE = Note(

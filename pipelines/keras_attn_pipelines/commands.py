@@ -451,7 +451,8 @@ class Explain:
     )
     heads: str | None = option(
         "another view: encoder, decoder or cross for every layer and head (captioners: cross); "
-        "links for which fact follows which (models of facts); or a name that your own declares",
+        "attention for a text classifier's weights; links for which fact follows which (models of "
+        "facts); or a name that your own declares",
         default=None,
     )
     word: str | None = option("show what this word of the text attends to", default=None)

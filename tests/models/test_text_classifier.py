@@ -42,6 +42,18 @@ def model_of(encoder, pooling="attention", bigram_buckets=0):
 
 @each_encoder
 @each_pooling
+def test_contributions_add_up_to_the_label_above_the_mean(encoder, pooling):
+    model = model_of(encoder, pooling)
+    logits, weights, gains = (np.array(part) for part in model.contributions(TOKENS))
+    bias, best = np.array(model.logits.bias), logits.argmax(axis=1)
+    above = logits.max(axis=1) - logits.mean(axis=1) - bias[best] + bias.mean()
+    np.testing.assert_allclose(gains.sum(axis=1), above, atol=1e-5)
+    assert not gains[TOKENS == 0].any()
+    np.testing.assert_array_equal(weights, np.array(model.pooled_weights(TOKENS)[1]))
+
+
+@each_encoder
+@each_pooling
 @pytest.mark.parametrize("bigram_buckets", [0, 17])
 def test_padding_changes_nothing_and_alone_it_is_finite(encoder, pooling, bigram_buckets):
     model = model_of(encoder, pooling, bigram_buckets)

@@ -84,9 +84,14 @@ def test_predict(model, capsys):
     assert "a source of 41 pieces, its end included (expected at most 23)" in printed.err
 
 
-def test_score_is_refused(model, capsys):
+def test_score(model, capsys):
+    assert main(["score", str(model), "--source", "a film", "--label", "good"]) == 0
+    source, score, label = capsys.readouterr().out.rstrip("\n").split("\t")
+    assert (source, label) == ("a film", "good") and float(score) < 0
     assert main(["score", str(model), "--source", "a film", "--target", "good"]) == 2
-    assert "predict gives the probabilities of other models' answers" in capsys.readouterr().err
+    assert "Expected --source and --label. Received: --source and --t" in capsys.readouterr().err
+    assert main(["score", str(model), "--source", "a film", "--label", "fair"]) == 2
+    assert "a label that the model does not have" in capsys.readouterr().err
 
 
 def test_explain(model, tmp_path, capsys):
@@ -96,16 +101,24 @@ def test_explain(model, tmp_path, capsys):
     pixels = np.asarray(Image.open(tmp_path / "shaded.png").convert("RGB"), "int32")
     assert (pixels.max(-1) - pixels.min(-1)).max() > 60  # There is color.
     page = explored(model, command[2], tmp_path)
-    assert page["views"][0]["words"] == [*command[2].split(), "</s>"]
-    assert abs(sum(page["views"][0]["weights"]) - 1) < 0.01 and page["unit"] == "probability"
+    contributions, shares = page["views"]
+    assert contributions["words"] == shares["words"] == command[2].split()
+    assert contributions["signed"] and not shares["signed"] and page["unit"] == "probability"
+    assert 0.5 < sum(shares["weights"]) < 1.01
     assert main([*command[:-1], "--out", str(tmp_path / "x.html"), "--word", "film"]) == 2
-    assert "Expected no --heads, --word or --layer for a page" in capsys.readouterr().err
+    assert "Expected no --heads, --word, --layer or --scale for" in capsys.readouterr().err
+    for more in (["--heads", "attention"], ["--by", "occlusion"]):
+        assert main([*command, str(tmp_path / "x.svg"), *more]) == 0
+    for more in (["--by", "luck"], ["--scale", "some"], ["--scale", "all"]):
+        assert main([*command, str(tmp_path / "x.png"), *more]) == 2
+    assert "Expected --by attention or occlusion. Received: luck" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "shaded.svg")]) == 0
     assert "<svg" in (tmp_path / "shaded.svg").read_text()
     assert main([*command, str(tmp_path / "shaded.jpg")]) == 2
     assert "Expected a .png, .svg or .pdf file" in capsys.readouterr().err
+    capsys.readouterr()
     assert main([*command, str(tmp_path / "x.png"), "--word", "film"]) == 2
-    assert "Expected neither heads nor a word" in capsys.readouterr().err
+    assert "Expected heads=attention for" in capsys.readouterr().err
     assert main(["explain", str(model), " ", "--out", str(tmp_path / "x.png")]) == 2
     assert "an empty text" in capsys.readouterr().err and not (tmp_path / "x.png").exists()
 

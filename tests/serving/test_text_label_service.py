@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
+from keras_attn.contracts import CONTRIBUTIONS, ERROR, LABEL_SCORES, LABELS, SOURCE_PIECES, WEIGHTS
 from keras_attn.serving import LabelService
 from keras_attn.serving.readers.reasons import EMPTY, NOT_UTF8
 from keras_attn.serving.writers import LabelWriter
@@ -33,7 +33,8 @@ def test_answers_and_reasons(service):
             assert answer[LABELS][row].tolist() == [b"", b""]
             continue
         tokens = [*service.reader.tokenizer.encode([text]).to_list()[0], 3]
-        logits, shares = service.model.pooled_weights(np.array([tokens]))
+        logits, shares, gains = service.model.contributions(np.array([tokens]))
+        np.testing.assert_allclose(answer[CONTRIBUTIONS][row][: len(tokens)], gains[0], atol=1e-5)
         probabilities = np.exp(logits[0]) / np.exp(logits[0]).sum()
         best = np.argsort(-probabilities)[:2]
         assert [label.decode() for label in answer[LABELS][row]] == [NAMES[id] for id in best]

@@ -83,7 +83,7 @@ def text_label_service():
     reader, writer = TextReader(tokenizer, 11), LabelWriter(labels, 2)
     vocabularies = {"tokenizer": tokenizer, "labels": labels}
     ways = classifier_functions.text_functions(model)
-    return LabelService(model, reader, writer, ways, vocabularies, views.SHADED_VIEWS)
+    return LabelService(model, reader, writer, ways, vocabularies, views.CONTRIBUTION_VIEWS)
 
 
 def question_service():

@@ -52,7 +52,7 @@ OURS = [
     *views.FACT_VIEWS,
     *views.PATCH_VIEWS,
     *views.SAMPLE_VIEWS,
-    *views.SHADED_VIEWS,
+    *views.CONTRIBUTION_VIEWS,
     *views.story_views("head"),
     views.TRACKS,
     views.LONGER_NOTE,

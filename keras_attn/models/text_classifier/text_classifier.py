@@ -116,7 +116,29 @@ class TextClassifier(BaseModel):
             logits: float32 (B, C).
             weights: float32 (B, S); rows sum to 1, or are all 0 where there is only padding.
         """
-        return self._run(tokens, training=False)
+        return self._run(tokens, training=False)[:2]
+
+    def contributions(self, tokens):
+        """Logits, pooling weights, and what each position adds to the most probable label's logit.
+
+            contribution_s = α_s h_s · (W_y − mean of W over labels)
+
+        Their sum and that of the biases is the label's logit less the mean of all logits.
+
+        Args:
+            tokens: as in the call.
+
+        Returns:
+            logits: float32 (B, C).
+            weights: float32 (B, S), see `pooled_weights`.
+            contributions: float32 (B, S), 0 for padding.
+        """
+        logits, weights, hidden = self._run(tokens, training=False)
+        kernel = ops.convert_to_tensor(self.logits.kernel)
+        above_mean = ops.transpose(kernel - ops.mean(kernel, axis=1, keepdims=True))
+        directions = ops.take(above_mean, ops.argmax(logits, axis=-1), axis=0)
+        toward = ops.einsum("bsf,bf->bs", ops.cast(hidden, "float32"), directions)
+        return logits, weights, weights * toward
 
     def _run(self, tokens, training):
         tokens = ops.convert_to_tensor(tokens, dtype="int32")
@@ -128,13 +150,13 @@ class TextClassifier(BaseModel):
         if self.encoder is not None:
             hidden = keras.tree.flatten(self.encoder(hidden, mask=mask, training=training))[0]
         mask = sequence_mask(hidden, mask=mask)
+        hidden = zero_masked(hidden, mask)
         if self.pooling is None:
             same = ops.zeros_like(tokens, dtype="float32")[:, None, :]
-            values = zero_masked(hidden, mask)
-            pooled, weights = (array[:, 0] for array in attend(same, values, mask[:, None, :]))
+            pooled, weights = (array[:, 0] for array in attend(same, hidden, mask[:, None, :]))
         else:
             pooled, weights = self.pooling(hidden, mask=mask, return_attention_scores=True)
-        return self.logits(self.dropout(pooled, training=training)), weights
+        return self.logits(self.dropout(pooled, training=training)), weights, hidden
 
     def float32_layers(self):
         """Layers that compute in float32 under any precision: that of the logits."""

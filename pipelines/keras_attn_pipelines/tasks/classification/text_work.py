@@ -77,7 +77,7 @@ class TextWork:
             writers.LabelWriter(vocabularies[LABELS], n_best),
             classifier_functions.text_functions(model),
             vocabularies,
-            views.SHADED_VIEWS,
+            views.CONTRIBUTION_VIEWS,
         )
 
     def request(self, record):
