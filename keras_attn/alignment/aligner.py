@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_attn.alignment.batches import Batch, make_batches, rows_of_batches
+from keras_attn.alignment.batches import Batch, each_pair, make_batches, rows_of_batches
 from keras_attn.alignment.direction import Direction
 from keras_attn.alignment.options import AlignerOptions
 from keras_attn.alignment.symmetrization import check_symmetrization, symmetrize
@@ -139,14 +139,9 @@ class Aligner:
             tuple of the row of the pair, and bool (S, T) of the target given the source and of the
             source given the target.
         """
-        _check_lengths(sources, targets)
         if decoding not in DECODINGS:
             raise ValueError(f"Expected a decoding of {', '.join(DECODINGS)}. Received: {decoding}")
-        directions = self.forward, self.backward
-        if self._corpus is not None and self._corpus.is_of(sources, targets, directions):
-            (forward, backward), (batches, swapped) = directions, self._corpus.batches
-        else:
-            (forward, batches), (backward, swapped) = self._applied_to(sources, targets, progress)
+        (forward, batches), (backward, swapped) = self._directions(sources, targets, progress)
         for number, (batch, swapped_batch) in enumerate(zip(batches, swapped, strict=True)):
             given_source = _matrices(batch, forward.links(batch, decoding))
             given_target = _matrices(swapped_batch, backward.links(swapped_batch, decoding))
@@ -155,6 +150,33 @@ class Aligner:
                 yield row, first.T, second
             if progress is not None:
                 progress("aligning", number + 1, len(batches))
+
+    def posteriors(self, sources, targets, progress=None):
+        """Probabilities of links, of the pairs where both sentences have words, in any order.
+
+        Args:
+            sources, targets, progress: see `align`.
+
+        Yields:
+            tuple of the row of the pair, float (S, T) of the target given the source, whose columns
+            sum to 1 at most, and float (S, T) of the source given the target, whose rows do.
+        """
+        (forward, batches), (backward, swapped) = self._directions(sources, targets, progress)
+        for number, (batch, swapped_batch) in enumerate(zip(batches, swapped, strict=True)):
+            given_source = each_pair(batch, forward.posteriors(batch))
+            given_target = each_pair(swapped_batch, backward.posteriors(swapped_batch))
+            for (row, first), (_, second) in zip(given_source, given_target, strict=True):
+                yield row, first[:, 1:].T, second[:, 1:]
+            if progress is not None:
+                progress("scoring", number + 1, len(batches))
+
+    def _directions(self, sources, targets, progress):
+        """Both directions, each with its batches of sentences."""
+        _check_lengths(sources, targets)
+        directions = self.forward, self.backward
+        if self._corpus is not None and self._corpus.is_of(sources, targets, directions):
+            return list(zip(directions, self._corpus.batches))
+        return self._applied_to(sources, targets, progress)
 
     def _applied_to(self, sources, targets, progress):
         """Both directions with entries for new sentences, each with the batches of these."""

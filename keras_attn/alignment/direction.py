@@ -69,10 +69,13 @@ class Direction:
             decoding: "posterior", the most probable link of each word, or "viterbi", the most
                 probable alignment of the sentence.
         """
-        lexical = self._lexical(batch)
         if decoding == "viterbi":
-            return self.distortion.best(batch, lexical)
-        return most_probable(batch, self.distortion.expect(batch, lexical).posteriors)
+            return self.distortion.best(batch, self._lexical(batch))
+        return most_probable(batch, self.posteriors(batch))
+
+    def posteriors(self, batch):
+        """p(a_j = i | sentences) of each cell, float (C,)."""
+        return self.distortion.expect(batch, self._lexical(batch)).posteriors
 
     def _lexical(self, batch):
         """t(f_j | e_i) of each cell, float (C,)."""

@@ -180,14 +180,21 @@ def _outside(links, source_length, target_length):
     return None
 
 
-def pharaoh(links: Sequence[tuple[int, int]]) -> str:
+def pharaoh(links: Sequence[tuple[int, int]], scores: Sequence[float] | None = None) -> str:
     """Links as text.
 
+    Args:
+        links: (source word, target word) from 0.
+        scores: of each of them, which is written behind it; None for none.
+
     Example:
-        >>> pharaoh([(0, 0), (1, 2)])
-        '0-0 1-2'
+        >>> pharaoh([(0, 0), (1, 2)]), pharaoh([(0, 0)], [0.9375])
+        ('0-0 1-2', '0-0:0.938')
     """
-    return " ".join(f"{source}-{target}" for source, target in links)
+    texts = [f"{source}-{target}" for source, target in links]
+    if scores is not None:
+        texts = [f"{text}:{score:.3f}" for text, score in zip(texts, scores, strict=True)]
+    return " ".join(texts)
 
 
 def _text_gold(path) -> Iterator:

@@ -545,6 +545,11 @@ class Align:
         "number of the first word in lines of gold links, 0 or 1", default=0, least=0, most=1
     )
 
+    scores: bool = option(
+        "write the probability of each link, or its attention, behind it: 0-0:0.938", default=False
+    )
+    show: int = option("draw the links of so many pairs, the first", default=0, least=0)
+
     def run(self):
         """Prints or writes links of sentence pairs, by an aligner or a translator's attention."""
         for path in (self.source, self.target, self.gold):

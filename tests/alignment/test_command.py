@@ -33,6 +33,27 @@ def test_links_and_scores(files, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("8 pairs: AER 0.")
 
 
+def test_scores_of_links_and_matrices(files, capsys):
+    assert main(["align", *files]) == 0
+    plain = capsys.readouterr().out.splitlines()
+    for symmetrization in ("grow-diag-final-and", "forward", "backward"):
+        options = ["--scores", "--show", "2", "--symmetrization", symmetrization]
+        assert main(["align", *files, *options]) == 0
+        links, said = capsys.readouterr()
+        scored = [line.split() for line in links.splitlines()]
+        if symmetrization == "grow-diag-final-and":
+            assert [[link.split(":")[0] for link in line] for line in scored] == [
+                line.split() for line in plain
+            ]
+        chances = [float(link.split(":")[1]) for line in scored for link in line]
+        assert all(0 < chance <= 1 for chance in chances) and max(chances) > 0.5
+        assert "pair 1\n" in said and "das  ■ ·\nHaus · ■\n" in said
+        assert "pair 2\n" in said and "pair 3\n" not in said
+    assert main(["align", *files, "--gold", "gold", "--scores", "--out", "links"]) == 0
+    capsys.readouterr()
+    assert main(["align", *files, "--gold", "links"]) == 0  # Scores are read as gold links are.
+
+
 def test_a_saved_aligner_on_new_text(files, tmp_path, capsys):
     (tmp_path / "new.tsv").write_text("a house\tein Haus\n")
     assert main(["align", *files, "--model", "model2", "--save", "kept"]) == 0

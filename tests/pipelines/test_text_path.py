@@ -255,6 +255,13 @@ def test_align(model, tmp_path, capsys, monkeypatch):
     (rate,) = (line.split()[-1] for line in heads if line.startswith("head 2"))
     assert f"AER {rate}" in capsys.readouterr().err
     other = ["--backward-attention", str(model), "--symmetrization"]
+    for more in ([], [*other, "union"]):
+        capsys.readouterr()
+        assert main([*asked, *more, "--scores", "--show", "1"]) == 0
+        scored, said = capsys.readouterr()
+        scores = [float(link.split(":")[1]) for link in scored.split()]
+        assert scores and all(0 < score <= 1 for score in scores)
+        assert "pair 1\n" in said and "■" in said and "pair 2\n" not in said
     capsys.readouterr()
     assert main([*asked, *other, "forward"]) == 0
     assert capsys.readouterr().out.splitlines() == lines

@@ -56,8 +56,9 @@ def print_answers(saved: Answering, arguments) -> None:
             print(escape_json_line(json.dumps(record, ensure_ascii=False)))
         elif not error:
             line = re.sub(r"\s+", " ", item_text.strip(), flags=re.ASCII)
-            for text, score in prediction.alternatives:
-                print(escape_terminal(f"{line}\t{score:.2f}\t{text}"))
+            for rank, (text, score) in enumerate(prediction.alternatives, 1):
+                ranked = f"{rank}\t" * (len(prediction.alternatives) > 1)
+                print(escape_terminal(f"{line if rank == 1 else ''}\t{ranked}{score:.2f}\t{text}"))
     if failed:
         raise ValueError("\n".join(failed))
 

@@ -66,6 +66,19 @@ class Attended(NamedTuple):
             links.append(links_of(_matrix(pair, choice), back, symmetrization))
         return links
 
+    def scores(self, choice: "Choice", links) -> list[list[float]]:
+        """How much the words of each link attend to each other; with two models the mean."""
+        others = self.forward if self.backward is None else self.backward
+        scores: list[list[float]] = []
+        for pair, other, linked in zip(self.forward, others, links, strict=True):
+            scores.append([])
+            if linked:
+                weights = _matrix(pair, choice).T
+                if self.backward is not None:
+                    weights = (weights + _matrix(other, choice)) / 2
+                scores[-1] = [float(weights[source, target]) for source, target in linked]
+        return scores
+
     def rates(self, gold, symmetrization) -> dict["Choice", float]:
         """Alignment error rate of every choice of layer, head and step; none with two models."""
         shapes = {

@@ -20,6 +20,7 @@ from keras_attn.escaping import escape_terminal
 from keras_attn.progress import Progress
 from keras_attn.whole_file import whole_file
 from keras_attn_pipelines.saved.attention_word_links import Attended, Choice, rates_table
+from keras_attn_pipelines.saved.link_matrix import link_matrix
 
 TOLERANCE = 0.05
 """Share of gold lines that may have a link outside its sentences; they are listed."""
@@ -54,11 +55,13 @@ def write_links(arguments) -> None:
         models = (arguments.attention, arguments.backward_attention)
         attended = Attended.of(pairs, *models, choice, every=gold is not None)
         links = attended.links(*choice, symmetrization)
+        scores = attended.scores(choice, links) if arguments.scores else None
         for error in attended.errors():
             print(escape_terminal(f"no links: {error}"), file=sys.stderr)
     else:
-        links = _aligned(arguments, options, pairs, symmetrization)
-    lines = "".join(f"{pharaoh(pair)}\n" for pair in links)
+        links, scores = _aligned(arguments, options, pairs, symmetrization)
+    scored = zip(links, scores or [None] * len(links), strict=True)
+    lines = "".join(f"{pharaoh(pair, of_links)}\n" for pair, of_links in scored)
     if arguments.out:
         with whole_file(arguments.out) as partial:
             partial.write_text(lines, encoding="utf-8")
@@ -67,13 +70,16 @@ def write_links(arguments) -> None:
     for error in errors:
         print(escape_terminal(f"not scored: {error}"), file=sys.stderr)
     scores_file = sys.stdout if arguments.out else sys.stderr
+    for number, pair in enumerate(list(zip(*pairs, links))[: arguments.show], 1):
+        print(escape_terminal(f"pair {number}\n{link_matrix(*pair)}"), file=scores_file)
     _report(pairs, links, gold, scores_file)
     if attended and gold is not None and (rates := attended.rates(gold, symmetrization)):
         print(rates_table(rates, symmetrization), file=scores_file)
 
 
 def _aligned(arguments, options, pairs, symmetrization):
-    """Links by a statistical aligner, which is trained or loaded, and kept if asked for."""
+    """Links by a statistical aligner, which is trained or loaded, and kept if asked for; and the
+    scores of each, or None."""
     words, others = max(
         ((len(source), len(target)) for source, target in zip(*pairs, strict=True)),
         key=math.prod,
@@ -88,9 +94,22 @@ def _aligned(arguments, options, pairs, symmetrization):
         else:
             aligner = Aligner.train(*pairs, options, progress)
         links = aligner.align(*pairs, symmetrization, progress=progress)
+        scores = None
+        if arguments.scores:
+            scores = _scores(aligner, pairs, links, symmetrization, progress)
     if arguments.save:
         save_aligner(aligner, arguments.save)
-    return links
+    return links, scores
+
+
+def _scores(aligner, pairs, links, symmetrization, progress):
+    """The probability of each link in its direction, or the mean of both directions."""
+    share = {"forward": 1.0, "backward": 0.0}.get(symmetrization, 0.5)
+    scores: list[list[float]] = [[] for _ in links]
+    for row, forward, backward in aligner.posteriors(*pairs, progress):
+        chances = share * forward + (1 - share) * backward
+        scores[row] = [float(chances[link]) for link in links[row]]
+    return scores
 
 
 def _options(arguments):
