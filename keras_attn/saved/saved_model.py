@@ -29,7 +29,7 @@ from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
 from keras_attn.saved.occlusion import occlusion_view
-from keras_attn.saved.results import Drawing, best_of
+from keras_attn.saved.results import NATS, Drawing, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
 from keras_attn.saved.versions import version_folder, version_number
@@ -219,8 +219,15 @@ class Saved(Answering):
         if by == OCCLUSION:
             views.insert(0, occlusion_view(self, fed, answers[first], best_of(answers[first])[0]))
         best = self.prediction(answers[first]).alternatives
+        others = []
+        if by == ATTENTION and self.unit == NATS:
+            leading = [view for view in self.views if view.signature == first]
+            others = [
+                [view.read(answers[first], words, place) for view in leading]
+                for place in range(1, len(best))
+            ]
         notes = self.notes_on(answers[first])
-        return ExplorerPage(self._title(asked, words), best, views, self.unit, notes)
+        return ExplorerPage(self._title(asked, words), best, views, self.unit, notes, others)
 
     def align(
         self, sources: Sequence[str], targets: Sequence[str], progress: bool | None = None

@@ -18,7 +18,7 @@ def explored(model, asked, folder):
             values = np.frombuffer(base64.b64decode(view["weights"]["values"]), "uint8")
             rows = view.get("rows", view.get("steps"))
             places = len(view["columns"]) if "columns" in view else int(np.prod(view["grid"]))
-            weights = (values / 255.0) ** 2
+            weights = view["weights"]["largest"] * (values / 255.0) ** 2
             sums = weights.reshape(view["layers"], view["heads"], len(rows), places).sum(axis=-1)
             view["sums"] = sums
     return facts

@@ -130,11 +130,14 @@ def test_predict(model, data, tmp_path, capsys):
     assert all(0 < sum(answer["scores"]) <= 1 for answer in actual[:6])
     assert set(actual[6]) == {"image", "error"} and f"{folder / 'z.png'}: " in said.err
     assert main(["predict", str(model), str(folder / "red" / "*.png")]) == 0
-    path, score, label = capsys.readouterr().out.splitlines()[0].split("\t")
+    path, rank, score, label = capsys.readouterr().out.splitlines()[0].split("\t")
     assert path == str(folder / "red" / "0.png") and 0 < float(score) < 1 and label in LABELS
-    ask = ["score", str(model), "--image", path, "--caption", "red"]
-    assert main(ask) == 2
-    assert "Expected a SavedModel with a signature 'score'" in capsys.readouterr().err
+    assert rank == "1"
+    assert main(["score", str(model), "--image", path, "--label", label]) == 0
+    given = float(capsys.readouterr().out.split("\t")[1])
+    assert np.exp(given) == pytest.approx(float(score), abs=0.02)
+    assert main(["score", str(model), "--image", path, "--caption", "red"]) == 2
+    assert "Expected --image and --label" in capsys.readouterr().err
 
 
 def test_the_largest_picture_is_a_choice_of_the_export(run, data, tmp_path, capsys):

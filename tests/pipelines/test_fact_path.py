@@ -80,7 +80,7 @@ def test_predict_reads_json_lines(model, tmp_path, capsys):
     printed = capsys.readouterr()
     answers = printed.out.splitlines()
     assert len(answers) == 4 and answers[:2] == answers[2:]
-    assert answers[0].startswith(f"{ASKED}\t-")
+    assert answers[0].startswith(f"{ASKED}\t1\t-") and answers[1].startswith("\t2\t-")
     for line, reason in ((2, "no facts"), (3, "50 facts"), (4, "2 parts"), (5, "malformed JSON")):
         assert any(
             f"asked.jsonl:{line}: " in row and reason in row for row in printed.err.splitlines()
@@ -99,6 +99,8 @@ def test_explain_draws_facts_and_links(model, tmp_path, capsys):
     facts, words, links = explored(model, ASKED, tmp_path)["views"]
     assert facts["columns"] == ["Ada_Low | birthYear | 1815", "Ada_Low | field | sums"]
     assert links["rows"] == ["(first)", *facts["columns"]] and words["rows"][-1] == "</s>"
+    occluded = tmp_path / "occluded.png"
+    assert main(["explain", str(model), ASKED, "--out", str(occluded), "--by", "occlusion"]) == 0
     for view in (facts, words, links):
         np.testing.assert_allclose(view["sums"], 1, atol=0.05)
     assert main(["explain", str(model), LONG, "--out", str(tmp_path / "a.png")]) == 2

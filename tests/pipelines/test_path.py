@@ -93,7 +93,8 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     picture = str(data / "images" / "test_00000.png")
     capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
-    assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == [picture] * 2
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [row[:2] for row in rows] == [[picture, "1"], ["", "2"]]
     check_many(model, data, tmp_path / "many", capsys)
     check_saved_evaluation(run, model, data, tmp_path, capsys, "novel_pairs")
     ask = ["score", str(model), "--image", picture, "--caption"]
@@ -111,6 +112,8 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     (view,) = page["views"]
     assert view["type"] == "picture" and " ".join(view["steps"]) == page["answers"][0][0]
     np.testing.assert_allclose(view["sums"], 1, atol=0.1)
+    assert main(["explain", str(model), picture, "--out", str(out), "--by", "occlusion"]) == 0
+    assert main(["explain", str(model), picture, "--out", str(out), "--scale", "all"]) == 0
     assert [entry.name for entry in tmp_path.iterdir() if "partial" in entry.name] == []
 
 
@@ -132,7 +135,7 @@ def check_many(model, data, folder, capsys):
     assert set(actual[2]) == {"image", "error"} and f"{names[2]}: " in said.err
     assert main(["predict", str(model), str(folder / "**" / "*.png"), str(folder / "empty")]) == 2
     said = capsys.readouterr()
-    assert [line.split("\t")[0] for line in said.out.splitlines()] == [str(names[1])] * 2
+    assert [line.split("\t")[0] for line in said.out.splitlines()] == [str(names[1]), ""]
     assert f"{folder / 'empty'}: a folder without pictures (.jpg, .jpeg, .png" in said.err
 
 

@@ -87,7 +87,8 @@ def test_the_card_and_the_metadata(model):
 def test_predict(model, capsys):
     assert main(["predict", str(model), ASKED]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 and all(line.startswith(f"{ASKED}\t0.") for line in lines)
+    assert len(lines) == 2 and lines[0].startswith(f"{ASKED}\t1\t0.")
+    assert lines[1].startswith("\t2\t0.")
     long = "Mary went to the garden. " * 9 + "Where is Mary?"
     assert main(["predict", str(model), long, "--json"]) == 0
     printed = capsys.readouterr()
@@ -118,9 +119,11 @@ def test_explain_draws_the_hops(model, tmp_path, capsys):
     assert "Expected neither heads nor a word" in capsys.readouterr().err
 
 
-def test_score_is_refused(model, capsys):
+def test_score(model, capsys):
+    assert main(["score", str(model), "--story", ASKED, "--label", "garden"]) == 0
+    assert float(capsys.readouterr().out.split("\t")[1]) < 0
     assert main(["score", str(model), "--source", "a", "--target", "b"]) == 2
-    assert "Expected a SavedModel with a signature 'score'" in capsys.readouterr().err
+    assert "Expected --story and --label" in capsys.readouterr().err
 
 
 def test_the_linear_start_ends_when_the_loss_stops_falling(run):

@@ -172,8 +172,8 @@ def test_predict(model, tmp_path, capsys, monkeypatch):
     assert main(["predict", str(model), "one two", "seven"]) == 0
     direct = capsys.readouterr().out
     rows = [line.split("\t") for line in direct.splitlines()]
-    assert [row[0] for row in rows] == ["one two", "one two", "seven", "seven"]
-    assert all(len(row) == 3 and float(row[1]) < 0 for row in rows)
+    assert [row[:2] for row in rows] == [["one two", "1"], ["", "2"], ["seven", "1"], ["", "2"]]
+    assert all(len(row) == 4 and float(row[2]) < 0 for row in rows)
     asked = {}
     for order in (["--json", "one two", "seven"], ["one two", "--json", "seven"]):
         assert main(["predict", str(model), *order]) == 0

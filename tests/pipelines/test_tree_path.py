@@ -158,10 +158,10 @@ def test_card_and_metadata(model, run, data):
 def test_predict(model, capsys):
     assert main(["predict", str(model), SENTENCE, "f(x) grows"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [row[0] for row in rows] == [SENTENCE, SENTENCE, "f(x) grows", "f(x) grows"]
-    for row in rows:
-        words = [leaf.word for leaf in leaves(parse_tree(row[2]))]
-        assert words == row[0].replace("(", "-LRB-").replace(")", "-RRB-").split()
+    assert [row[0] for row in rows] == [SENTENCE, "", "f(x) grows", ""]
+    for row, source in zip(rows, [SENTENCE, SENTENCE, "f(x) grows", "f(x) grows"]):
+        words = [leaf.word for leaf in leaves(parse_tree(row[3]))]
+        assert words == source.replace("(", "-LRB-").replace(")", "-RRB-").split()
     assert main(["predict", str(model), "", "cell " * 17, SENTENCE]) == 2
     printed = capsys.readouterr()
     assert printed.out.startswith(SENTENCE) and "'': an empty text" in printed.err
@@ -285,7 +285,7 @@ def test_fewer_trees_than_asked_for(run, tmp_path, capsys):
     capsys.readouterr()
     assert main(["predict", str(folder), "cell"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert 0 < len(rows) <= 30 and all(parse_tree(row[2]) for row in rows)
+    assert 0 < len(rows) <= 30 and all(parse_tree(row[3]) for row in rows)
 
 
 def test_other_data_folders(tmp_path, capsys):

@@ -647,3 +647,28 @@ def test_names_that_are_empty(value):
 def test_views_that_could_not_be_read_again(views):
     with pytest.raises(ValueError, match=r"^Expected .*Received: "):
         checked_views(views)
+
+
+def test_another_of_several_answers():
+    answer = answer_of_pieces()
+    answer["tokens"][1] = 11
+    for view, asked in (
+        (Matrix("weights", SOURCE, PIECES), {}),
+        (PictureMap("maps", PIECES), {"image": PICTURE}),
+    ):
+        answer["maps"] = answer["weights"].reshape(2, 5, 1, 7)
+        alone = {key: value[1:] if len(value) == 2 else value for key, value in answer.items()}
+        second, expected = view.read(answer, asked, 1), view.read(alone, asked)
+        first = view.read(answer, asked)
+        np.testing.assert_array_equal(second.weights, expected.weights)
+        names = "rows" if isinstance(view, Matrix) else "steps"
+        assert getattr(second, names) == getattr(expected, names) != getattr(first, names)
+    trees = {
+        "symbols": np.stack([strings("(S", "XX", ")S"), strings("(NP", "XX", ")NP")]),
+        "words": strings("dogs", END_PIECE),
+        "tags": strings("NNS"),
+        "weights": shares(2, 3, 2),
+    }
+    view = Tree("weights", "symbols", "words", "tags").read(trees, {}, 1)
+    assert view.symbols == ("(NP", "XX", ")NP")
+    np.testing.assert_array_equal(view.weights, trees["weights"][1])

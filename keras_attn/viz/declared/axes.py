@@ -32,7 +32,9 @@ class Axis(Plain, abc.ABC):
     """Abstract: an axis of declared weights."""
 
     @abc.abstractmethod
-    def read(self, answer: Mapping[str, Any], asked: Mapping[str, Any], size: int) -> Names:
+    def read(
+        self, answer: Mapping[str, Any], asked: Mapping[str, Any], size: int, place: int = 0
+    ) -> Names:
         """The names of an axis of `size` places; see `DeclaredView.read`."""
 
 
@@ -41,7 +43,7 @@ class Strings(Axis):
     """An output with a string for each place, '' for padding.
 
     Attributes:
-        output: string (S,), or (n, S) of several answers, of which the first is taken.
+        output: string (S,), or (n, S) of several answers, of which one is taken.
         title: what the strings are.
     """
 
@@ -49,8 +51,8 @@ class Strings(Axis):
     output: Output
     title: str = ""
 
-    def read(self, answer, asked, size):
-        return _each(strings_of(answer, self.output, size))
+    def read(self, answer, asked, size, place=0):
+        return _each(strings_of(answer, self.output, size, place))
 
 
 @dataclass(frozen=True)
@@ -71,19 +73,19 @@ class Pieces(Axis):
     title: str = ""
     tokens: Output = ""
 
-    def pieces(self, answer: Mapping[str, Any], size: int) -> list[str]:
+    def pieces(self, answer: Mapping[str, Any], size: int, place: int = 0) -> list[str]:
         """The pieces, the end among them; see `strings_of`."""
         if not self.tokens:
-            return strings_of(answer, self.output, size)
-        tokens = _first(answer, self.tokens, NUMBERS, size)
-        pieces = _first(answer, self.output, STRINGS, size)
+            return strings_of(answer, self.output, size, place)
+        tokens = _row(answer, self.tokens, NUMBERS, size, place)
+        pieces = _row(answer, self.output, STRINGS, size, place)
         return [
             END_PIECE if token == END_ID else piece.decode()
             for token, piece in zip(_before_padding(self.tokens, tokens, PAD_ID), pieces)
         ]
 
-    def read(self, answer, asked, size):
-        return Names(*in_words(self.pieces(answer, size)))
+    def read(self, answer, asked, size, place=0):
+        return Names(*in_words(self.pieces(answer, size, place)))
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ class Before(Axis):
     title: str = ""
     words: bool = True
 
-    def read(self, answer, asked, size):
-        pieces = [START_PIECE, *strings_of(answer, self.output, size)[:-1]]
+    def read(self, answer, asked, size, place=0):
+        pieces = [START_PIECE, *strings_of(answer, self.output, size, place)[:-1]]
         return Names(*in_words(pieces)) if self.words else _each(pieces)
 
 
@@ -124,14 +126,14 @@ class Requested(Axis):
     groups: Output = ""
     first: str = ""
 
-    def read(self, answer, asked, size):
+    def read(self, answer, asked, size, place=0):
         if not isinstance(asked[self.input], list):
             kind = "a text" if isinstance(asked[self.input], str) else "a picture"
             raise ValueError(f"Expected an input {self.input} of several parts. Received: {kind}")
         names = tuple(asked[self.input])
         if not self.groups:
             return _each((self.first, *names) if self.first else names)
-        numbers = _first(answer, self.groups, NUMBERS, size)
+        numbers = _row(answer, self.groups, NUMBERS, size)
         places = [np.flatnonzero(numbers == number + 1).tolist() for number in range(len(names))]
         return Names(names, places)
 
@@ -149,22 +151,25 @@ class Numbered(Axis):
     name: str
     title: str = ""
 
-    def read(self, answer, asked, size):
+    def read(self, answer, asked, size, place=0):
         return _each([f"{self.name} {number}" for number in range(1, size + 1)])
 
 
-def strings_of(answer: Mapping[str, Any], output: str, size: int | None = None) -> list[str]:
-    """The strings of an output before its padding; of several answers, of the first.
+def strings_of(
+    answer: Mapping[str, Any], output: str, size: int | None = None, place: int = 0
+) -> list[str]:
+    """The strings of an output before its padding; of several answers, of one.
 
     Args:
         answer: of a signature, for one request, as NumPy arrays by name.
         output: its name.
         size: how many there are, padding included; None for any number.
+        place: which of several answers, from 0.
 
     Raises:
         ValueError: another number, padding before a string, or an output of another kind.
     """
-    pieces = _first(answer, output, STRINGS, size)
+    pieces = _row(answer, output, STRINGS, size, place)
     return [piece.decode() for piece in _before_padding(output, pieces, b"")]
 
 
@@ -177,8 +182,8 @@ def _before_padding(output, values, padding):
     return values[:count]
 
 
-def _first(answer, output, kinds, size=None):
-    """An output (S,); the first row of (n, S).
+def _row(answer, output, kinds, size=None, place=0):
+    """An output (S,); the row of an answer in (n, S).
 
     Raises:
         ValueError: other axes, another size, or values whose NumPy dtype is none of these kinds.
@@ -191,7 +196,7 @@ def _first(answer, output, kinds, size=None):
             f"Expected {expected} of 1 or 2 axes as {output}. "
             f"Received: {values.dtype} of shape {values.shape}"
         )
-    values = values[0] if several else values
+    values = values[place] if several else values
     if size is not None and len(values) != size:
         raise ValueError(
             f"Expected {output} for each of the {size} places of the weights. "

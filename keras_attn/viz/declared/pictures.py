@@ -20,7 +20,7 @@ class PictureMap(DeclaredView):
 
     Attributes:
         weights: float (h, w); with steps (T, h, w), or (n, T, h, w) of several
-            answers, of which the first is taken; or (N, H, T, h, w) of layers and heads. With
+            answers, of which one is taken; or (N, H, T, h, w) of layers and heads. With
             `grid`, float (N, H, S, S) of self-attention over places, row by row.
         steps: `Axis`, what looks, such as words of the answer; None for the picture as a whole.
         grid: float (h, w), that has the shape of the grid; '' where the weights
@@ -41,19 +41,19 @@ class PictureMap(DeclaredView):
         """Whether it can be drawn for one word."""
         return self.steps is not None and bool(self.heads)
 
-    def read(self, answer, asked):
+    def read(self, answer, asked, place=0):
         axes = (4,) if self.grid else (3, 4, 5) if self.steps else (2, 5)
         weights = weights_of(answer, self.weights, axes)
         if self.grid:
             grid = weights_of(answer, self.grid, (2,)).shape
             weights = PictureHeads(weights, grid).maps()[:, :, None]
         elif weights.ndim == 4:
-            weights = weights[0]
+            weights = weights[place]
         while weights.ndim < 5:
             weights = weights[None]
         names: tuple[str, ...] = ()
         if self.steps is not None:
-            read = self.steps.read(answer, asked, weights.shape[2])
+            read = self.steps.read(answer, asked, weights.shape[2], place)
             steps = [step for step in zip(*read) if is_word(step[0])]
             names = tuple(name for name, _ in steps)
             places = [group for _, group in steps]
@@ -78,7 +78,7 @@ class Samples(DeclaredView):
     grid: Output
     crop: Output
 
-    def read(self, answer, asked):
+    def read(self, answer, asked, place=0):
         picture, crop = (pixels_of(answer, output) for output in (self.picture, self.crop))
         grid = weights_of(answer, self.grid, (3,))
         if grid.shape != (*crop.shape[:2], 2):

@@ -57,7 +57,8 @@ def print_answers(saved: Answering, arguments) -> None:
         elif not error:
             line = re.sub(r"\s+", " ", item_text.strip(), flags=re.ASCII)
             for rank, (text, score) in enumerate(prediction.alternatives, 1):
-                ranked = f"{rank}\t" * (len(prediction.alternatives) > 1)
+                several = len(prediction.outputs[saved.answered[0]]) > 1
+                ranked = f"{rank}\t" if several else ""
                 print(escape_terminal(f"{line if rank == 1 else ''}\t{ranked}{score:.2f}\t{text}"))
     if failed:
         raise ValueError("\n".join(failed))
