@@ -88,10 +88,12 @@ release: $(READY)
 
 $(READY): setup.cfg setup.py pyproject.toml
 	$(PYTHON) -c "import sys; assert (3, 11) <= sys.version_info < (3, 14), 'Python 3.11 to 3.13 wanted, set PYTHON=...'"
+	@echo "Setting up $(VENV): 3 GB, mostly TensorFlow, in 3 to 10 minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $(READY)
+	@echo "Ready. Next: make demo, or: . $(VENV)/bin/activate && keras-attn recipes"
 
 # Extras that a target needs beside those of the tests.
 $(VENV)/.%-ready: $(READY)

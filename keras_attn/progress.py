@@ -3,7 +3,8 @@
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
+from operator import length_hint
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -47,7 +48,7 @@ class Progress:
         cls, items: Iterable[Item], work: str, unit: str, shown: bool | None = True
     ) -> Iterator[Item]:
         """The items, one after the other; each counts once the next is asked for."""
-        total = len(items) if isinstance(items, Sized) else None
+        total = length_hint(items) or None
         with cls(work, total, unit, shown) as progress:
             for item in items:
                 yield item

@@ -79,9 +79,23 @@ class GenerationMetrics(keras.callbacks.Callback):
             for rows in self.contexts:
                 tokens = ops.convert_to_numpy(self.generate(rows))
                 texts += [text.decode() for text in self.tokenizer.decode(tokens).numpy()]
-        texts = texts[: len(self.references)]
-        scores = self.metrics(texts, self.references)
+        self.texts = texts[: len(self.references)]
+        scores = self.metrics(self.texts, self.references)
         logs.update({f"val_{key}": value for key, value in scores.items()})
+
+    def standard_errors(self, samples=30, seed=0) -> dict[str, float]:
+        """Standard errors of the latest scores, by bootstrap (Efron 1979).
+
+        Args:
+            samples: int. How often as many answers are drawn with replacement.
+            seed: int.
+        """
+        random, count = np.random.default_rng(seed), len(self.texts)
+        scores = [
+            self.metrics([self.texts[row] for row in rows], [self.references[row] for row in rows])
+            for rows in random.integers(count, size=(samples, count))
+        ]
+        return {f"val_{key}": float(np.std([score[key] for score in scores])) for key in scores[0]}
 
     def _caption_metrics(self, texts, references):
         scores = caption_metrics(texts, references, meteor=False, tokenization=self.tokenization)

@@ -214,6 +214,19 @@ class Checkpoint(keras.callbacks.Callback):
         return arrays
 
 
+def read_states(path) -> dict[str, Any]:
+    """The states of callbacks that a checkpoint holds, by class name; none without a file.
+
+    Raises:
+        ValueError: a damaged file.
+    """
+    if not Path(path).is_file():
+        return {}
+    with naming_damage(f"a checkpoint at {path}"), np.load(path, allow_pickle=False) as archive:
+        states = parse_json(archive[STATE].tobytes())
+    return states if isinstance(states, dict) else {}
+
+
 def _step(model):
     return int(keras.ops.convert_to_numpy(model.optimizer.iterations))
 

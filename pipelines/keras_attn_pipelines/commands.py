@@ -151,6 +151,7 @@ class Train:
         print(escape_terminal(f"{name}: {self.data} to {self.out}"), flush=True)
 
         from keras_attn.training.devices import strategy_for, strategy_named
+        from keras_attn_pipelines.runs.next_commands import after_training
         from keras_attn_pipelines.runs.train import train_checked
         from keras_attn_pipelines.runs.warm_start import WarmStart
 
@@ -170,7 +171,7 @@ class Train:
             cache=self.cache,
             source=source,
         )
-        print(escape_terminal(f"trained: {run.folder}"))
+        print(escape_terminal(f"trained: {run.folder}\n{after_training(run)}"))
 
 
 @part
@@ -281,6 +282,8 @@ class Export:
         from keras_attn.serving.precision import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
+        from keras_attn_pipelines.runs.kept import Kept
+        from keras_attn_pipelines.runs.next_commands import after_export
         from keras_attn_pipelines.runs.run import Run
 
         run, measured = Run(self.run_folder), []
@@ -293,7 +296,9 @@ class Export:
             measured = [evaluate(run, self.data, self.split, self.beam_width, **shared)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
         version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
-        print(escape_terminal(f"exported: {version}"))
+        kept = Kept.of(run)
+        lines = [f"exported: {version}", kept and f"kept: {kept}", kept and kept.warning()]
+        print(escape_terminal("\n".join([*filter(None, lines), after_export(run, self.folder)])))
 
 
 @part

@@ -160,7 +160,6 @@ def sequence_training_data(
             limit = f"more than {form.length_text(*longest, 'or')}: left out"
             lines.append(f"{len(split.long)} {form.record}s of {name} have {limit}")
     train = splits["train"].batches
-    lines.append(_shapes(splits["train"], form))
     return TrainingData(
         splits=records.splits,
         training=train.training,
@@ -168,6 +167,7 @@ def sequence_training_data(
         steps=train.steps,
         skipped=skipped,
         lines=lines,
+        details=[_shapes(splits["train"], form)],
         extra=EncodedSequences(splits, dict(vocabularies)),
     )
 

@@ -65,6 +65,7 @@ class TrainingData:
         steps: batches in one epoch of `training`: the `steps_per_epoch` of `fit`.
         skipped: records that cannot be used for training, besides those that could not be read.
         lines: lines of the report on the encoded records.
+        details: lines on batches and the like, for a file in the run directory.
         unfreeze_step: step from which the whole model trains; until then these data replace the
             output of its frozen part. 0: nothing is frozen.
         unfrozen: function that makes the data for training the whole model; None if these do.
@@ -77,6 +78,7 @@ class TrainingData:
     steps: int
     skipped: Sequence[Skipped] = ()
     lines: Sequence[str] = ()
+    details: Sequence[str] = ()
     unfreeze_step: int = 0
     unfrozen: "Callable[[], TrainingData] | None" = None
     extra: Any = field(default=None, compare=False)

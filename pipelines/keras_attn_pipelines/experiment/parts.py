@@ -186,7 +186,8 @@ class Work(Protocol):
     It may also have `extend(vocabularies, records)`, which returns the vocabularies of a model
     that training starts from (`--from`), with what training records add to them; what they had
     keeps its ids. It may have `resolve_auto(records)`, which returns the task with each "auto"
-    replaced by the value that the dev records call for; the run stores it and resumes with it.
+    replaced by the value that the dev records call for; the run stores it and resumes with it. Its
+    `metric_names` are the field's names of its metrics, by their keys.
     """
 
     def vocabulary_types(self) -> Mapping[str, type[Vocabulary]]:

@@ -10,6 +10,8 @@ from keras_attn_pipelines.experiment.stored import described
 ENDED, KEPT, DIGEST, BACKEND = "ended", "kept", "sha256", "backend"
 DIGESTS = "digests"
 """SHA-256 of each vocabulary's folder, by name."""
+START, ERROR_OF = "start", "error of "
+"""Metrics before the first epoch of a training from other weights, with their standard errors."""
 COUNTS = {"records", "vocabularies"}
 TEXTS = {"recipe", "data", "precision", "strategy", "unit", "fingerprint", "model"}
 
@@ -46,6 +48,8 @@ def _wrong(key, value) -> str:
         return "an object of strings"
     if key in COUNTS and not _are_counts(value):
         return "an object of counts"
+    if key == START and not (isinstance(value, Mapping) and all(map(_is_number, value.values()))):
+        return "an object of numbers"
     if key == ENDED and not isinstance(value, bool):
         return "true or false"
     if key == "mean_of" and not (
@@ -55,6 +59,10 @@ def _wrong(key, value) -> str:
     if key == KEPT and not (isinstance(value, Mapping) and isinstance(value.get(DIGEST), str)):
         return f"an object with {DIGEST}"
     return ""
+
+
+def _is_number(value):
+    return type(value) in (int, float)
 
 
 def _are_texts(value):

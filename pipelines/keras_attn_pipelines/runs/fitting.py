@@ -6,14 +6,14 @@ from typing import Any
 import keras
 
 from keras_attn.training.averaging import AverageModel
-from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss
+from keras_attn.training.callbacks import BestModel, EpochLog, FiniteLoss, GenerationMetrics
 from keras_attn.training.resume import Checkpoint
 from keras_attn.training.training_progress import TrainingProgress
 from keras_attn.training.training_stage import trained_model
 from keras_attn.training.worker_callbacks import BroadcastLogs, select_callbacks
 from keras_attn.training.workers import Workers
 from keras_attn_pipelines.experiment.answer_pictures import answer_pictures
-from keras_attn_pipelines.runs.description import DIGEST
+from keras_attn_pipelines.runs.description import DIGEST, ERROR_OF
 from keras_attn_pipelines.runs.prepared import Prepared
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
@@ -26,6 +26,8 @@ from keras_attn_pipelines.runs.stretches import stretches
 
 PICTURED, MOST_PICTURED = 3, 8
 """Records of dev whose answers are drawn, the smallest of so many."""
+MOST_RESAMPLED = 1000
+"""Records of dev on which the standard errors of metrics are estimated, at most."""
 
 
 class Fitting:
@@ -53,7 +55,7 @@ class Fitting:
         self.log = EpochLog(run.folder / HISTORY_FILE)
         self.means = [AverageModel(None, average, folder=run.folder / MEAN_FOLDER)]
         self.means = self.means if average > 1 else []
-        self.progress = []
+        self.progress, self._latest = [], None
         if verbose and workers.is_chief:
             bar = False if verbose == 2 else None
             self.progress = [TrainingProgress(fit.epochs, prepared.data.steps, [fit.monitor], bar)]
@@ -124,15 +126,12 @@ class Fitting:
             self._check_best()
 
     def _check_best(self):
-        """Says why training ended early; raises ValueError if no epoch had a number to judge by."""
-        fit = self.experiment.fit
+        """Raises ValueError if no epoch had a number to judge by."""
         if self.best.digest is None:
+            monitor = self.experiment.fit.monitor
             raise ValueError(
-                f"Expected a number for {fit.monitor} in at least one epoch. Received: none"
+                f"Expected a number for {monitor} in at least one epoch. Received: none"
             )
-        if self.best.stopped and len(self.log.rows) < fit.epochs:
-            best = f"{fit.monitor} was best in epoch {self.best.best_epoch}"
-            print(f"{best}: training ends after epoch {len(self.log.rows)} of {fit.epochs}")
 
     def try_mean(self):
         """Scores the mean of the last epochs' weights; keeps it if it is the best."""
@@ -142,12 +141,9 @@ class Fitting:
             weights = {f"{n}": array for n, array in enumerate(mean.mean(self.stage) or ())}
             weights = self.workers.told_arrays(weights)
             trained_model(self.stage).set_weights(list(weights.values()))
-            scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
+            logs = self._scores(data)
             if not self.workers.is_chief:
                 continue
-            logs = {f"val_{name}": value for name, value in scores.items()}
-            for callback in self._task_callbacks(data).scoring:
-                callback.on_epoch_end(len(self.log.rows), logs)
             value, before, epoch = logs[monitor], self.best.best, self.best.best_epoch
             count = len(mean.snapshots)
             epochs = "epoch" if count == 1 else f"{count} epochs"
@@ -157,6 +153,25 @@ class Fitting:
             )
             self.best.set_model(self.stage)
             self.best.consider(logs, f"mean of the last {count}")
+
+    def score_start(self) -> dict[str, float]:
+        """The metrics on dev before the first step, and the standard errors of those of answers."""
+        scores, errors = self._scores(self.prepared.data), dict[str, float]()
+        for callback in self._task_callbacks(self.prepared.data).scoring:
+            count = self.prepared.counts["dev"]
+            if isinstance(callback, GenerationMetrics) and 1 < count <= MOST_RESAMPLED:
+                errors |= callback.standard_errors()
+        errors = {f"{ERROR_OF}{name}": error for name, error in errors.items()}
+        return {name: float(value) for name, value in {**scores, **errors}.items()}
+
+    def _scores(self, data):
+        """The metrics on dev, by the names that they have after an epoch; of answers on the
+        chief."""
+        scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
+        logs = {f"val_{name}": value for name, value in scores.items()}
+        for callback in self._task_callbacks(data).scoring if self.workers.is_chief else ():
+            callback.on_epoch_end(len(self.log.rows), logs)
+        return logs
 
     def describe_best(self) -> dict[str, Any]:
         """Which epoch was kept, and by which number, for the description of the run."""
@@ -199,5 +214,9 @@ class Fitting:
         return answer_pictures(service, requests, self.run.folder)
 
     def _task_callbacks(self, data):
-        setting, folder = self.prepared.setting, self.run.folder
-        return self.experiment.work.callbacks(self.model, data, setting, folder)
+        """The task's callbacks for the data; those of the latest data are kept."""
+        if self._latest is None or self._latest[0] is not data:
+            setting, folder = self.prepared.setting, self.run.folder
+            added = self.experiment.work.callbacks(self.model, data, setting, folder)
+            self._latest = data, added
+        return self._latest[1]

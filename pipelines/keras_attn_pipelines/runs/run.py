@@ -46,8 +46,9 @@ class Run:
     recipe.json (the experiment's parts, counts and a fingerprint of the records, sizes of
     vocabularies, and once training has ended the epoch that was kept), recipe.py (a copy of the
     user's own recipe file), a folder for each vocabulary, model.keras (the best epoch),
-    history.csv, skipped.txt, tensorboard/, film/ and film.gif (of spatial transformers). Until
-    training ends, checkpoint.npz says what it has decided so far; the other files follow it.
+    history.csv, skipped.txt, details.txt (batches, schedules), tensorboard/, film/ and film.gif (of
+    spatial transformers). Until training ends, checkpoint.npz says what it has decided so far; the
+    other files follow it.
 
     Attributes:
         folder: path of the folder, which need not exist yet.

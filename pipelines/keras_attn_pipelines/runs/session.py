@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import keras
@@ -14,8 +15,10 @@ from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
 from keras_attn_pipelines.experiment.evaluation import FEW_TO_TRAIN, few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, TYPE, restored, stored
-from keras_attn_pipelines.runs.description import BACKEND, DIGESTS, ENDED, KEPT
+from keras_attn_pipelines.runs.description import BACKEND, DIGESTS, ENDED, KEPT, START
 from keras_attn_pipelines.runs.fitting import Fitting
+from keras_attn_pipelines.runs.kept import Kept
+from keras_attn_pipelines.runs.next_commands import EXAMPLE, example_of
 from keras_attn_pipelines.runs.prepared import Prepared
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
@@ -56,6 +59,10 @@ class Session(abc.ABC):
         """
 
     @abc.abstractmethod
+    def describe_start(self, scores: Mapping[str, float]) -> None:
+        """Records the metrics before the first step of a training from other weights."""
+
+    @abc.abstractmethod
     def finish(self, fitting: Fitting) -> None:
         """Records which epoch was kept, and removes temporary files."""
 
@@ -73,6 +80,9 @@ class OtherWorker(Session):
         pass
 
     def describe(self, prepared, model):
+        pass
+
+    def describe_start(self, scores):
         pass
 
     def finish(self, fitting):
@@ -122,6 +132,8 @@ class RunSession(Session):
         if not (_has_progress(self.run) or recorded.get(ENDED)):
             _check_progress(folder)
             return experiment
+        if START in recorded:
+            self._description[START] = recorded[START]
         recorded = {BACKEND: "tensorflow", **recorded}  # Runs of earlier versions do not say.
         resumed = experiment
         description = {**self._description, "parts": stored(experiment)}
@@ -175,6 +187,7 @@ class RunSession(Session):
             **prepared.agreed,
             "unit": prepared.unit,
             "model": model,
+            EXAMPLE: example_of(prepared.experiment.work, prepared.data.splits["dev"]),
         }
         self.run.describe(self._description)
         self._description[DIGESTS] = self.run.save_vocabularies(prepared.vocabularies)
@@ -183,9 +196,16 @@ class RunSession(Session):
             self.run.keep_recipe(self.name)
         _report(self.run, prepared)
 
+    def describe_start(self, scores):
+        self._description[START] = dict(scores)
+        self.run.describe(self._description)
+
     def finish(self, fitting):
         self.run.describe({**self._description, KEPT: fitting.describe_best(), ENDED: True})
         self.run.settle()
+        kept = Kept.of(self.run)
+        lines = [f"kept: {kept}", kept.change, kept.warning()]
+        print("\n".join(filter(None, lines)), flush=True)
 
 
 def _resolved_as(begun: Experiment, experiment: Experiment) -> Experiment:
@@ -246,12 +266,16 @@ def _report(run, prepared: Prepared):
         print(f"few records in train: {train} {unit}; {advice}")
     optimizer, steps = prepared.experiment.optimizer, loaded.steps * prepared.experiment.fit.epochs
     notes = optimizer.notes(steps) if hasattr(optimizer, "notes") else ()
-    for line in (*loaded.lines, *notes):
+    for line in loaded.lines:
         print(escape_terminal(line))
-    skipped = [*records.skipped, *loaded.skipped]
-    if skipped:
+    if details := [*loaded.details, *notes]:
+        _write_lines(run.folder / "details.txt", details)
+    if skipped := [*records.skipped, *loaded.skipped]:
         path = run.folder / "skipped.txt"
-        lines = "".join(f"{record}\n" for record in skipped)
-        with whole_file(path) as partial:
-            partial.write_text(lines, "utf-8", "backslashreplace")
+        _write_lines(path, skipped)
         print(escape_terminal(f"{len(skipped)} records skipped, listed in {path}"))
+
+
+def _write_lines(path, lines):
+    with whole_file(path) as partial:
+        partial.write_text("".join(f"{line}\n" for line in lines), "utf-8", "backslashreplace")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 
+from keras_attn.progress import Progress
 from keras_attn.training.devices import (
     AUTO,
     jit_compile_for,
@@ -92,7 +93,7 @@ def train_checked(
     run, policy = Run(out), precision_policy(precision, strategy)
     device = strategy_named(strategy)  # Before anything else that TensorFlow runs.
     workers = Workers(device)
-    place = str(Path(data).resolve())
+    place = str(Path(data).resolve() if Path(data).exists() else data)
     chief = RunSession(run, name, place, strategy, policy, source)
     session = chief if workers.is_chief else OtherWorker()
     given = {"parts": stored(experiment), "precision": policy}
@@ -121,6 +122,9 @@ def train_checked(
             )
             with device.scope():
                 fitting.restore()
+            if source and not fitting.start:
+                with Progress("scoring the weights to start from"):
+                    session.describe_start(fitting.score_start())
             with prepared.records.naming_faults(), _error_on_its_own_line():
                 fitting.fit()
                 fitting.try_mean()

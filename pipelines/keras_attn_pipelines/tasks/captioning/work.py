@@ -41,6 +41,7 @@ class CaptioningWork:
     """See `Work`."""
 
     task: "Captioning"
+    metric_names = LABELS
 
     def vocabulary_types(self):
         """See `Work`."""

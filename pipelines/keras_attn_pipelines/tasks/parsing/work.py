@@ -62,6 +62,7 @@ class ParsingWork:
     """See `Work`."""
 
     task: "Parsing"
+    metric_names = LABELS
 
     def vocabulary_types(self):
         """See `Work`."""

@@ -93,10 +93,10 @@ class QuestionAnsweringWork:
         }
         padding = examples["train"].padding(sizes, (STORY,))
         lengths = ", ".join(map(str, self.task.lengths))
-        lines.append(f"stories of up to {lengths} sentences: {padding:.1%} padding")
+        details = [f"stories of up to {lengths} sentences: {padding:.1%} padding"]
         train = batches["train"]
         dev = batches["dev"].dataset()
-        return TrainingData(splits, train.training, dev, train.steps, skipped, lines)
+        return TrainingData(splits, train.training, dev, train.steps, skipped, lines, details)
 
     def objective(self, model, data, steps, seed):
         """See `Work`."""

@@ -44,6 +44,7 @@ class Seq2SeqWork:
     """See `Work`."""
 
     task: "Seq2Seq"
+    metric_names = LABELS
 
     def vocabulary_types(self):
         """See `Work`: tokenizers, one of both sides or one of each."""

@@ -1,0 +1,138 @@
+"""Which epoch of a training was kept, why training ended, and how far it got."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from keras_attn.training.resume import read_states
+from keras_attn_pipelines.runs.description import ENDED, ERROR_OF, KEPT, START
+from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, HISTORY_FILE, Run
+
+STEEP = 0.05
+"""Fall of the loss in an epoch, as a share of that after the first epoch, which is still fast."""
+LOW_BLEU = 1.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which epoch of a training was kept, and why training ended.
+
+    Attributes:
+        monitor: name of the metric that selected the epoch.
+        value: its value.
+        epoch: number of the epoch, from 1, or what else was kept, such as a mean.
+        trained: number of whole epochs that were trained.
+        epochs: number of epochs that were asked for.
+        patience: number of epochs without improvement that end training.
+        ended: whether training has ended.
+        rows: the metrics of each epoch.
+        change: how the metrics differ from those before the first epoch, of a run that started from
+            another one's weights; '' for others.
+    """
+
+    monitor: str
+    value: float
+    epoch: int | str
+    trained: int
+    epochs: int
+    patience: int
+    ended: bool
+    rows: Sequence[Mapping[str, float]] = ()
+    change: str = ""
+
+    @classmethod
+    def of(cls, run: Run) -> "Kept | None":
+        """What a run kept, stopped ones included; None for a mean of runs, or a run of an earlier
+        version that does not say."""
+        description, fit = run.description, run.experiment().fit
+        kept = description.get(KEPT)
+        if kept is None:
+            kept = _so_far(run, fit.monitor)
+        if not {"monitor", "value", "epoch"} <= kept.keys():
+            return None
+        rows = _history(run)
+        ended = bool(description.get(ENDED))
+        values = {name: kept[name] for name in ("monitor", "value", "epoch")}
+        values |= {"trained": len(rows), "epochs": fit.epochs, "patience": fit.patience}
+        return cls(**values, ended=ended, rows=rows, change=_change(run, values, rows))
+
+    def __str__(self):
+        number = isinstance(self.epoch, int)
+        epoch = f"epoch {self.epoch} of {self.epochs}" if number else f"{self.epoch} epochs"
+        return f"{epoch}, {self.monitor} {self.value:.4g}; {self._end()}"
+
+    def _end(self):
+        if not self.ended:
+            return f"training was stopped after epoch {self.trained} and has not ended"
+        if self.trained < self.epochs:
+            epochs = "1 epoch" if self.patience == 1 else f"{self.patience} epochs"
+            return f"training ended after epoch {self.trained}, without improvement in {epochs}"
+        return f"all {self.epochs} epochs were trained" if self.epochs > 1 else "it was trained"
+
+    def shortcomings(self) -> list[str]:
+        """Signs that the model is far from trained."""
+        signs = []
+        key = "val_loss" if self.rows and "val_loss" in self.rows[0] else "loss"
+        losses = [row[key] for row in self.rows if key in row]
+        is_last = not isinstance(self.epoch, int) or self.epoch == self.trained
+        if is_last and len(losses) > 1 and losses[-2] - losses[-1] > STEEP * losses[0]:
+            signs.append(f"{key} was still falling fast ({losses[-2]:.4g} → {losses[-1]:.4g})")
+        row = self.rows[self.epoch - 1] if isinstance(self.epoch, int) and self.rows else {}
+        for key in ("val_bleu", "val_bleu_4"):
+            if row.get(key, LOW_BLEU) < LOW_BLEU:
+                signs.append(f"BLEU is {row[key]:.2g}")
+        return signs
+
+    def warning(self) -> str:
+        """A sentence if the model is far from trained, else ''."""
+        signs = self.shortcomings()
+        return f"This model is far from trained: {'; '.join(signs)}." if signs else ""
+
+
+def _so_far(run, monitor) -> dict[str, Any]:
+    """What a training that has not ended has kept so far."""
+    best = read_states(run.folder / CHECKPOINT_FILE).get("BestModel") or {}
+    if not isinstance(best.get("best"), float):
+        return {}
+    return {"monitor": monitor, "value": best["best"], "epoch": best["best_epoch"]}
+
+
+def _change(run, kept, rows) -> str:
+    """The monitored metric and the task's own one, before the first epoch and in the kept one."""
+    description, experiment = run.description, run.experiment()
+    before = description.get(START)
+    if not before:
+        return ""
+    count, epoch = description["records"]["dev"], kept["epoch"]
+    after = {**(rows[epoch - 1] if isinstance(epoch, int) and epoch <= len(rows) else {})}
+    after[kept["monitor"]] = kept["value"]
+    names = getattr(experiment.work, "metric_names", {})
+    keys = dict.fromkeys([f"val_{key}" for key in experiment.task.spec.monitors[:1]])
+    parts = []
+    for key in [*keys, *([] if kept["monitor"] in keys else [kept["monitor"]])]:
+        if key in before and key in after:
+            name = names.get(key.removeprefix("val_"), key)
+            error = before.get(f"{ERROR_OF}{key}")
+            chance = "" if error is None else f" (± {error:.2g})"
+            parts.append(f"{name} {before[key]:.3f} → {after[key]:.3f}{chance}")
+    return f"{', '.join(parts)} on {count} {description['unit']}" if parts else ""
+
+
+def _history(run) -> list[dict[str, float]]:
+    """The numbers in history.csv, epoch by epoch."""
+    path = run.folder / HISTORY_FILE
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [_numbers(row) for row in csv.DictReader(file)]
+
+
+def _numbers(row):
+    numbers = {}
+    for name, text in row.items():
+        try:
+            numbers[name] = float(text)
+        except (TypeError, ValueError):  # Notes on how metrics are computed.
+            continue
+    return numbers
