@@ -204,6 +204,8 @@ class Evaluate:
 
         evaluation = self._evaluated()
         print(escape_terminal(evaluation.table()))
+        if evaluation.trained:
+            print(escape_terminal(f"\nmodel: {evaluation.trained}"))
         for error in evaluation.errors:
             print(escape_terminal(f"skipped: {error}"), file=sys.stderr)
         if self.json:
@@ -255,9 +257,11 @@ class Export:
     run_folder: str = argument("run directory", metavar="RUN")
     folder: str = argument("folder of the model's versions", metavar=MODEL)
     data: str | None = option(
-        "data folder: evaluate first and put the scores on the model card", default=None
+        "data folder to evaluate on, for the model card (default: that of the training)",
+        default=None,
     )
     split: str = option("split for that evaluation", default="dev")
+    evaluate: bool = option("put scores of an evaluation on the model card", default=True)
     beam_width: int | None = option("beam width (default: the recipe's)", default=None)
     n_best: int = option("answers per request", default=1)
     precision: str = option("float32 or bfloat16", default="float32")
@@ -282,23 +286,30 @@ class Export:
         from keras_attn.serving.precision import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
-        from keras_attn_pipelines.runs.kept import Kept
+        from keras_attn_pipelines.runs.kept import trained_line
         from keras_attn_pipelines.runs.next_commands import after_export
         from keras_attn_pipelines.runs.run import Run
 
         run, measured = Run(self.run_folder), []
         limits = "" if self.limits is None else limits_in(self.limits)
         shared = {"precision": self.precision, "max_pixels": self.max_pixels}
-        if self.data:  # Evaluation takes long: first check all that export would reject.
+        data = self.data or _data_of(run) if self.evaluate else None
+        if data:  # Evaluation takes long: first check all that export would reject.
             check_model_folder(self.folder)
             check_storage(self.storage, self.precision)
             run.service(self.beam_width, self.n_best, **shared)
-            measured = [evaluate(run, self.data, self.split, self.beam_width, **shared)]
+            measured = [evaluate(run, data, self.split, self.beam_width, **shared, reuse=True)]
         card = {"storage": self.storage, "limits": limits, "terms": self.terms}
         version = export(run, self.folder, measured, self.beam_width, self.n_best, **shared, **card)
-        kept = Kept.of(run)
-        lines = [f"exported: {version}", kept and f"kept: {kept}", kept and kept.warning()]
-        print(escape_terminal("\n".join([*filter(None, lines), after_export(run, self.folder)])))
+        kept = trained_line(run)
+        lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]
+        print(escape_terminal("\n".join(filter(None, lines))))
+
+
+def _data_of(run) -> str | None:
+    """The data that a run was trained on, if they are still there."""
+    data = run.description["data"]
+    return data if ":" in data.split("/")[0] or Path(data).exists() else None
 
 
 @part

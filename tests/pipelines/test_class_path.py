@@ -147,7 +147,10 @@ def test_the_largest_picture_is_a_choice_of_the_export(run, data, tmp_path, caps
     with Image.open(small) as image:
         pixels = image.width * image.height
     folder = tmp_path / "limited"
-    assert main(["export", str(run.folder), str(folder), "--max-pixels", str(pixels)]) == 0
+    assert (
+        main(["export", str(run.folder), str(folder), "--max-pixels", str(pixels), "--no-evaluate"])
+        == 0
+    )
     assert read_metadata(folder / "1")["max_pixels"] == pixels
     # Requests of 19 pictures, which decode 8 of this size.
     many = [str(small)] * 18 + [str(large)]

@@ -16,6 +16,7 @@ from keras_attn.text.tokenizer import Tokenizer
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.experiment import Cosine
 from keras_attn_pipelines.recipes import load_recipe, recipe_names
+from keras_attn_pipelines.runs.evaluate import evaluate
 from keras_attn_pipelines.runs.run import Run
 from tests.pipelines.explored import explored
 from tests.pipelines.saved_evaluation import check_saved_evaluation
@@ -49,8 +50,8 @@ def test_train_leaves_a_run_directory(run):
     monitors = {f"val_{name}" for name in run.experiment().task.spec.monitors}
     assert monitors <= set(lines[0].split(","))
     actual = sorted(entry.name for entry in run.folder.iterdir())
-    expected = "history.csv model.keras recipe.json tensorboard tokenizer"
-    assert actual == expected.split()
+    expected = "details.txt history.csv model.keras recipe.json tensorboard tokenizer"
+    assert [name for name in actual if name != "evaluations.json"] == expected.split()
     events = list((run.folder / "tensorboard" / "attention").glob("events*"))
     tags = [
         value.tag
@@ -72,7 +73,7 @@ def test_evaluate(run, data, meteor, tmp_path, capsys):
     assert len(scores["captions"]) == 2 and 0 <= scores["scores"]["bleu_1"] <= 100
 
 
-def test_export_predict_explain(run, data, tmp_path, capsys):
+def test_export_predict_explain(run, data, tmp_path, capsys, monkeypatch):
     model = tmp_path / "saved_models" / "tiny"
     limits = tmp_path / "limits.md"
     limits.write_bytes(b"\xff")
@@ -90,8 +91,14 @@ def test_export_predict_explain(run, data, tmp_path, capsys):
     command = f"keras-attn evaluate {run.folder} --data {data} --split dev --beam-width 2"
     assert f"Command: `{command} --precision float32`" in card
     assert "| BLEU-1 |" in card and '"hidden_dim": 7' in card and "tensorflow 2." in card
+    assert "\nKept: epoch 2 of 2, val" in card
+    assert "**This model is far from trained: BLEU is" in card
+    with monkeypatch.context() as patch:  # Scores of the same weights are reused.
+        patch.setattr(Run, "service", None)
+        assert evaluate(run, data, "dev", reuse=True).cells["BLEU-1"] in card
+    said = capsys.readouterr().out
+    assert f"exported: {model / '1'}\nkept: epoch 2 of 2, val" in said and "next:\n" in said
     picture = str(data / "images" / "test_00000.png")
-    capsys.readouterr()
     assert main(["predict", str(model), picture]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert [row[:2] for row in rows] == [[picture, "1"], ["", "2"]]
@@ -141,7 +148,10 @@ def check_many(model, data, folder, capsys):
 
 def test_export_in_bfloat16(run, tmp_path, capsys):
     model = tmp_path / "low"
-    assert main(["export", str(run.folder), str(model), "--precision", "bfloat16"]) == 0
+    assert (
+        main(["export", str(run.folder), str(model), "--precision", "bfloat16", "--no-evaluate"])
+        == 0
+    )
     assert read_metadata(model / "1")["precision"] == "bfloat16"
     assert "Precision: bfloat16; stored weights, logits" in (model / "README.md").read_text()
     command = ["export", str(run.folder), str(tmp_path / "none"), "--precision", "float16"]
@@ -309,9 +319,14 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
     with monkeypatch.context() as patch:
         patch.setattr("keras_attn.training.AttentionImages.on_epoch_end", press)
         assert main(command) == 130
-    assert "to resume from the last checkpoint" in capsys.readouterr().err
+    assert "stopped; rerun the same command to begin anew\n" in capsys.readouterr().err
     assert main(command) == 0
     assert Run(out).description["ended"]
+    said = capsys.readouterr().out
+    assert "kept: epoch 2 of 2, val_loss 5." in said and "; all 2 epochs were trained\n" in said
+    assert "This model is far from trained: BLEU is 0" in said
+    example = sorted((data / "images").glob("dev_*"))[0]
+    assert f"  keras-attn predict saved_models/run {example}\n" in said
 
 
 def test_training_stops_where_the_loss_is_no_number(data, tmp_path, capsys):

@@ -15,6 +15,7 @@ import tensorflow as tf
 from keras_attn.contracts import METADATA_FILE
 from keras_attn.saved.loading import load
 from keras_attn.saved.versions import version_folder
+from keras_attn.serving.export import model_card
 from keras_attn.whole_file import make_marked_folder, mark, write_pending
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.data.fingerprint import fingerprint
@@ -23,6 +24,7 @@ from keras_attn_pipelines.runs.origin import (
     INHERITED,
     LICENSE,
     LIMITS,
+    fold_inherited,
     origin_of_run,
     origin_of_version,
     with_inherited,
@@ -288,6 +290,12 @@ def test_the_terms_of_a_model_go_with_its_weights(tmp_path):
     assert with_inherited(LICENSE, "Mine.", again) == f"Mine.\n\n{inherited}\n\nNot for sale."
     assert "&#60;b>Research" in with_inherited(LIMITS, "", again)
     assert again["terms"] == "no sale"
+    card = model_card("new, version 1", {LICENSE: with_inherited(LICENSE, "Mine.", again)})
+    folded = fold_inherited(card, again)
+    heading = "Of the weights that it started from, mine (from seen, version 3)"
+    assert f"Mine.\n\n<details>\n<summary>{heading}</summary>\n\nNot for sale." in folded
+    (version / "README.md").write_text(folded)
+    assert origin_of_version(version)[LICENSE] == f"Mine.\n\n{heading}:\n\nNot for sale."
     (version / "README.md").unlink()
     (version / METADATA_FILE).write_text("{}")
     assert origin_of_version(version) == {"name": "seen, version 3"}

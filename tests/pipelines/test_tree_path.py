@@ -280,7 +280,7 @@ def test_vocabularies_that_are_missing_or_exchanged(run, data, tmp_path, capsys)
 
 def test_fewer_trees_than_asked_for(run, tmp_path, capsys):
     folder = tmp_path / "many"
-    many = ["--beam-width", "30", "--n-best", "30"]
+    many = ["--beam-width", "30", "--n-best", "30", "--no-evaluate"]
     assert main(["export", str(run.folder), str(folder), *many]) == 0
     capsys.readouterr()
     assert main(["predict", str(folder), "cell"]) == 0

@@ -1,6 +1,7 @@
 """Trainings that begin with the weights of another, and an encoder that trains from a step on."""
 
 import json
+import re
 import shutil
 
 import keras
@@ -85,8 +86,10 @@ def test_training_goes_on_from_the_weights(run, saved, data, tmp_path, capsys):
     command += ["--batch-size", "5", "--lengths", "13", "60", "--learning-rate", "1e-12"]
     command += ["--unfreeze-step", "2", "--slow-rate", "0.5", "--monitor", "val_loss"]
     assert main(command) == 0
-    assert "training the encoder too, from step 3 on" in capsys.readouterr().out
-    warm = Run(tmp_path / "warm")
+    said, warm = capsys.readouterr().out, Run(tmp_path / "warm")
+    assert "training the encoder too, from step 3 on" in said
+    before = warm.description["start"]["val_loss"]
+    assert re.search(rf", val_loss {before:.3g} → {before:.3g} on 3 pictures\n", said)
     assert warm.experiment().model.hidden_dim == 7
     assert warm.description["from"] == str(saved.resolve())
     assert warm.description["origin"]["terms"] == "for research"
@@ -112,7 +115,10 @@ def test_the_mean_of_two_runs_is_a_run(run, data, tmp_path, capsys):
         np.testing.assert_allclose(mean, each_weight + 1, atol=1e-5)
     assert Run(out).description["mean_of"] == [str(run.folder.resolve()), str(other.resolve())]
     assert main(["evaluate", str(out), "--data", str(data)]) == 0
-    assert main(["export", str(out), str(tmp_path / "model"), "--terms", "no sale"]) == 0
+    assert (
+        main(["export", str(out), str(tmp_path / "model"), "--terms", "no sale", "--no-evaluate"])
+        == 0
+    )
     assert loading.load(tmp_path / "model").terms == "no sale"
     assert capsys.readouterr().err.endswith("Terms of use of model: no sale\n")
     card = (tmp_path / "model" / "README.md").read_text()

@@ -43,6 +43,7 @@ class Evaluation:
         data: path of the data, as given.
         split: name of the split.
         errors: records that could not be read.
+        trained: which epoch of the model's training was kept, and how far it got; '' if unknown.
     """
 
     scores: Mapping[str, float]
@@ -56,6 +57,7 @@ class Evaluation:
     data: str = ""
     split: str = ""
     errors: Sequence[str] = ()
+    trained: str = ""
 
     def table(self) -> str:
         """The metrics as a Markdown table, then how they were computed."""
@@ -76,6 +78,8 @@ class Evaluation:
         content |= {"errors": list(self.errors), self.unit: self.count}
         if self.beam_width is not None:
             content["beam_width"] = self.beam_width
+        if self.trained:
+            content["trained"] = self.trained
         return json.dumps({**content, **self.facts}, indent=2) + "\n"
 
     def flags(self) -> str:

@@ -8,6 +8,8 @@ from keras_attn.untrusted import read_json
 from keras_attn_pipelines.experiment.stored import described
 
 ENDED, KEPT, DIGEST, BACKEND = "ended", "kept", "sha256", "backend"
+EXAMPLE, FACTS = "example", "facts"
+"""A request of dev that `keras-attn predict` takes, and lines on what was read."""
 DIGESTS = "digests"
 """SHA-256 of each vocabulary's folder, by name."""
 START, ERROR_OF = "start", "error of "
@@ -50,6 +52,10 @@ def _wrong(key, value) -> str:
         return "an object of counts"
     if key == START and not (isinstance(value, Mapping) and all(map(_is_number, value.values()))):
         return "an object of numbers"
+    if key == EXAMPLE and not isinstance(value, str):
+        return "a string"
+    if key == FACTS and not (isinstance(value, list) and all(isinstance(x, str) for x in value)):
+        return "a list of strings"
     if key == ENDED and not isinstance(value, bool):
         return "true or false"
     if key == "mean_of" and not (

@@ -14,6 +14,9 @@ from keras_attn.training.model_file import check_finite
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import read_split
+from keras_attn_pipelines.runs.description import KEPT
+from keras_attn_pipelines.runs.kept import trained_line
+from keras_attn_pipelines.runs.measured import key_of, recall, remember
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.run_answers import FunctionRequests
 from keras_attn_pipelines.runs.saved_description import SavedDescription
@@ -28,6 +31,7 @@ def evaluate(
     precision: str = "float32",
     max_pixels: int | None = None,
     metric_tokenization: str | None = None,
+    reuse: bool = False,
 ) -> Evaluation:
     """Answers every record of a split with the run's service and scores the answers.
 
@@ -40,6 +44,8 @@ def evaluate(
         precision: "float32" or "bfloat16", the compute precision.
         max_pixels: int, or None for the default; see `PictureFormat`.
         metric_tokenization: a value of the task's field of this name, or None for that of training.
+        reuse: whether scores of an earlier evaluation with equal weights, records and settings will
+            do, without its answers.
 
     Returns:
         `Evaluation`. A record that cannot be read counts as an empty answer and is listed.
@@ -51,6 +57,10 @@ def evaluate(
     experiment = _tokenized(run.experiment(), metric_tokenization)
     with Progress("reading data"):
         records = read_split(experiment.source, data, split)
+    settings = {"beam": beam_width, "precision": precision, "max_pixels": max_pixels}
+    key = key_of(run, records, split, {**settings, "tokenization": metric_tokenization})
+    if reuse and (known := recall(run, key)):
+        return replace(known, data=str(data))
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
     graph = in_graph(function, inputs)
@@ -62,7 +72,11 @@ def evaluate(
     evaluation = answered.evaluation(
         experiment.work, service.vocabularies, service.metadata(), data, split
     )
-    return replace(evaluation, metric_tokenization=metric_tokenization)
+    evaluation = replace(
+        evaluation, metric_tokenization=metric_tokenization, trained=trained_line(run)
+    )
+    remember(run, key, evaluation)
+    return evaluation
 
 
 def evaluate_saved(
@@ -104,7 +118,8 @@ def evaluate_saved(
         records = read_split(experiment.source, data, split)
     signature = loaded.signatures["serving_default"]
     answered = _Answers.of(experiment.work, records, signature, split, batch)
-    return answered.evaluation(experiment.work, vocabularies, saved.metadata, data, split)
+    evaluation = answered.evaluation(experiment.work, vocabularies, saved.metadata, data, split)
+    return replace(evaluation, trained=str(saved.metadata.get(KEPT, "")))
 
 
 def _tokenized(experiment: Experiment, metric_tokenization: str | None) -> Experiment:

@@ -18,7 +18,9 @@ from keras_attn.serving.export import (
 from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
-from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, with_inherited
+from keras_attn_pipelines.runs.description import FACTS, KEPT
+from keras_attn_pipelines.runs.kept import Kept, trained_line
+from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, fold_inherited, with_inherited
 from keras_attn_pipelines.runs.run import Run
 
 TERMS_OF_WEIGHTS = (
@@ -67,16 +69,26 @@ def export(
     metrics = "\n\n".join(
         _metrics_section(run, evaluation, precision, max_pixels) for evaluation in evaluations
     )
-    metrics = metrics or "Not measured at export."
+    metrics = metrics or _dev_metrics(run, description)
     service = run.service(beam_width, n_best, precision, max_pixels)
     title = f"{Path(folder).name}, version {next_version(folder)}"
     terms = " ".join((terms or (description.get("origin") or {}).get(TERMS, "")).split())
-    card = _card(title, run.experiment(), description, metrics, service, storage, limits, terms)
-    notes = {key: description[key] for key in ("recipe", "parts")}
+    card = _card(title, run, description, metrics, service, storage, limits, terms)
+    notes = {key: description[key] for key in ("recipe", "parts")} | {KEPT: trained_line(run)}
     if terms:
         notes[TERMS] = terms
     with Progress("exporting"):
         return export_service(service, folder, card, notes, storage)
+
+
+def _dev_metrics(run, description) -> str:
+    """The scores of dev that selected the epoch, where nothing else was measured."""
+    kept, records = Kept.of(run), description["records"]
+    if kept is None:
+        return "Not measured."
+    unit = escape_markdown(description["unit"])
+    how = f"{escape_markdown(kept.monitor)} {kept.value:.4g} on {records['dev']} {unit} of dev"
+    return f"{how}, by the greedy search of training. Not measured by the search of the service."
 
 
 def limits_in(path) -> str:
@@ -108,7 +120,8 @@ def _metrics_section(run, evaluation, precision, max_pixels):
     return f"{evaluation.table()}\n\nCommand: `{command}`"
 
 
-def _card(title, experiment, description, metrics, service, storage, limits, terms):
+def _card(title, run, description, metrics, service, storage, limits, terms):
+    experiment, kept = run.experiment(), Kept.of(run)
     facts = {
         key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
     }
@@ -125,19 +138,24 @@ def _card(title, experiment, description, metrics, service, storage, limits, ter
     sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, TERMS_OF_WEIGHTS)}
     sections[LICENSE] += f"\n\nTerms of use: {escape_markdown(terms)}" if terms else ""
     known = {key: with_inherited(key, text, origin) for key, text in sections.items()}
-    return model_card(
+    warning = f"\n\n**{kept.warning()}**" if kept and kept.warning() else ""
+    ended = ". ".join(filter(None, [str(kept), kept.change])) if kept else ""
+    training = f"\n\nKept: {escape_markdown(ended)}." if ended else ""
+    read = "".join(f"\n- {escape_markdown(fact)}" for fact in description.get(FACTS, ()))
+    card = model_card(
         title,
         {
-            "What it does": words["What it does"],
+            "What it does": words["What it does"] + warning,
             **({LIMITS: known[LIMITS]} if known[LIMITS] else {}),
             "Service": service_words.strip(),
-            "Data": f"{Path(facts['data']).name}: {_counts(description)}.",
+            "Data": f"{Path(facts['data']).name}: {_counts(description)}." + (read and f"\n{read}"),
             "Metrics": metrics,
             "Recipe": f"`{recipe}`, trained in {facts['precision']}, strategy "
-            f"{facts['strategy']}{_origin(description)}\n\n```json\n{values}\n```",
+            f"{facts['strategy']}{_origin(description)}{training}\n\n```json\n{values}\n```",
             **({LICENSE: known[LICENSE]} if known[LICENSE] else {}),
         },
     )
+    return fold_inherited(card, origin)
 
 
 def _origin(description):

@@ -90,6 +90,13 @@ class Kept:
         return f"This model is far from trained: {'; '.join(signs)}." if signs else ""
 
 
+def trained_line(run: Run) -> str:
+    """Which epoch a run kept, what became of the metrics and whether it is far from trained, in one
+    line; '' of a run that does not say."""
+    kept = Kept.of(run)
+    return ". ".join(filter(None, [str(kept), kept.change, kept.warning()])) if kept else ""
+
+
 def _so_far(run, monitor) -> dict[str, Any]:
     """What a training that has not ended has kept so far."""
     best = read_states(run.folder / CHECKPOINT_FILE).get("BestModel") or {}
@@ -115,7 +122,7 @@ def _change(run, kept, rows) -> str:
             name = names.get(key.removeprefix("val_"), key)
             error = before.get(f"{ERROR_OF}{key}")
             chance = "" if error is None else f" (± {error:.2g})"
-            parts.append(f"{name} {before[key]:.3f} → {after[key]:.3f}{chance}")
+            parts.append(f"{name} {before[key]:.3g} → {after[key]:.3g}{chance}")
     return f"{', '.join(parts)} on {count} {description['unit']}" if parts else ""
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from keras_attn.contracts import IMAGE
+from keras_attn_pipelines.runs.description import EXAMPLE
 from keras_attn_pipelines.runs.run import Run
 
-MOST_ASKED, MOST_SHOWN = 50, 80
+MOST_ASKED, MOST_SHOWN = 20, 80
 """Records among which the shortest request is looked for, and its characters at most."""
-EXAMPLE = "example"
-"""Key of a request of dev in the description of a run."""
 
 
 def example_of(work, records: Sequence[Any]) -> str:
     """An input that `keras-attn predict` takes, of the first records: a path or a short text; ''
     if none is one argument."""
-    texts = (_argument(work.request(record)) for record in records[:MOST_ASKED])
+    asked = (records[place] for place in range(min(len(records), MOST_ASKED)))
+    texts = (_argument(work.request(record)) for record in asked)
     return min((text for text in texts if 0 < len(text) <= 2 * MOST_SHOWN), key=len, default="")
 
 

@@ -13,6 +13,7 @@ LIMITS, LICENSE = SECTIONS = ("Use and limits", "License")
 """Sections of a model card that apply to models that start from its weights, too."""
 INHERITED = (*SECTIONS, TERMS)
 NAME = "name"
+FOLDED = re.compile(r"<details>\n<summary>(.*?)</summary>\n\n(.*?)\n\n</details>", re.DOTALL)
 
 
 def origin_of_version(version: Path) -> dict[str, str]:
@@ -22,6 +23,7 @@ def origin_of_version(version: Path) -> dict[str, str]:
     name = f"{version.parent.name}, version {version.name}" if numbered else version.name
     card = version / CARD_FILE
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    text = FOLDED.sub(r"\1:\n\n\2", text)
     parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2]))
     known = {key: escape_html(sections[key]).strip() for key in SECTIONS if key in sections}
@@ -65,6 +67,18 @@ def with_inherited(section: str, text: str, origin: Mapping[str, str]) -> str:
     """A section of a model card with the terms of the model that it started from."""
     if section not in origin:
         return text
-    name = escape_markdown(origin[NAME])
-    inherited = f"Of the weights that it started from, {name}:\n\n{origin[section]}"
+    inherited = f"{_heading(origin)}:\n\n{origin[section]}"
     return f"{text.strip()}\n\n{inherited}".strip()
+
+
+def fold_inherited(card: str, origin: Mapping[str, str]) -> str:
+    """A model card in which what `with_inherited` added is folded."""
+    for text in (escape_html(origin[key]).strip() for key in SECTIONS if key in origin):
+        heading = escape_html(_heading(origin))
+        folded = f"<details>\n<summary>{heading}</summary>\n\n{text}\n\n</details>"
+        card = card.replace(f"{heading}:\n\n{text}", folded)
+    return card
+
+
+def _heading(origin):
+    return f"Of the weights that it started from, {escape_markdown(origin[NAME])}"

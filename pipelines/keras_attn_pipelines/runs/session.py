@@ -3,6 +3,7 @@
 import abc
 import contextlib
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,10 +16,18 @@ from keras_attn_pipelines.data.fingerprint import RECORDED, fingerprint
 from keras_attn_pipelines.experiment.evaluation import FEW_TO_TRAIN, few_records
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import DESCRIPTION_FILE, TYPE, restored, stored
-from keras_attn_pipelines.runs.description import BACKEND, DIGESTS, ENDED, KEPT, START
+from keras_attn_pipelines.runs.description import (
+    BACKEND,
+    DIGESTS,
+    ENDED,
+    EXAMPLE,
+    FACTS,
+    KEPT,
+    START,
+)
 from keras_attn_pipelines.runs.fitting import Fitting
 from keras_attn_pipelines.runs.kept import Kept
-from keras_attn_pipelines.runs.next_commands import EXAMPLE, example_of
+from keras_attn_pipelines.runs.next_commands import example_of
 from keras_attn_pipelines.runs.prepared import Prepared
 from keras_attn_pipelines.runs.run import (
     CHECKPOINT_FILE,
@@ -187,6 +196,7 @@ class RunSession(Session):
             **prepared.agreed,
             "unit": prepared.unit,
             "model": model,
+            FACTS: _facts(prepared),
             EXAMPLE: example_of(prepared.experiment.work, prepared.data.splits["dev"]),
         }
         self.run.describe(self._description)
@@ -254,11 +264,7 @@ def _report(run, prepared: Prepared):
     for line in records.lines:
         print(escape_terminal(line))
     counts = ", ".join(f"{count} {split}" for split, count in prepared.counts.items())
-    sizes = ", ".join(
-        f"{name}: {vocabulary.vocabulary_size} {vocabulary.unit}"
-        for name, vocabulary in prepared.vocabularies.items()
-    )
-    print(escape_terminal(f"{unit}: {counts}; {sizes}"))
+    print(escape_terminal("; ".join(filter(None, [f"{unit}: {counts}", _sizes(prepared)]))))
     if few := few_records(prepared.counts["dev"], unit):
         print(f"few records in dev: {few}")
     advice, train = prepared.experiment.task.spec.from_few, prepared.counts["train"]
@@ -274,6 +280,20 @@ def _report(run, prepared: Prepared):
         path = run.folder / "skipped.txt"
         _write_lines(path, skipped)
         print(escape_terminal(f"{len(skipped)} records skipped, listed in {path}"))
+
+
+def _sizes(prepared):
+    """The sizes of the vocabularies in words."""
+    return ", ".join(
+        f"{name}: {vocabulary.vocabulary_size} {vocabulary.unit}"
+        for name, vocabulary in prepared.vocabularies.items()
+    )
+
+
+def _facts(prepared):
+    """Lines on the data for the model card, without paths."""
+    read = [re.sub(r" \([^()]*\)$", "", line) for line in prepared.records.lines]
+    return list(filter(None, [*read, _sizes(prepared), *prepared.data.lines]))
 
 
 def _write_lines(path, lines):

@@ -1,0 +1,94 @@
+import json
+
+import numpy as np
+import pytest
+
+from keras_attn_pipelines.experiment.stored import stored
+from keras_attn_pipelines.recipes import load_recipe
+from keras_attn_pipelines.runs.kept import Kept
+from keras_attn_pipelines.runs.next_commands import after_training
+from keras_attn_pipelines.runs.run import Run
+
+FIT = {"monitor": "val_bleu", "epochs": 20, "patience": 3, "ended": True}
+RECIPE = load_recipe("scenes").replaced({"monitor": "val_cider_d", "epochs": 9})
+DESCRIPTION = {
+    "recipe": "scenes",
+    "parts": stored(RECIPE),
+    "data": "/my data",
+    "precision": "float32",
+    "strategy": "one",
+    "unit": "pictures",
+    "records": {"train": 300, "dev": 24, "test": 7},
+    "model": "tiny",
+    "vocabularies": {"tokenizer": 7},
+}
+
+
+def rows(losses, **metrics):
+    return [{"val_loss": loss, **metrics} for loss in losses]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Writes a run of two epochs."""
+
+    def write(**description):
+        content = {**DESCRIPTION, **description}
+        (tmp_path / "recipe.json").write_text(json.dumps(content))
+        history = "epoch,val_cider_d,val_loss,tokenizer\n1,0.5,2.5,PTB\n2,0.557,2.4,PTB\n"
+        (tmp_path / "history.csv").write_text(history)
+        return Run(tmp_path)
+
+    return write
+
+
+def test_why_training_ended():
+    kept = Kept(**FIT, value=31.234, epoch=7, trained=10, rows=rows([9.0] * 10))
+    ended = "training ended after epoch 10, without improvement in 3 epochs"
+    assert str(kept) == f"epoch 7 of 20, val_bleu 31.23; {ended}"
+    kept = Kept(**FIT, value=31.0, epoch="mean of the last 3", trained=20)
+    assert str(kept) == "mean of the last 3 epochs, val_bleu 31; all 20 epochs were trained"
+
+
+@pytest.mark.parametrize(
+    ("history", "sign"),
+    [
+        (rows([6.0, 5.0, 4.5], val_bleu=3.0), "val_loss was still falling fast (5 → 4.5)"),
+        (rows([6.0, 2.0, 1.9], val_bleu=0.25), "BLEU is 0.25"),
+        (rows([6.0, 2.0, 1.9], val_bleu_4=0.0), "BLEU is 0"),
+        (rows([0.02, 0.015, 0.0148], val_bleu=99.0), ""),
+    ],
+)
+def test_a_model_that_is_far_from_trained(history, sign):
+    kept = Kept(**FIT, value=3.0, epoch=3, trained=3, rows=history)
+    assert kept.warning() == (f"This model is far from trained: {sign}." if sign else "")
+
+
+def test_a_training_from_other_weights_says_what_became_of_them(run):
+    kept = {"monitor": "val_cider_d", "value": 0.557, "epoch": 2, "sha256": "x"}
+    start = {"val_cider_d": 0.4912, "error of val_cider_d": 0.0812, "val_bleu_1": 3.0}
+    change = Kept.of(run(kept=kept, ended=True, start=start)).change
+    assert change.endswith("CIDEr-D 0.491 → 0.557 (± 0.081) on 24 pictures")
+    assert Kept.of(run(kept=kept, ended=True)).change == ""
+    assert Kept.of(run(kept={"sha256": "x"}, ended=True)) is None
+    with pytest.raises(ValueError, match=r"start in .* to be an object of numbers"):
+        Kept.of(run(start={"val_loss": "x"}))
+
+
+def test_a_stopped_training_says_so(run):
+    stopped = run()
+    assert Kept.of(stopped) is None
+    state = {"BestModel": {"best": 0.5, "best_epoch": 1}}
+    content = np.frombuffer(json.dumps(state).encode(), np.uint8)
+    np.savez(stopped.folder / "checkpoint.npz", state=content)
+    ended = "training was stopped after epoch 2 and has not ended"
+    assert str(Kept.of(stopped)) == f"epoch 1 of 9, val_cider_d 0.5; {ended}"
+
+
+def test_the_next_commands_are_ready_to_paste(run):
+    trained = run(example="two dogs' toys")
+    lines = after_training(trained).splitlines()
+    assert lines[1] == f"  keras-attn evaluate {trained.folder} --data '/my data' --split test"
+    assert lines[2] == f"  keras-attn export {trained.folder} saved_models/{trained.folder.name}"
+    assert lines[3].endswith(f"""{trained.folder.name} 'two dogs'"'"' toys'""")
+    assert after_training(run()).endswith(f"keras-attn serve saved_models/{trained.folder.name}")
