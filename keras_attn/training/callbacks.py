@@ -42,7 +42,7 @@ class GenerationMetrics(keras.callbacks.Callback):
         contexts: iterable of tensors (B, ...), or structures of them, of few shapes; rows past the
             references are padding.
         tokenizer: `Tokenizer`.
-        references: for each row, its reference captions, or what `metrics` takes.
+        references: list, for each row its reference captions, or what `metrics` takes.
         max_length: int, tokens, or a function from what `contexts` yields to an int32 scalar.
         metrics: function (texts, references) -> dict, or None for captions.
         tokenization: of captions, see `caption_metrics`.

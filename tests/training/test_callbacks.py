@@ -11,6 +11,7 @@ from keras_attn.training.callbacks import (
     BestModel,
     EpochLog,
     FiniteLoss,
+    GenerationMetrics,
 )
 from keras_attn.whole_file import pending_path
 
@@ -244,3 +245,15 @@ def test_a_state_of_other_types_is_refused(name, value, tmp_path):
         best.restore({**best.state(), name: value})
     with pytest.raises(TypeError, match="epoch="):
         EpochLog(tmp_path / "log.csv").restore([{"epoch": []}])
+
+
+def test_standard_errors_are_those_of_a_mean():
+    def share_of_cats(texts, references):
+        assert all(text == reference for text, reference in zip(texts, references, strict=True))
+        return {"cats": texts.count("cat") / len(texts)}
+
+    texts = ["cat", "dog"] * 50
+    metrics = GenerationMetrics(keras.Sequential(), [], None, texts, 5, share_of_cats)
+    metrics.texts = texts
+    errors = metrics.standard_errors(samples=400)
+    assert errors == {"val_cats": pytest.approx(0.5 / 100**0.5, rel=0.1)}

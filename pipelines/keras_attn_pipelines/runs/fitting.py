@@ -1,5 +1,6 @@
 """The calls of `fit` of one training, and what they decide."""
 
+import math
 from operator import attrgetter
 from typing import Any
 
@@ -155,14 +156,15 @@ class Fitting:
             self.best.consider(logs, f"mean of the last {count}")
 
     def score_start(self) -> dict[str, float]:
-        """The metrics on dev before the first step, and the standard errors of those of answers."""
+        """The metrics on dev before the first step, on the chief those of answers too, with their
+        standard errors."""
         scores, errors = self._scores(self.prepared.data), dict[str, float]()
-        for callback in self._task_callbacks(self.prepared.data).scoring:
-            count = self.prepared.counts["dev"]
-            if isinstance(callback, GenerationMetrics) and 1 < count <= MOST_RESAMPLED:
+        is_small = self.workers.is_chief and 1 < self.prepared.counts["dev"] <= MOST_RESAMPLED
+        for callback in self._task_callbacks(self.prepared.data).scoring if is_small else ():
+            if isinstance(callback, GenerationMetrics):
                 errors |= callback.standard_errors()
-        errors = {f"{ERROR_OF}{name}": error for name, error in errors.items()}
-        return {name: float(value) for name, value in {**scores, **errors}.items()}
+        scores |= {f"{ERROR_OF}{name}": error for name, error in errors.items()}
+        return {name: float(value) for name, value in scores.items() if math.isfinite(value)}
 
     def _scores(self, data):
         """The metrics on dev, by the names that they have after an epoch; of answers on the
@@ -170,7 +172,8 @@ class Fitting:
         scores = self.stage.evaluate(data.dev, return_dict=True, verbose=0)
         logs = {f"val_{name}": value for name, value in scores.items()}
         for callback in self._task_callbacks(data).scoring if self.workers.is_chief else ():
-            callback.on_epoch_end(len(self.log.rows), logs)
+            if not getattr(callback, "changes_model", False):
+                callback.on_epoch_end(len(self.log.rows), logs)
         return logs
 
     def describe_best(self) -> dict[str, Any]:

@@ -120,13 +120,15 @@ class DataToTextWork:
             counts = tf.math.count_nonzero(context[SOURCE][..., 0], axis=1, dtype=tf.int32)
             return tf.reduce_max(AnswerLength.of_texts(self.task.lengths[-1]).of(counts))
 
-        def scores(texts, records):
-            filled = tokenizer.fill(texts, tf.concat(names, axis=0)[: len(texts)])
+        def scores(texts, numbered):
+            places, references = zip(*numbered)
+            filled = tokenizer.fill(texts, tf.gather(tf.concat(names, axis=0), places))
             decoded = [text.decode() for text in filled.numpy()]
-            values = text_scores(decoded, records, scoring.metric_tokenization)
+            values = text_scores(decoded, references, scoring.metric_tokenization)
             return {name: values[name] for name in self.task.spec.monitors}
 
-        metrics = GenerationMetrics(model, contexts, tokenizer, records, length, scores)
+        numbered = list(enumerate(records))
+        metrics = GenerationMetrics(model, contexts, tokenizer, numbered, length, scores)
         return Callbacks([metrics], notes=scoring.notes(self.task.spec.monitors, several=True))
 
     def service(self, model, vocabularies, part, beam_width=None, n_best=1):
