@@ -69,13 +69,14 @@ class TrainingProgress(keras.callbacks.Callback):
         if self.done < self.steps:  # Another call of `fit` goes on with the epoch.
             return
         seconds = time.monotonic() - self.begin
+        unknown = "" if self.scored else ", plus scoring"
         if self.scored:
             self.scoring = seconds - self.seconds
         self.scored = True
         shown = [f"{key} {logs[key]:.4g}" for key in self.monitors if key in (logs or {})]
         rest = self.epochs - epoch - 1
         left = self.pace * self.steps * rest + self.scoring * rest
-        shown += [f"about {in_time(left)} left"] if rest else []
+        shown += [f"about {in_time(left)} left{unknown}"] if rest else []
         line = f"epoch {epoch + 1} of {self.epochs}: {in_time(seconds)}, {', '.join(shown)}"
         print(line, flush=True)
 

@@ -81,7 +81,7 @@ class Kept:
         row = self.rows[self.epoch - 1] if isinstance(self.epoch, int) and self.rows else {}
         for key in ("val_bleu", "val_bleu_4"):
             if row.get(key, LOW_BLEU) < LOW_BLEU:
-                signs.append(f"BLEU is {row[key]:.2g}")
+                signs.append(f"BLEU is {round(row[key], 2):g}")
         return signs
 
     def warning(self) -> str:
