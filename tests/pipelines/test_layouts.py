@@ -303,7 +303,7 @@ def test_facts(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "broken", [{"input": ["A | b"]}, {"tripleset": [["A"]], "annotations": []}]
+    "broken", [{"input": ["A | b"], "target": "x"}, {"tripleset": [["A"]], "annotations": []}]
 )
 def test_facts_that_are_none(broken, tmp_path):
     data = written(tmp_path, {"train.json": [*FACTS["DART"], broken]})

@@ -1,7 +1,8 @@
 """Compares a running TF Serving with the SavedModel in Python.
 
-Run as `python -m tests.serving.real_server`. Warm-up requests and pictures are sent to each signature by gRPC and REST. Exits with 1 if an answer
-differs, and with an error if the server does not answer.
+Run as `python -m tests.serving.real_server`. Warm-up requests and pictures are sent to each
+signature by gRPC and REST. Exits with 1 if an answer differs, and with an error if the server does
+not answer.
 """
 
 import argparse

@@ -63,9 +63,8 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
             "image",
             "caption",
             "Kaggle's Flickr8k (captions.txt), Flickr30k (results.csv), your own",
-            "a picture with the captions of all its rows; a cell may hold a list, and columns may be "
-            "numbered (caption_1, caption_2); splits by a "
-            "column split, or held out",
+            "a picture with the captions of all its rows; a cell may hold a list, and columns may "
+            "be numbered (caption_1, caption_2); splits by a column split, or held out",
         ),
         Layout(
             "a text file beside each picture",

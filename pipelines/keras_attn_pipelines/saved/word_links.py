@@ -1,6 +1,7 @@
 """Links of sentence pairs, from files to files."""
 
 import contextlib
+import itertools
 import math
 import sys
 
@@ -60,7 +61,7 @@ def write_links(arguments) -> None:
             print(escape_terminal(f"no links: {error}"), file=sys.stderr)
     else:
         links, scores = _aligned(arguments, options, pairs, symmetrization)
-    scored = zip(links, scores or [None] * len(links), strict=True)
+    scored = zip(links, scores or itertools.repeat(None), strict=bool(scores))
     lines = "".join(f"{pharaoh(pair, of_links)}\n" for pair, of_links in scored)
     if arguments.out:
         with whole_file(arguments.out) as partial:
