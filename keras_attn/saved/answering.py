@@ -64,7 +64,7 @@ class Answering(Requests):
             ValueError: a single input instead of a list, or more answers than the model gives.
 
         Example:
-            `keras_attn.load("saved_models/flickr8k_captioner").predict(["photo.jpg"])[0].text`
+            `keras_attn.load("flickr8k_captioner").predict(["photo.jpg"])[0].text`
         """
         one = str | bytes | Path | Mapping | Set
         is_picture = self.takes_pictures and getattr(inputs, "ndim", 4) < 4

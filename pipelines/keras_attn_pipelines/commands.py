@@ -19,12 +19,12 @@ from keras_attn_pipelines.early_checks import (
     check_parent,
     check_pictures,
     check_run,
-    check_run_or_saved_model,
     check_saved_model,
     check_text_file,
     check_training,
     check_writable_folder,
     has_saved_model,
+    run_or_saved_model,
 )
 from keras_attn_pipelines.experiment.experiment import PARTS, Experiment
 from keras_attn_pipelines.experiment.fields import COMMON, INFINITY, argument, option, part
@@ -196,13 +196,13 @@ class Evaluate:
 
     def run(self):
         """Scores a run or a SavedModel; prints and writes the result."""
-        check_run_or_saved_model(self.run_or_model)
+        folder = run_or_saved_model(self.run_or_model)
         check_data(self.data)
         if self.json:
-            check_parent(self.json, self.data, self.run_or_model)
+            check_parent(self.json, self.data, folder)
         from keras_attn.whole_file import whole_file
 
-        evaluation = self._evaluated()
+        evaluation = self._evaluated(folder)
         print(escape_terminal(evaluation.table()))
         if evaluation.trained:
             print(escape_terminal(f"\nmodel: {evaluation.trained}"))
@@ -212,14 +212,13 @@ class Evaluate:
             with whole_file(self.json) as partial:
                 partial.write_text(evaluation.json(), encoding="utf-8")
 
-    def _evaluated(self):
+    def _evaluated(self, path):
         from keras_attn_pipelines.runs.evaluate import evaluate, evaluate_saved
         from keras_attn_pipelines.runs.run import Run
 
         given = {key: getattr(self, key) for key in ("beam_width", "precision", "max_pixels")}
         given = {key: value for key, value in given.items() if value is not None}
         scored = {"metric_tokenization": self.metric_tokenization}
-        path = Path(self.run_or_model)
         if (path / DESCRIPTION_FILE).is_file() or not has_saved_model(path):
             return evaluate(Run(path), self.data, self.split, **given, **scored)
         if given:

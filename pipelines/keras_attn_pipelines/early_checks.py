@@ -81,12 +81,18 @@ def has_saved_model(folder) -> bool:
     return any(any(Path(folder).glob(pattern)) for pattern in patterns)
 
 
-def check_run_or_saved_model(folder) -> None:
-    """Raises ValueError for a path where there is nothing."""
-    if not Path(folder).exists():
+def run_or_saved_model(named) -> Path:
+    """The folder of a run or of a SavedModel, or of the bundled model of that name.
+
+    Raises:
+        ValueError: nothing there.
+    """
+    try:
+        return model_folder(named)
+    except ValueError as error:
         raise ValueError(
-            f"Expected a run directory or a SavedModel. Received: {folder}, no such folder"
-        )
+            f"Expected a run directory or a SavedModel. Received: {named}, no such folder"
+        ) from error
 
 
 def check_saved_model(named) -> None:

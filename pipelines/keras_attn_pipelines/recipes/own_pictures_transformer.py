@@ -5,7 +5,7 @@ Data: a few hundred with captions
 Command:
     keras-attn train own_pictures_transformer --from MODEL --data my_pictures --out runs/mine
 
-`--from` takes a run directory or a SavedModel, such as saved_models/flickr8k_captioner; its
+`--from` takes a run directory or a SavedModel, such as flickr8k_captioner; its
 sizes and tokenizer are kept.
 """
 
