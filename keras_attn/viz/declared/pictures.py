@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from keras_attn.contracts import IMAGE
+from keras_attn.contracts import END_PIECE, IMAGE
 from keras_attn.viz.declared.axes import Axis
 from keras_attn.viz.declared.declared_view import DeclaredView
 from keras_attn.viz.declared.plain import Input, Output
@@ -54,7 +54,8 @@ class PictureMap(DeclaredView):
         names: tuple[str, ...] = ()
         if self.steps is not None:
             read = self.steps.read(answer, asked, weights.shape[2], place)
-            steps = [step for step in zip(*read) if is_word(step[0])]
+            steps = [step for step in zip(*read) if step[0] not in ("", END_PIECE)]
+            steps = [step for step in steps if is_word(step[0])] or steps
             names = tuple(name for name, _ in steps)
             places = [group for _, group in steps]
             check_places(self.weights, weights, {2: places})
