@@ -12,6 +12,7 @@ from keras_attn.contracts import (
     PICTURE,
     SOURCE,
     STORY,
+    VIEW,
     WEIGHTS,
 )
 from keras_attn.models.spatial_transformer.spatial_transformer_classifier import composed_grid
@@ -45,20 +46,22 @@ def picture_functions(model):
 
 
 def crop_functions(model):
-    """Of a `SpatialTransformerClassifier`: its last crop, and where that was read.
+    """Of a `SpatialTransformerClassifier`: its last crop, where that was read, and by which view.
 
     Without transformers, labels only.
     """
 
     def explain(features):
         pictures = features[IMAGE]
-        logits, read = model.transformed(pictures, training=False)
+        logits, read, view = model.transformed_view(pictures, training=False)
         if not read:
             return logits, {}
         bright = tf.round(255.0 * tf.cast(read[-1].images, tf.float32))
         crops = tf.cast(tf.clip_by_value(bright, 0, 255), tf.uint8)
         crops = tf.repeat(crops, 3 // crops.shape[-1], axis=-1)
-        return logits, {CROP: crops, GRID: composed_grid(read), PICTURE: pictures}
+        views = tf.stack([view + 1, tf.fill(tf.shape(view), model.num_parallel)], axis=1)
+        grid = composed_grid(read)
+        return logits, {CROP: crops, GRID: grid, PICTURE: pictures, VIEW: views}
 
     def answer(features):
         logits, outputs = explain(features)

@@ -20,6 +20,7 @@ from keras_attn.contracts import (
     STEPS,
     TAGS,
     TOKENS,
+    VIEW,
     WEIGHTS,
     WRITE_WEIGHTS,
 )
@@ -42,6 +43,7 @@ from keras_attn.viz.declared import (
 __all__ = [
     "CAPTION_VIEWS",
     "CONTRIBUTION_VIEWS",
+    "CROP_VIEWS",
     "DROPPED_NOTE",
     "FACT_VIEWS",
     "LONGER_NOTE",
@@ -136,6 +138,8 @@ PATCH_VIEWS = (
     ),
 )
 SAMPLE_VIEWS = (Samples(PICTURE, GRID, CROP, name="What was read"),)
+"""Of crops whose view is not among the outputs."""
+CROP_VIEWS = (Samples(PICTURE, GRID, CROP, VIEW, name="What was read"),)
 SHADED_VIEWS = (ShadedText(WEIGHTS, SOURCE, name="Weight of each word", heads=ATTENTION),)
 CONTRIBUTION_VIEWS = (
     ShadedText(CONTRIBUTIONS, SOURCE, signed=True, name="What each word says for the label"),

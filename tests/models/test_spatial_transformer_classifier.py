@@ -88,7 +88,9 @@ def test_the_largest_features_of_parallel_transformers_count():
     assert all(0 < np.mean(own == largest) < 1 for own in features)
     kernel, bias = model.head.get_weights()
     np.testing.assert_allclose(logits, largest @ kernel + bias, atol=1e-5)
-    for row, best in enumerate(np.argmin([np.abs(largest - f).sum(-1) for f in features], axis=0)):
+    nearest = np.argmin([np.abs(largest - f).sum(-1) for f in features], axis=0)
+    np.testing.assert_array_equal(model.transformed_view(IMAGES)[2], nearest)
+    for row, best in enumerate(nearest):
         for actual, expected in zip(read, views[best], strict=True):
             for value, own in zip(actual, expected, strict=True):
                 np.testing.assert_allclose(value[row], own[row], atol=1e-5)
@@ -96,10 +98,10 @@ def test_the_largest_features_of_parallel_transformers_count():
 
 def test_a_view_that_is_not_chosen_spoils_nothing():
     model = three_in_parallel()
-    sums = keras.ops.convert_to_tensor([[0.0, 9.0, 0.0]] * 3)
+    view = keras.ops.convert_to_tensor([1, 1, 1])
     grid = np.full((9, 2), np.nan, "float32")
     grid[1::3] = [[3.0, 5.0]]
-    chosen = model._of_largest(Transformed(grid, grid, grid), sums)
+    chosen = model._of_view(Transformed(grid, grid, grid), view)
     np.testing.assert_array_equal(chosen.theta, [[3.0, 5.0]] * 3)
 
 

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from keras_attn.contracts import CROP, ERROR, GRID, LABEL_SCORES, LABELS, MISSING_ROWS, PICTURE
+from keras_attn.contracts import (
+    CROP,
+    ERROR,
+    GRID,
+    LABEL_SCORES,
+    LABELS,
+    MISSING_ROWS,
+    PICTURE,
+    VIEW,
+)
 from keras_attn.images.formats.reasons import EMPTY, UNKNOWN
 from keras_attn.ops.sample import sample
 from keras_attn.saved.loading import load
@@ -43,7 +52,7 @@ def test_answers_are_the_models(service):
         assert np.abs(answer[CROP][row] - expected).max() <= 1
         assert answer[CROP].dtype == tf.uint8 and answer[CROP].shape == (5, 5, 7, 3)
     less = service.answer(tf.constant(PICTURES))
-    assert set(answer) - set(less) == {GRID, PICTURE}
+    assert set(answer) - set(less) == {GRID, PICTURE, VIEW}
     for key, value in less.items():
         np.testing.assert_array_equal(value, answer[key])
 

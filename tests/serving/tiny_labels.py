@@ -67,7 +67,7 @@ def spatial_transformer_service(transformers=2, grayscale=False, parallel=1):
     model.build((None, 17, 19, 3))
     ways, labels = classifier_functions.crop_functions(model), LabelTable(NAMES[:3])
     reader, writer = PictureReader(CROPPED_FORMAT), LabelWriter(labels, 2)
-    shown = views.SAMPLE_VIEWS if transformers else ()
+    shown = views.CROP_VIEWS if transformers else ()
     return LabelService(model, reader, writer, ways, {"labels": labels}, shown)
 
 

@@ -52,6 +52,7 @@ OURS = [
     *views.FACT_VIEWS,
     *views.PATCH_VIEWS,
     *views.SAMPLE_VIEWS,
+    *views.CROP_VIEWS,
     *views.CONTRIBUTION_VIEWS,
     *views.story_views("head"),
     views.TRACKS,
@@ -360,6 +361,13 @@ def test_samples():
     grid = np.stack(np.meshgrid(*axis, indexing="ij")[::-1], axis=-1).astype("float32")
     answer = {"picture": PICTURE, "grid": grid, "crop": PICTURE[:11, :13]}
     view = Samples("picture", "grid", "crop", name="Read").read(answer, {"image": b""})
+    for places, label in ([1, 1], ""), ([2, 3], "view 2 of 3"):
+        answer["view"] = np.array(places, "int32")
+        labeled = Samples("picture", "grid", "crop", "view").read(answer, {"image": b""})
+        assert check_page(labeled)[0]["label"] == label
+        assert labeled.figure("cat").get_suptitle() == f"cat, {label}".removesuffix(", ")
+    with pytest.raises(ValueError, match="Expected view to be two numbers"):
+        Samples("picture", "grid", "crop", "view").read({**answer, "view": np.zeros(3)}, {})
     (part,) = check_page(view)
     assert (part["type"], part["name"]) == ("sampling", "Read")
     points = np.array(part["points"])

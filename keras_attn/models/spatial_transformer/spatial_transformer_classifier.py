@@ -130,6 +130,15 @@ class SpatialTransformerClassifier(PictureClassifier):
             read: list of `Transformed`, one for each transformer in series; of parallel ones, those
                 of the view whose features are the largest in sum, and so closest to their maximum.
         """
+        return self.transformed_view(images, training)[:2]
+
+    def transformed_view(self, images, training=None):
+        """Logits, the outputs of each transformer, and which parallel view these are of.
+
+        Returns:
+            logits, read: see `transformed`.
+            view: int32 (B,), from 0.
+        """
         return allow_empty_batch(lambda images: self._transformed(images, training), images)
 
     def _transformed(self, images, training):
@@ -146,20 +155,22 @@ class SpatialTransformerClassifier(PictureClassifier):
             read.append(transformer(read[-1].images, training=training))
         features = self.encoder(read[-1].images if read else pixels, training=training)
         features = self.flatten(features)
+        view = ops.zeros_like(features[:, 0], dtype="int32")
         if self.num_parallel > 1:
             views = ops.reshape(features, (-1, self.num_parallel, features.shape[-1]))
             features = ops.max(views, axis=1)
             sums = ops.sum(ops.cast(views, "float32"), axis=-1)
-            read = [self._of_largest(value, sums) for value in read]
-        return self.head(self.drop(features, training=training)), read
+            view = ops.cast(ops.argmax(sums, axis=-1), "int32")
+            read = [self._of_view(value, view) for value in read]
+        return self.head(self.drop(features, training=training)), read, view
 
-    def _of_largest(self, read, sums):
-        """Of `Transformed` of all views (B · K, …), those with the largest sum (B, …)."""
-        chosen, values = ops.argmax(sums, axis=-1), []
+    def _of_view(self, read, view):
+        """Of `Transformed` of all views (B · K, …), those of one view (B,) each: (B, …)."""
+        values = []
         for value in read:
             shape = tuple(value.shape[1:])
             views = ops.reshape(value, (-1, self.num_parallel, *shape))
-            picked = ops.reshape(chosen, (-1, 1, *(1 for _ in shape)))
+            picked = ops.reshape(view, (-1, 1, *(1 for _ in shape)))
             values.append(ops.squeeze(ops.take_along_axis(views, picked, axis=1), axis=1))
         return Transformed(*values)
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from keras_attn.contracts import END_PIECE, IMAGE
 from keras_attn.viz.declared.axes import Axis
 from keras_attn.viz.declared.declared_view import DeclaredView
@@ -72,12 +74,14 @@ class Samples(DeclaredView):
         grid: float (rows, columns, 2), where in the picture each pixel of the
             crop was read, x and y from −1 to 1.
         crop: uint8 (rows, columns, 3).
+        view: int (2,): which of several views was read, from 1, and of how many; '' for none.
     """
 
     kind: ClassVar[str] = "samples"
     picture: Output
     grid: Output
     crop: Output
+    view: Output = ""
 
     def read(self, answer, asked, place=0):
         picture, crop = (pixels_of(answer, output) for output in (self.picture, self.crop))
@@ -87,4 +91,14 @@ class Samples(DeclaredView):
                 f"Expected {self.grid} with a point for each pixel of {self.crop}. "
                 f"Received: shape {grid.shape}"
             )
-        return SamplingView(self.name, picture, grid, crop)
+        label = ""
+        if self.view:
+            places = np.asarray(answer[self.view])
+            if places.shape != (2,) or places.dtype.kind not in "iu":
+                raise ValueError(
+                    f"Expected {self.view} to be two numbers. "
+                    f"Received: {places.dtype} of shape {places.shape}"
+                )
+            view, count = places.tolist()
+            label = f"view {view} of {count}" if count > 1 else ""
+        return SamplingView(self.name, picture, grid, crop, label)

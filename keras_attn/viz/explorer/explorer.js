@@ -399,7 +399,7 @@ function sampling(view) {
   const crop = element("img", { src: view.crop, alt: "what the network reads", class: "crop" });
   body.append(element("div", { class: "pair" }, [
     element("figure", { class: "stage" }, [canvas, element("figcaption", { text: "the picture, and where it is read" })]),
-    element("figure", { class: "cropped" }, [crop, element("figcaption", { text: "what the network reads" })]),
+    element("figure", { class: "cropped" }, [crop, element("figcaption", { text: `what the network reads${view.label ? `, ${view.label}` : ""}` })]),
   ]), meaning);
   canvas.style.width = `min(100%, ${Math.round((60 * view.width) / view.height)}vh)`;
   return body;

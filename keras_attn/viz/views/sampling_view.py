@@ -21,6 +21,7 @@ class SamplingView(View):
         picture: uint8 (height, width, 3).
         grid: float array (rows, columns, 2), x and y of each pixel of the crop, edges at −1 and 1.
         crop: uint8 (rows, columns, 3).
+        label: which view it is of, such as "view 1 of 3"; "" for the only one.
     """
 
     quantity = POINTS
@@ -28,11 +29,13 @@ class SamplingView(View):
     picture: np.ndarray
     grid: np.ndarray
     crop: np.ndarray
+    label: str = ""
 
     def figure(self, title=""):
         """The picture with the points that were read, beside the crop."""
         from keras_attn.viz.sampling import sampling_figure
 
+        title = ", ".join(filter(None, (title, self.label)))
         return sampling_figure(self.picture[None], self.grid[None], self.crop[None], title=title)
 
     def parts(self):
@@ -47,6 +50,7 @@ class SamplingView(View):
                 "type": "sampling",
                 "name": self.name,
                 **picture_part(self.picture),
+                "label": self.label,
                 "meaning": self.quantity.meaning,
                 "points": np.round(points.astype("float64"), 3).tolist(),
                 "crop": data_url(Image.fromarray(self.crop), "PNG"),

@@ -303,5 +303,5 @@ def _served(model, labels, picture_format, n_best):
         writers.LabelWriter(labels, n_best),
         classifier_functions.crop_functions(model),
         {LABELS: labels},
-        views.SAMPLE_VIEWS if model.transformers else (),
+        views.CROP_VIEWS if model.transformers else (),
     )
