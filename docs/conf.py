@@ -29,6 +29,7 @@ html_math_renderer = "mathml"
 
 nb_execution_mode = "cache"
 nb_execution_timeout = 900
+nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
 nb_output_stderr = "remove"
