@@ -17,11 +17,12 @@ LIBRARY, PIPELINES = (
 GENERIC = {
     *("ERROR", "IMAGE", "LABELS", "LABEL_SCORES", "SCORE", "TERMS", "TEXT"),  # Of every answer.
     *("END_ID", "END_PIECE", "PAD_ID", "PLANNING_PIECE", "START_PIECE", "WORD_MARK"),
-    "PICTURE_SUFFIXES",
+    *("METADATA_FILE", "PICTURE_SUFFIXES", "SENTENCES"),
 }
 """Names of contracts that say nothing about a task."""
 DOORS = {
-    "inputs.py": {"FACTS", "QUESTION", "STORY"},
+    "inputs.py": {"FACTS", "QUESTION", "SOURCE", "STORY"},
+    "occlusion.py": {"ANSWER_PIECES", "STORY", "TOKENS", "TOKEN_SCORES"},  # Takes inputs apart.
     "earlier.py": {"FACTS", "IMAGE", "QUESTION", "SEQUENCE", "SOURCE", "STORY"},
     "attended_pair.py": {"ANSWER_PIECES", "CROSS_WEIGHTS", "SOURCE_PIECES"},
     "saved_model.py": {"SOURCE", "TARGET"},  # The two texts of `align`.

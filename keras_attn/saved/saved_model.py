@@ -14,7 +14,6 @@ from tensorflow.core.framework import types_pb2
 from keras_attn.contracts import (
     ERROR,
     METADATA_FILE,
-    QUESTION,
     SCORE,
     SENTENCES,
     SOURCE,
@@ -176,8 +175,8 @@ class Saved(Answering):
         words = in_words(fed, self.metadata)
         best, title = best_of(answer)
         text, title = self._sentence(best), self._sentence(title)
-        if QUESTION in words:
-            title = f"{words[QUESTION]} → {title}"
+        if len(words) > 1:  # The last input is what is asked about the others.
+            title = f"{[*words.values()][-1]} → {title}"
         if view is None:
             result = occlusion_view(self, fed, answer, best)
         else:
