@@ -78,7 +78,7 @@ def panels_figure(
     for row, column in np.ndindex(len(rows), len(columns)):
         axes[row, column].imshow(overlay(image, maps[row, column], largest))
     for axis, name in zip(axes[0], columns):
-        axis.set_title(drawable(name), fontsize=9)
+        axis.set_title("\n".join(map(drawable, name.split("\n"))), fontsize=9)
     for axis, name in zip(axes[:, 0], rows):
         axis.set_ylabel(drawable(name), fontsize=9)
     relative = "attention, relative to the largest of the picture"

@@ -26,8 +26,7 @@ ATTENTION = Quantity(
 )
 FALL = Quantity(
     "fall of log p in nats",
-    "How much the log-probability p of the answer falls without a part of the input, which is left "
-    "out alone.",
+    "How much the log-probability p of the answer falls when one part of the input is left out.",
     signed=True,
 )
 SHARE = Quantity("share of the word in the text's vector", ATTENTION.meaning)
@@ -36,6 +35,7 @@ CONTRIBUTION = Quantity(
     "How much each word, with what the encoder mixed into it, raises or lowers the label's logit.",
     signed=True,
 )
+MEMORY = Quantity("weight", "How much of each slot of the memory each head wrote or read.")
 POINTS = Quantity("", "The points of the picture that were read, and what the classifier saw.")
 SIGNED_COLORS = "RdBu"
 """Red below 0, blue above."""

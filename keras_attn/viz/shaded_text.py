@@ -14,6 +14,7 @@ with extra("pictures"):
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
+    from matplotlib.ticker import MaxNLocator
 
 COLORS = "Blues"
 WIDTH, MARGIN = 7.0, 0.2
@@ -63,7 +64,9 @@ def shaded_text_figure(
         text.set(position=((left + PADDING) / WIDTH, middle / height), va="center_baseline")
         text.set(color="white" if _luminance(color) < DARK else "black", zorder=2)
     axis = figure.add_axes((MARGIN / WIDTH, 0.9 / height, 0.4, 0.12 / height))
-    bar = figure.colorbar(colors, cax=axis, orientation="horizontal", format="%.2g")
+    bar = figure.colorbar(
+        colors, cax=axis, orientation="horizontal", format="%.2g", ticks=MaxNLocator(4)
+    )
     bar.ax.set_xlabel(quantity.unit, fontsize=9, loc="left")
     bar.ax.tick_params(labelsize=8)
     return figure

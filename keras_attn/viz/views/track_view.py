@@ -7,6 +7,7 @@ import numpy as np
 
 from keras_attn.contracts import END_PIECE, PLANNING_PIECE
 from keras_attn.viz.page_parts import token_part
+from keras_attn.viz.quantity import MEMORY
 from keras_attn.viz.views.view import View
 
 
@@ -22,6 +23,7 @@ class TrackView(View):
         read: float array (T, R, N), how much of each slot each head read.
     """
 
+    quantity = MEMORY
     name: str
     steps: Sequence[str]
     write: np.ndarray
@@ -39,9 +41,9 @@ class TrackView(View):
 
     def parts(self):
         """One for writing, one for reading."""
-        parts = []
+        parts, titles = [], ("step", "memory")
         for name, weights in (("Writing", self.write), ("Reading", self.read)):
             slots = [f"slot {slot + 1}" for slot in range(weights.shape[-1])]
             by_head = weights.transpose(1, 0, 2)[None]
-            parts.append(token_part(name, self.steps, slots, by_head, ("step", "memory")))
+            parts.append(token_part(name, self.steps, slots, by_head, titles, MEMORY))
         return parts

@@ -1,7 +1,6 @@
 """Links of sentence pairs, from files to files."""
 
 import contextlib
-import itertools
 import math
 import sys
 
@@ -61,8 +60,9 @@ def write_links(arguments) -> None:
             print(escape_terminal(f"no links: {error}"), file=sys.stderr)
     else:
         links, scores = _aligned(arguments, options, pairs, symmetrization)
-    scored = zip(links, scores or itertools.repeat(None), strict=bool(scores))
-    lines = "".join(f"{pharaoh(pair, of_links)}\n" for pair, of_links in scored)
+    lines = "".join(
+        f"{pharaoh(pair, scores[place] if scores else None)}\n" for place, pair in enumerate(links)
+    )
     if arguments.out:
         with whole_file(arguments.out) as partial:
             partial.write_text(lines, encoding="utf-8")
