@@ -11,15 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from keras_attn.contracts import (
-    ANSWER_PIECES,
-    ERROR,
-    IMAGE,
-    SCORE,
-    STORY,
-    TOKEN_SCORES,
-    TOKENS,
-)
+from keras_attn.contracts import ERROR, IMAGE, SCORE, TOKEN_SCORES
 from keras_attn.saved.inputs import encoded_text, in_words, picture_bytes
 from keras_attn.viz.declared.axes import Names, Pieces
 from keras_attn.viz.labels import UNSPACED, is_word
@@ -34,6 +26,7 @@ SIDE = 448
 """Longest side of a picture that is covered, in pixels."""
 LONG_NAME = 24
 """Characters of a part from which on parts are named in rows."""
+LINE = re.compile(r"[^\n]+")
 WORD = re.compile(rf"{UNSPACED.pattern}|[^\s{UNSPACED.pattern[1:-1]}]+")
 """A word, or a character of a script without spaces."""
 SAME = 0.02
@@ -54,32 +47,32 @@ class Parts(NamedTuple):
     without: Sequence[Mapping[str, Any]]
 
 
-def parts_of(fed: Mapping[str, Any], metadata: Mapping[str, Any]) -> Parts:
-    """The regions of a picture, the facts of a set, the sentences of a story, the words of a text.
+def parts_of(fed: Mapping[str, Any], name: str, metadata: Mapping[str, Any]) -> Parts:
+    """The regions of a picture, the facts of a set, the lines of a text, or the words of a line.
 
     A region is covered with the picture's mean color.
 
     Args:
         fed: what signatures are fed.
+        name: of the input whose parts are left out.
         metadata: of the service.
 
     Raises:
         ValueError: an input of a single part.
 
     Example:
-        >>> [fed["source"] for fed in parts_of({"source": b"two  dogs"}, {}).without]
+        >>> [fed["source"] for fed in parts_of({"source": b"two  dogs"}, "source", {}).without]
         [b'  dogs', b'two  ']
     """
-    if IMAGE in fed:
-        pixels = np.asarray(small(in_words(fed, metadata)[IMAGE], SIDE))
+    value, words = fed[name], in_words(fed, metadata)[name]
+    if name == IMAGE:
+        pixels = np.asarray(small(words, SIDE))
         covered = ({**fed, IMAGE: picture_bytes(cover)} for cover in _covered(pixels))
         return Parts((), {**fed, IMAGE: picture_bytes(pixels)}, list(covered))
-    name = STORY if STORY in fed else next(iter(fed))
-    value, words = fed[name], in_words(fed, metadata)[name]
     if isinstance(words, list):
         names, without = words, [np.delete(value, place, axis=0) for place in range(len(words))]
     else:
-        matches = list(re.finditer(r"[^\n]+", words) if name == STORY else WORD.finditer(words))
+        matches = list((LINE if "\n" in words else WORD).finditer(words))
         names = [match[0] for match in matches]
         without = [encoded_text(words[: match.start()] + words[match.end() :]) for match in matches]
     if len(names) < 2:
@@ -120,8 +113,8 @@ def occlusion_view(
     Raises:
         ValueError: see `falls` and `parts_of`.
     """
-    parts = parts_of(fed, saved.metadata)
-    rows = _words(explained, _scored(saved, [fed], answer)[0], answer)
+    parts = parts_of(fed, saved.scored[0], saved.metadata)
+    rows = _words(saved.views, explained, _scored(saved, [fed], answer)[0], answer)
     by_token = falls(saved, parts, answer)
     steps = np.stack([by_token[:, places].sum(axis=1) for places in rows.places])
     is_whole = rows.names == (answer,)
@@ -164,15 +157,17 @@ def _scored(saved, requests, answer):
     return [np.atleast_1d(row.get(TOKEN_SCORES, row[SCORE])) for row in answers]
 
 
-def _words(explained, scores, answer):
+def _words(views, explained, scores, answer):
     """`Names` of the words of an answer and their tokens; of the whole where it is a label, or
     where scoring reads a text in other tokens than those that it was decoded in."""
-    if {ANSWER_PIECES, TOKENS, TOKEN_SCORES} <= set(explained):
+    axes = [getattr(view, name, None) for view in views for name in ("steps", "rows")]
+    axis = next((axis for axis in axes if isinstance(axis, Pieces) and axis.tokens), None)
+    if axis is not None and TOKEN_SCORES in explained:
         decoded = np.asarray(explained[TOKEN_SCORES])[0]
         size = max(len(decoded), len(scores))
         padded = [np.pad(each, (0, size - len(each))) for each in (decoded, scores)]
         if np.abs(padded[0] - padded[1]).max() < SAME:
-            read = Pieces(ANSWER_PIECES, tokens=TOKENS).read(explained, {}, len(decoded))
+            read = axis.read(explained, {}, len(decoded))
             if words := [word for word in zip(*read) if is_word(word[0])]:
                 names, places = zip(*words)
                 return Names(names, list(places))

@@ -175,8 +175,8 @@ class Saved(Answering):
         words = in_words(fed, self.metadata)
         best, title = best_of(answer)
         text, title = self._sentence(best), self._sentence(title)
-        if len(words) > 1:  # The last input is what is asked about the others.
-            title = f"{[*words.values()][-1]} → {title}"
+        if others := [value for name, value in words.items() if name != self.takes.name]:
+            title = f"{' '.join(others)} → {title}"
         if view is None:
             result = occlusion_view(self, fed, answer, best)
         else:

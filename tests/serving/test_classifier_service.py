@@ -110,7 +110,7 @@ def test_metadata_and_labels_lie_beside_the_graph(version):
     assert "DecodeImage" in graph_ops(version)
     assert LabelTable.load(version / "assets.extra" / "labels").names == tuple(NAMES)
     records = list(tf.data.TFRecordDataset(str(version / WARM_UP_FILE)).as_numpy_iterator())
-    assert len(records) == 6 and all(IMAGE.encode() in record for record in records)
+    assert len(records) == 8 and all(IMAGE.encode() in record for record in records)
 
 
 def test_bfloat16_is_near_float32(service):

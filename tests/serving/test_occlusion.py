@@ -10,6 +10,7 @@ from keras_attn.images.picture_format import read_picture
 from keras_attn.saved.inputs import picture_bytes
 from keras_attn.saved.occlusion import CELLS, falls, occlusion_view, parts_of
 from keras_attn.serving.requests import Requests
+from keras_attn.viz.declared import PictureMap, Pieces
 from keras_attn.viz.views import PictureView, ShadedView, TokenView
 
 TEXT = {"two": ("zwei", 1.5), "dogs": ("hunde", 2.5)}
@@ -27,6 +28,7 @@ class StandIn(Requests):
 
     def __init__(self, rule, scored):
         self.rule, self.scored, self.metadata = rule, scored, {}
+        self.views = [PictureMap("weights", Pieces("pieces", tokens="tokens"))]
 
     def _answer(self, signature, chunk):
         assert signature == "score"
@@ -78,7 +80,7 @@ def test_words_speak_for_a_label_or_against_it():
     ],
 )  # fmt: skip
 def test_sentences_and_facts_are_left_out_one_by_one(fed, names, key, rest):
-    parts = parts_of(fed, {})
+    parts = parts_of(fed, key, {})
     assert len(parts.names) == len(parts.without) == names
     left = parts.without[0][key]
     assert (left.tolist() if key == "facts" else left) == rest
@@ -91,7 +93,7 @@ ALONE = ({"source": b"word"}, {"source": b" "}, {"story": b"x.", "question": b"y
 @pytest.mark.parametrize("fed", ALONE)
 def test_an_input_of_one_part(fed):
     with pytest.raises(ValueError, match=r"Expected an input of several parts. Received: [01] in"):
-        parts_of(fed, {})
+        parts_of(fed, next(iter(fed)), {})
 
 
 def test_the_error_of_a_part_is_passed_on():
@@ -101,7 +103,9 @@ def test_the_error_of_a_part_is_passed_on():
             return {ERROR: [b""] + [b"too short"] * (rows - 1), SCORE: np.zeros(rows)}
 
     with pytest.raises(ValueError, match=r"whose parts can be left out. Received: too short"):
-        falls(Refuses(None, ("source", "label")), parts_of({"source": b"a b"}, {}), "good")
+        falls(
+            Refuses(None, ("source", "label")), parts_of({"source": b"a b"}, "source", {}), "good"
+        )
 
 
 def colored(request):
