@@ -153,7 +153,9 @@ def _scored(saved, requests, answer):
     columns[saved.scored[1]] = [encoded_text(answer)] * len(requests)
     answers = saved.ask("score", **columns)
     if error := next((error for row in answers if (error := row[ERROR].decode())), ""):
-        raise ValueError(f"Expected an input whose parts can be left out. Received: {error}")
+        raise ValueError(
+            f"Expected an answer, and an input without each part, that can be scored. Received: {error}"
+        )
     return [np.atleast_1d(row.get(TOKEN_SCORES, row[SCORE])) for row in answers]
 
 

@@ -119,7 +119,6 @@ def test_export_predict_explain(run, data, tmp_path, capsys, monkeypatch):
     (view,) = page["views"]
     assert view["type"] == "picture" and " ".join(view["steps"]) == page["answers"][0][0]
     np.testing.assert_allclose(view["sums"], 1, atol=0.1)
-    assert main(["explain", str(model), picture, "--out", str(out), "--by", "occlusion"]) == 0
     assert main(["explain", str(model), picture, "--out", str(out), "--scale", "all"]) == 0
     assert [entry.name for entry in tmp_path.iterdir() if "partial" in entry.name] == []
 

@@ -102,7 +102,7 @@ def test_the_error_of_a_part_is_passed_on():
             rows = len(chunk["source"])
             return {ERROR: [b""] + [b"too short"] * (rows - 1), SCORE: np.zeros(rows)}
 
-    with pytest.raises(ValueError, match=r"whose parts can be left out. Received: too short"):
+    with pytest.raises(ValueError, match=r"that can be scored. Received: too short"):
         falls(
             Refuses(None, ("source", "label")), parts_of({"source": b"a b"}, "source", {}), "good"
         )
