@@ -154,7 +154,8 @@ def _scored(saved, requests, answer):
     answers = saved.ask("score", **columns)
     if error := next((error for row in answers if (error := row[ERROR].decode())), ""):
         raise ValueError(
-            f"Expected an answer, and an input without each part, that can be scored. Received: {error}"
+            "Expected an answer, and an input without each part, that can be scored. "
+            f"Received: {error}"
         )
     return [np.atleast_1d(row.get(TOKEN_SCORES, row[SCORE])) for row in answers]
 
