@@ -110,8 +110,11 @@ class CaptioningWork:
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         scores = caption_metrics(captions, references, tokenization=tokenization)
         tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
-        normalized = [map(detokenized, tokenizer.normalize_all(texts)) for texts in references]
-        exact = [detokenized(caption) in texts for caption, texts in zip(captions, normalized)]
+        normalized = [tokenizer.normalize(list(texts)).numpy() for texts in references]
+        exact = [
+            detokenized(caption) in {detokenized(text.decode()) for text in texts}
+            for caption, texts in zip(captions, normalized)
+        ]
         scores["exact"] = sum(exact) / len(exact)
         rows = [{"image": record.name, "references": record.captions} for record in records]
         note = f", all references, tokenizer: {name}"
