@@ -70,26 +70,47 @@ PACKAGES = {
 SECTION = re.compile(r"[A-Z][A-Za-z ]+:$")
 
 
+OWN_PAGES = ("layers", "models")
+"""Packages whose classes have a page each."""
+
+
 def write_api_pages() -> None:
-    """A page for each package, with all its public names."""
+    """A page for each package with its public names, or with links to a page for each class."""
     folder = ROOT / "docs" / "api"
     folder.mkdir(exist_ok=True)
     for package, title in PACKAGES.items():
         module = importlib.import_module(f"keras_attn.{package}")
-        lines = [f"# {title}", "", f"`keras_attn.{package}`", "", "```{eval-rst}"]
+        lines, pages = [], []
         for name in sorted(module.__all__, key=str.lower):
-            value = getattr(module, name)
-            kind = "class" if isinstance(value, type) else "function" if callable(value) else "data"
-            if kind == "data" and not hasattr(value, "__path__"):
-                keys = ", ".join(f"``{key}``" for key in value) if isinstance(value, dict) else ""
-                lines += [f".. py:data:: keras_attn.{package}.{name}", "", f"   {keys}", ""]
-            elif kind != "data":
-                lines += [f".. auto{kind}:: keras_attn.{package}.{name}"]
-                lines += ["   :members:"] * (kind == "class") + [""]
-        (folder / f"{package}.md").write_text("\n".join([*lines, "```", ""]), encoding="utf-8")
-    pages = "\n".join(PACKAGES)
-    index = f"# API reference\n\n```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```\n"
-    (folder / "index.md").write_text(index, encoding="utf-8")
+            entry = api_entry(package, name, getattr(module, name))
+            if package in OWN_PAGES and isinstance(getattr(module, name), type):
+                (folder / package).mkdir(exist_ok=True)
+                write_page(folder / package / f"{name}.md", name, f"keras_attn.{package}", entry)
+                pages.append(f"{package}/{name}")
+            else:
+                lines += entry
+        write_page(folder / f"{package}.md", title, f"keras_attn.{package}", lines, pages)
+    write_page(folder / "index.md", "API reference", pages=list(PACKAGES))
+
+
+def api_entry(package: str, name: str, value) -> list[str]:
+    """The lines of reStructuredText that document a public name; none for a module."""
+    if isinstance(value, type):
+        return [f".. autoclass:: keras_attn.{package}.{name}", "   :members:", ""]
+    if callable(value):
+        return [f".. autofunction:: keras_attn.{package}.{name}", ""]
+    if hasattr(value, "__path__"):
+        return []
+    keys = ", ".join(f"``{key}``" for key in value) if isinstance(value, dict) else ""
+    return [f".. py:data:: keras_attn.{package}.{name}", "", f"   {keys}", ""]
+
+
+def write_page(path: Path, title: str, module: str = "", entries=(), pages=()) -> None:
+    """Writes a page of the API, with entries in reStructuredText and links to other pages."""
+    lines = [f"# {title}", "", *[f"`{module}`", ""] * bool(module)]
+    lines += ["```{toctree}", ":maxdepth: 1", "", *pages, "```", ""] * bool(pages)
+    lines += ["```{eval-rst}", *entries, "```", ""] * bool(entries)
+    path.write_text("\n".join(lines), encoding="utf-8")
 
 
 def literal_equations(app, what, name, obj, options, lines) -> None:
