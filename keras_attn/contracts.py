@@ -17,6 +17,8 @@ METADATA_FILE = Path("assets.extra", "keras_attn.json")
 SENTENCES = "sentences"
 """Key of the metadata of an exported captioner: whether its texts are sentences, and have no spaces
 before punctuation; earlier versions do not say."""
+SCORE_UNIT = "score_unit"
+"""Key of the metadata of an exported model: what SCORE is measured in, if not in nats."""
 TERMS = "terms"
 """Key of the terms of use in the metadata of an exported model."""
 START_PIECE, END_PIECE = "<s>", "</s>"
@@ -84,8 +86,9 @@ TEXT = "text"
 """Answer key: string (B, n), best first by score, or by `rank_by_coverage`; of the signature
 `attention`: string (B,), the best."""
 SCORE = "score"
-"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`) of each text; of the
-signature `score`: float32 (B,), log-probability of the caption, target or label in nats."""
+"""Answer key: float32 (B, n), the strategy's score in nats (see `decoding`) of each text, or in
+SCORE_UNIT; of the signature `score`: float32 (B,), log-probability of the caption, target or label
+in nats."""
 LABELS = "labels"
 """Answer key of a classifier: string (B, n), the most probable first."""
 LABEL_SCORES = "scores"

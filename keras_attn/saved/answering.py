@@ -4,7 +4,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from keras_attn.contracts import ERROR, IMAGE, LABEL_SCORES, LABELS, SCORE, SENTENCES, TEXT
+from keras_attn.contracts import (
+    ERROR,
+    IMAGE,
+    LABEL_SCORES,
+    LABELS,
+    SCORE,
+    SCORE_UNIT,
+    SENTENCES,
+    TEXT,
+)
 from keras_attn.decoding import DEAD
 from keras_attn.progress import Progress
 from keras_attn.saved.inputs import Inputs
@@ -43,8 +52,9 @@ class Answering(Requests):
 
     @property
     def unit(self) -> str:
-        """Unit of the scores of answers: PROBABILITY of labels, NATS of texts."""
-        return PROBABILITY if self.answered[0] == LABELS else NATS
+        """Unit of the scores of answers: PROBABILITY of labels, that of the metadata or NATS of
+        texts."""
+        return PROBABILITY if self.answered[0] == LABELS else self.metadata.get(SCORE_UNIT, NATS)
 
     def predict(
         self, inputs: Sequence[Any], progress: bool | None = None, n_best: int | None = None

@@ -32,7 +32,7 @@ class Prediction:
         alternatives: tuple of (text, score), best first, the best included.
         error: why there is no answer; "" if there is one.
         outputs: dict of all outputs of the model as NumPy arrays, by name.
-        unit: what a score is, "nats" or "probability".
+        unit: what a score is: "nats", "probability", or the unit that the model's metadata name.
 
     Example:
         >>> print(Prediction("a dog runs.", -2.3456, (("a dog runs.", -2.3456),)))

@@ -36,7 +36,7 @@ class FunctionService(Service):
         views: declared views and notes of the answers, see `keras_attn.viz.declared`; the first is
             what `explain` draws.
         examples: bytes that can be answered, by the name of an input; b"a" for others.
-        notes: further metadata of JSON types.
+        notes: further metadata of JSON types, such as SCORE_UNIT.
 
     Raises:
         ValueError: a function without positional parameters, or with others; no names as `served`;

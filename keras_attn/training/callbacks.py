@@ -120,7 +120,7 @@ class BestModel(keras.callbacks.Callback):
         monitor: key of the logs.
         patience: int or None. Epochs without a better value after which training stops.
         best_possible: float, the best value that the metric can have; None for 0 of a loss, and 1
-            of others.
+            of others. Of a metric whose best value is 0, as of a loss, the smallest value is best.
 
     Attributes:
         best: float or None, the best value so far.
@@ -140,7 +140,7 @@ class BestModel(keras.callbacks.Callback):
     def __init__(self, path, monitor, patience=None, best_possible=None):
         super().__init__()
         self.path, self.monitor, self.patience = Path(path), monitor, patience
-        self.rises = better_direction(monitor) == "max"
+        self.rises = better_direction(monitor) == "max" and best_possible != 0
         self.best_possible = float(self.rises) if best_possible is None else best_possible
         self.resumable, self.best, self.best_epoch, self.loss = False, None, 0, None
         self.digest, self.stopped, self.constant_epochs = None, False, 0

@@ -1,5 +1,7 @@
 """The commands of the command line: their options, and what they do."""
 
+import ast
+import shlex
 import sys
 from dataclasses import field
 from pathlib import Path
@@ -16,6 +18,7 @@ from keras_attn_pipelines.early_checks import (
     check_data,
     check_inputs_file,
     check_movable_folder,
+    check_new_recipe,
     check_parent,
     check_pictures,
     check_run,
@@ -36,6 +39,7 @@ from keras_attn_pipelines.recipes import (
     recipe_table,
     recipe_text,
 )
+from keras_attn_pipelines.templates import FILE, KINDS, template_source
 
 MODEL = "saved_models/NAME"
 HARDWARE = "hardware"
@@ -58,6 +62,28 @@ class Recipes:
             return
         print(recipe_table())
         print("\nMinutes are for two CPU cores. What a recipe does: keras-attn recipes RECIPE")
+
+
+@part
+class New:
+    """write a recipe file to begin a task of your own with"""
+
+    file: str = argument("file to write, such as my_task.py", metavar="FILE")
+    like: str = option(
+        "tagging: a tag for each word of a text; regression: a number; classification: a label",
+        choices=KINDS,
+    )
+
+    def run(self):
+        """Writes a recipe file; prints what data it takes, and the commands that follow."""
+        check_new_recipe(self.file)
+        from keras_attn.whole_file import whole_file
+
+        source = template_source(self.like)
+        with whole_file(self.file) as partial:
+            partial.write_text(source.replace(FILE, partial.name), encoding="utf-8")
+        usage = ast.get_docstring(ast.parse(source)).replace(FILE, shlex.quote(self.file))
+        print(escape_terminal(f"written: {self.file}\n\n{usage}"))
 
 
 @part
@@ -588,7 +614,7 @@ class Align:
 COMMANDS = {
     command.__name__.lower(): command
     for command in (
-        *(Recipes, Prepare, Train, Evaluate, Average, Export),
+        *(Recipes, New, Prepare, Train, Evaluate, Average, Export),
         *(Predict, Score, Serve, Explain, Align),
     )
 }

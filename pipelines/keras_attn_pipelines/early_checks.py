@@ -1,6 +1,7 @@
 """Checks of a command's arguments before TensorFlow is imported, which takes seconds."""
 
 import os
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,6 +66,19 @@ def check_parent(path, *inputs) -> None:
         tempfile.TemporaryFile(dir=path.absolute().parent).close()
     except OSError as error:
         raise OSError(f"Expected to write {path}. Received: {error.strerror or error}") from error
+
+
+def check_new_recipe(path) -> None:
+    """Raises ValueError or OSError for a recipe file that is there already, cannot be written, or
+    has a name that is none of a .py file."""
+    name = Path(path).name
+    if not re.fullmatch(r"[\w-]+\.py", name):
+        raise ValueError(
+            f"Expected a .py file with a name of letters, digits, _ and -. Received: {path}"
+        )
+    if os.path.lexists(path):
+        raise ValueError(f"Expected a new file. Received: {path}, which is there already")
+    check_parent(path)
 
 
 def _holds(given, path):

@@ -54,6 +54,7 @@ def folder(tmp_path_factory):
     (folder / "run").mkdir()
     (folder / "run" / "recipe.json").write_text("{}")
     (folder / "babi").mkdir()
+    (folder / "own.py").write_text("mine")
     return folder
 
 
@@ -74,12 +75,18 @@ UNWRITABLE = [
     ("", ["predict", "{folder}/model", "x", "--crops", "/proc/x"]),
     (".txt", ["align", "{folder}/train.tsv", "--out", "/proc/x.txt"]),
     ("", ["align", "{folder}/train.tsv", "--save", "/proc/x"]),
+    (".py", ["new", "/proc/x.py", "--like", "tagging"]),
 ]
 """Commands that are refused for where they would write, before they read anything."""
 CASES = [
     (["--version"], 0, f"keras-attn {__version__}"),
     (["recipes", "scenes"], 0, "hidden_dim"),
     (["recipes", "scene"], 2, "Did you mean 'scenes'?"),
+    (["new", "{folder}/my_task", "--like", "tagging"], 2, "Expected a .py file"),
+    (["new", "{folder}/mine.py", "--like", "parsing"], 2, "Received: like='parsing'"),
+    (["new", "{folder}/own.py", "--like", "tagging"], 2, "own.py, which is there already"),
+    (["new", "{folder}/no/own.py", "--like", "tagging"], 2, "in a folder that exists"),
+    (["new", "{folder}/new.py", "--like", "regression"], 0, "train {folder}/new.py --data ratings"),
     (["recipes"], 0, "Text to text\n  translator_conv           pairs of texts "),
     (["predcit", "m", "x"], 2, "no command 'predcit'; did you mean predict?"),
     (["train", "--help"], 0, "flags of a recipe: keras-attn train RECIPE --help"),
@@ -141,6 +148,7 @@ def test_checks_before_tensorflow_is_imported(folder):
         assert text.format(folder=folder) in answer[1], (command, answer)
         assert code == 0 or "--help" not in answer[1] or answer[1].count("\n") == 1, answer
     assert loaded == [] and not (folder / "new").exists()
+    assert (folder / "own.py").read_text() == "mine" and not (folder / "mine.py").exists()
 
 
 @pytest.mark.systems

@@ -22,7 +22,6 @@ from tests.recipes.registry import RECURRENT, SIZES, language, scenes
 pytestmark = pytest.mark.systems
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-MOST_LINES = 126
 WORDS = {"sport": ["goal", "team", "match", "ball"], "food": ["soup", "bread", "oven", "salt"]}
 FILLERS = ["the", "a", "was", "and", "very"]
 
@@ -35,10 +34,8 @@ def code_of(page):
 @pytest.fixture(scope="module")
 def topics(tmp_path_factory):
     """The file of the page about a task of one's own."""
-    (code,) = code_of("own_task.md")
-    assert len(code.splitlines()) <= MOST_LINES
     path = tmp_path_factory.mktemp("own") / "topics.py"
-    path.write_text(code, "utf-8")
+    assert main(["new", str(path), "--like", "classification"]) == 0
     return path
 
 

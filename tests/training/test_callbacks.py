@@ -137,6 +137,7 @@ FALLING = (7.0, 5.0, 3.0, 2.0, 1.0)
         pytest.param((1, 1, 1, 1), FALLING, None, 1, 3, False, id="at its best"),
         pytest.param((0, 0, 0, 0.2, 0.1, 0.2), (*FALLING, 1), 100, 4, 6, False, id="moves up"),
         pytest.param((3, 3, 3, 2, 2), (5, 2, 3, 1, 1), 100, 2, 4, False, id="moves down"),
+        pytest.param((5, 3, 4, 4), FALLING, 0, 2, 4, False, id="an error falls"),
         pytest.param((0, 0, NAN, 0), FALLING, 100, 2, 4, False, id="moves to no number"),
         pytest.param((NAN, 0, 0, 0), FALLING, 100, 2, 4, False, id="was no number"),
         pytest.param((5, 7, 7, 7), FALLING, 100, 2, 4, False, id="moved in the second epoch"),

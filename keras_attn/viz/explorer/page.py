@@ -29,7 +29,7 @@ class ExplorerPage:
         asked: the input in words, such as a sentence or the name of a file.
         answers: tuple of (text, score), best first.
         views: tuple of `View`s.
-        unit: of the scores: "nats" or "probability".
+        unit: of the scores: "nats", "probability" or another.
         notes: sentences about the answer.
         others: tuple of such tuples, the views of each answer after the first; empty where there
             are views of the best alone.

@@ -222,6 +222,12 @@ def _check_fit(experiment):
         )
     if check := getattr(model, "check_features", None):
         check(task.features())
+    metrics = {LOSS, task.spec.accuracy, *task.spec.monitors}
+    if unknown := sorted(set(task.spec.best_possible) - metrics):
+        raise ValueError(
+            f"Expected best_possible of {', '.join(sorted(metrics))}. "
+            f"Received: {', '.join(unknown)}"
+        )
     fitted = (LOSS, task.spec.accuracy)
     monitors = (*fitted, *(f"val_{name}" for name in (*fitted, *task.spec.monitors)))
     if fit.monitor not in monitors:

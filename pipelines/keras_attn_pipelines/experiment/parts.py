@@ -107,10 +107,11 @@ class TaskSpec:
     Attributes:
         records: kind of records it takes; the source's `records` must match.
         targets: names of the model's outputs that have targets.
-        accuracy: name of the accuracy that `fit` measures.
+        accuracy: name of the metric that `fit` measures.
         monitors: metrics of free-running answers; prefixed with `val_`, each can select the best
             epoch, as can the loss and the accuracy.
-        best_possible: the best possible values of those for which it is not 1.
+        best_possible: the best possible values of the metrics for which it is not 1. A metric whose
+            best possible value is 0, such as an error, is the better the smaller it is.
         batches_of_tokens: whether `Fit.batch_tokens` can size the batches.
         judged: maximum number of answers per record, best first, that an evaluation uses.
         searches: whether answers are searched for, so that a beam width can be given.

@@ -15,6 +15,7 @@ from keras_attn_pipelines.data.training_data import Records, TrainingData
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.parts import Built, Objective, Setting
 from keras_attn_pipelines.experiment.sharded import read_records
+from keras_attn_pipelines.runs.objectives import check_monitor, check_targets
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,14 @@ class Prepared:
         """The task's objective for a built model, compiled with the experiment's optimizer.
 
         Where the global dtype policy is mixed_float16, the optimizer scales the loss.
+
+        Raises:
+            ValueError: outputs that are not those with targets, or a monitor that is not measured.
         """
         steps, experiment = self.data.steps * self.experiment.fit.epochs, self.experiment
+        check_targets(experiment, built.model, self.data.dev)
         objective = experiment.work.objective(built.model, self.data, steps, experiment.fit.seed)
+        check_monitor(experiment, objective)
         unfreeze_step = self.data.unfreeze_step
         optimizer = experiment.optimizer.build(steps, built.slow_layers, unfreeze_step)
         objective.model.compile(
