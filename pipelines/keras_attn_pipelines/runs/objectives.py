@@ -41,9 +41,10 @@ def check_targets(experiment: Experiment, model, data) -> None:
 def check_monitor(experiment: Experiment, objective: Objective) -> None:
     """Raises ValueError if the monitor is the task's accuracy, which the objective lacks."""
     metrics = [getattr(metric, "name", metric) for metric in keras.tree.flatten(objective.metrics)]
-    accuracy, monitor = experiment.task.spec.accuracy, experiment.fit.monitor
-    is_measured = any(accuracy.endswith(str(name)) for name in metrics)
-    if monitor.removeprefix("val_") == accuracy and not is_measured:
+    spec, monitor = experiment.task.spec, experiment.fit.monitor
+    accuracy = spec.accuracy
+    logged = {*metrics, *(f"{target}_{name}" for target in spec.targets for name in metrics)}
+    if monitor.removeprefix("val_") == accuracy and accuracy not in logged:
         raise ValueError(
             f"Expected {type(experiment.task).__name__}.objective to have the metric {accuracy!r}, "
             f"which TaskSpec(accuracy=…) names, for monitor={monitor!r}. "
