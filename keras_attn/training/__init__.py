@@ -33,6 +33,7 @@ from keras_attn.training.schedules import (
     warmup_cosine,
 )
 from keras_attn.training.self_critical import SelfCritical
+from keras_attn.training.teacher_forcing import TeacherForcing, append_end, teacher_forcing
 from keras_attn.training.token_accuracy import TokenAccuracy
 from keras_attn.training.training_progress import TrainingProgress
 from keras_attn.training.training_stage import TrainingStage, trained_model

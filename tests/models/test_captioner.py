@@ -112,6 +112,21 @@ def test_decoding_under_xla_equals_plain(model, strategy):
         np.testing.assert_allclose(part, expected, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("key", "shape", "message"),
+    [
+        (TOKENS, (3,), r"tokens of shape \(B, T\) or \(B, C, T\). Received: shape=\(3,\)"),
+        (TOKENS, (2, 3, 5, 7), r"tokens of shape .* Received: shape=\(2, 3, 5, 7\)"),
+        (FEATURES, (2, 3, 5, 7), r"features of shape \(B, S, \d+\). Received: shape=\(2, 3, 5, 7"),
+        (FEATURES, (2, 3, 101), r"features of shape \(B, S, \d+\). Received: shape=\(2, 3, 101\)"),
+        (IMAGE, (2, 3, 5, 3), r"image of shape \(B, \d+, \d+, 3\). Received: shape=\(2, 3, 5, 3\)"),
+    ],
+)
+def test_wrong_shapes(model, key, shape, message):
+    with pytest.raises(ValueError, match=f"Expected {message}"):
+        model({**tiny.batch()[0], key: np.ones(shape, "int32" if key == TOKENS else "float32")})
+
+
 def test_bad_arguments(model):
     with pytest.raises(ValueError, match="Expected a CaptionDecoder or a"):
         Captioner(model.encoder, None, (5, 7))

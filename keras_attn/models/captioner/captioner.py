@@ -36,6 +36,9 @@ class Captioner(EncoderDecoder):
         (B, C, T, S); if the attention samples locations in training, LOCATIONS int32 (B, C, T).
         Without C where the tokens have none.
 
+    Raises:
+        ValueError: tokens, pictures or features of another shape.
+
     Source: Xu et al. 2015, arXiv:1502.03044. Differs: the penalty is a mean over locations, so that
     λ does not depend on the grid.
     """
@@ -68,6 +71,11 @@ class Captioner(EncoderDecoder):
 
     def call(self, batch, training=None):
         tokens = batch[TOKENS]
+        if len(tokens.shape) not in (2, 3):
+            shape = tuple(tokens.shape)
+            raise ValueError(
+                f"Expected {TOKENS} of shape (B, T) or (B, C, T). Received: shape={shape}"
+            )
         features, single = self._features(batch, training), len(tokens.shape) == 2
         captions = tokens[:, None] if single else tokens
         outputs = self.decoder(features, captions, training=training)
@@ -80,7 +88,12 @@ class Captioner(EncoderDecoder):
         return {IMAGE: image, TOKENS: keras.InputSpec(dtype="int32", shape=(None, None, None))}
 
     def encode(self, images, training=None):
-        """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row."""
+        """Images (B, height, width, 3) in 0..255 to features (B, S, D), row by row.
+
+        Raises:
+            ValueError: images of another shape.
+        """
+        _check_shape(IMAGE, images, (None, *self.image_size, 3), "(B, {1}, {2}, 3)")
         grid = self.encoder(images, training=training)
         return ops.reshape(grid, (-1, *self.feature_shape))
 
@@ -108,9 +121,21 @@ class Captioner(EncoderDecoder):
 
     def _features(self, batch, training):
         if FEATURES in batch:
+            shape = (None, None, self.feature_shape[1])
+            _check_shape(FEATURES, batch[FEATURES], shape, "(B, S, {2})")
             return batch[FEATURES]
         if IMAGE in batch:
             return self.encode(batch[IMAGE], training=training)
         raise ValueError(
             f"Expected {IMAGE!r} or {FEATURES!r} in the batch. Received: {list(batch)}"
+        )
+
+
+def _check_shape(name, tensor, expected, words):
+    """Raises ValueError for a tensor of another shape; None is any size."""
+    shape = tuple(tensor.shape)
+    is_equal = all(None in (size, given) or size == given for size, given in zip(expected, shape))
+    if len(shape) != len(expected) or not is_equal:
+        raise ValueError(
+            f"Expected {name} of shape {words.format(*expected)}. Received: shape={shape}"
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn.training.teacher_forcing import append_end
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.stored_table import StoredTable, TableWriter
 from keras_attn_pipelines.data.tables import RaggedTable
@@ -120,24 +120,6 @@ def encoded_tables(encode: Callable, records: Sequence[Any]) -> dict[str, Table]
     return {name: writer.table() for name, writer in writers.items()}
 
 
-def teacher_forced(targets):
-    """Decoder inputs for targets.
-
-    Args:
-        targets: int32 (..., T), END_ID last, then PAD_ID.
-
-    Returns:
-        inputs: int32 (..., T), START_ID first, without END_ID; PAD_ID where the targets have it.
-    """
-    inputs = tf.concat([tf.fill(tf.shape(targets[..., :1]), START_ID), targets[..., :-1]], axis=-1)
-    return tf.where(targets == PAD_ID, PAD_ID, inputs)
-
-
-def real(targets):
-    """float32 weights of targets: 0 for PAD_ID, 1 otherwise."""
-    return tf.cast(targets != PAD_ID, tf.float32)
-
-
 def in_parts(encode: Callable, texts: Sequence[str]) -> tf.RaggedTensor:
     """Applies `encode` to texts, ENCODED at a time."""
     starts = range(0, max(len(texts), 1), ENCODED)
@@ -147,5 +129,4 @@ def in_parts(encode: Callable, texts: Sequence[str]) -> tf.RaggedTensor:
 
 def ended(ragged: tf.RaggedTensor) -> RaggedTable:
     """A table of ids, int32 (R, T), with END_ID after each row."""
-    last = tf.fill((ragged.nrows(tf.int32), 1), END_ID)
-    return RaggedTable.of_ragged(tf.concat([ragged, last], axis=1))
+    return RaggedTable.of_ragged(append_end(ragged))

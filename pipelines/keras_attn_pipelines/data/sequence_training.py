@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from keras_attn.contracts import SOURCE, TARGET, TOKENS
+from keras_attn.training.teacher_forcing import teacher_forcing
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.redrawn_sequences import Draw, RedrawnSequences
 from keras_attn_pipelines.data.selected import selected
 from keras_attn_pipelines.data.sequence_examples import (
     SequenceExamples,
     encoded_tables,
-    real,
-    teacher_forced,
 )
 from keras_attn_pipelines.data.skipped import Skipped, check_share, listing
 from keras_attn_pipelines.data.tables import RaggedTable
@@ -174,9 +173,8 @@ def sequence_training_data(
 
 def arrange_pair(features, step):
     """See `Batches`: a source, the decoder's inputs, and the targets that they predict."""
-    targets = features[TARGET]
-    inputs = {SOURCE: features[SOURCE], TOKENS: teacher_forced(targets)}
-    return inputs, targets, real(targets)
+    tokens, targets, weights = teacher_forcing(features[TARGET])
+    return {SOURCE: features[SOURCE], TOKENS: tokens}, targets, weights
 
 
 def usable_pairs(records: Records, unusable: Callable[[Any], str]) -> tuple[Records, list[Skipped]]:

@@ -10,12 +10,12 @@ import tensorflow as tf
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, TARGET, TOKENS
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.tokenizer import Tokenizer
+from keras_attn.training.teacher_forcing import teacher_forcing
 from keras_attn_pipelines.data.ahead import ahead
 from keras_attn_pipelines.data.batches import Batches
 from keras_attn_pipelines.data.feature import Feature
 from keras_attn_pipelines.data.picture_batches import picture_batches
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture
-from keras_attn_pipelines.data.sequence_examples import real, teacher_forced
 from keras_attn_pipelines.data.tables import RaggedTable
 from keras_attn_pipelines.data.training_data import TrainingData
 from keras_attn_pipelines.data.user_cache import user_cache
@@ -127,7 +127,8 @@ def caption_batches(examples: CaptionExamples, records, picture_format, size, au
             pictures = augmentation(pictures, step)
         targets = tf.ensure_shape(targets, (size, examples.per_picture, None))
         pictures = tf.ensure_shape(pictures, (size, *pictures.shape[1:]))
-        return {key: pictures, TOKENS: teacher_forced(targets)}, targets, real(targets)
+        tokens, targets, weights = teacher_forcing(targets)
+        return {key: pictures, TOKENS: tokens}, targets, weights
 
     paths = [str(records[picture].path) for picture in examples.pictures]
     return Batches(examples, size, arrange, seed, paths if reads_pictures else None, picture_format)

@@ -12,8 +12,9 @@ from keras_attn.contracts import SOURCE, SOURCE_PIECES, TARGET, TOKEN_SCORES
 from keras_attn.text.plain_words import plain_words
 from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.training.losses import TokenCrossEntropy
+from keras_attn.training.teacher_forcing import target_weights, teacher_forcing
 from keras_attn.training.token_accuracy import TokenAccuracy
-from keras_attn_pipelines.data.sequence_examples import ended, in_parts, real, teacher_forced
+from keras_attn_pipelines.data.sequence_examples import ended, in_parts
 from keras_attn_pipelines.data.sequence_training import SequenceFormat, sequence_training_data
 from keras_attn_pipelines.data.vocabulary import WORDS
 from keras_attn_pipelines.experiment.evaluation import Evaluation
@@ -140,4 +141,4 @@ def learn_words(records, most: int, least: int, known: Sequence[str] = ()) -> Sy
 
 def _arrange(features, step):
     targets = features[TARGET]
-    return teacher_forced(features[SOURCE]), targets, real(targets)
+    return teacher_forcing(features[SOURCE]).tokens, targets, target_weights(targets)

@@ -20,7 +20,8 @@ from keras_attn.text.symbol_table import SymbolTable
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.text.trees import depth, leaves, retagged
 from keras_attn.text.words import split_words, word_pieces
-from keras_attn_pipelines.data.sequence_examples import ended, in_parts, real, teacher_forced
+from keras_attn.training.teacher_forcing import target_weights, teacher_forcing
+from keras_attn_pipelines.data.sequence_examples import ended, in_parts
 from keras_attn_pipelines.data.sequence_training import (
     SequenceFormat,
     sequence_training_data,
@@ -257,8 +258,8 @@ def _tables(task, vocabularies):
 
 def _arrange(features, step):
     targets = {LOGITS: features[TARGET], TAG_LOGITS: features[TAG]}
-    inputs = {SOURCE: features[SOURCE], TOKENS: teacher_forced(features[TARGET])}
-    return inputs, targets, {name: real(ids) for name, ids in targets.items()}
+    inputs = {SOURCE: features[SOURCE], TOKENS: teacher_forcing(features[TARGET]).tokens}
+    return inputs, targets, {name: target_weights(ids) for name, ids in targets.items()}
 
 
 def unusable(task, pair) -> str:
