@@ -54,6 +54,7 @@ PACKAGES = {
     "training": "Training",
     "evaluation": "Evaluation",
     "text": "Text",
+    "contracts": "Names of features, answers and ids",
     "images": "Images",
     "alignment": "Word alignment",
     "saved": "Exported models in Python",
@@ -81,7 +82,9 @@ def write_api_pages() -> None:
     for package, title in PACKAGES.items():
         module = importlib.import_module(f"keras_attn.{package}")
         lines, pages = [], []
-        for name in sorted(module.__all__, key=str.lower):
+        if not hasattr(module, "__all__"):
+            lines = [f".. automodule:: keras_attn.{package}", "   :members:", ""]
+        for name in sorted(getattr(module, "__all__", ()), key=str.lower):
             entry = api_entry(package, name, getattr(module, name))
             if package in OWN_PAGES and isinstance(getattr(module, name), type):
                 (folder / package).mkdir(exist_ok=True)

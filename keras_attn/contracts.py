@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 PAD_ID = 0
+"""Id of padding."""
 UNKNOWN_ID = 1
+"""Id of what a vocabulary does not have."""
 START_ID = 2
+"""Id of the first token that a decoder reads."""
 END_ID = 3
+"""Id of the last token of a sequence."""
 METADATA_FILE = Path("assets.extra", "keras_attn.json")
 """Metadata of an exported model, in the folder of a version."""
 SENTENCES = "sentences"

@@ -101,6 +101,24 @@ def test_a_spatial_transformer(tmp_path, monkeypatch):
     assert names["logits"].shape == (None, 10)
 
 
+SMALLER = {"20000": "200", "train=4000": "train=40", "epochs=10": "epochs=1"}
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize(("half", "page"), [(0, "numbers.html"), (1, "scene.html")])
+def test_fit_without_a_recipe(half, page, tmp_path, monkeypatch):
+    """With less data and fewer epochs; each script has fewer than 30 lines beside its imports."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs/tutorials/fit_without_a_recipe.md").read_text(encoding="utf-8")
+    code = "\n".join(FENCE.findall(text.split("## A captioner")[half]))
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert sum(not line.startswith(("import", "from")) for line in lines) < 30
+    for large, small in SMALLER.items():
+        code = code.replace(large, small)
+    exec(code, {})
+    assert (tmp_path / page).is_file() and list(tmp_path.glob("saved_models/*/1/saved_model.pb"))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_a_page(page):
     """Its Python compiles, and its links to files lead somewhere."""
