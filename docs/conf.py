@@ -145,6 +145,22 @@ def signature_of(app, what, name, obj, options, signature, annotation):
     return str(inspect.Signature([part.replace(annotation=part.empty) for part in parameters])), ""
 
 
+class SentencesOfData:
+    """Keeps napoleon from taking "Batch key: tokens" for a type and a description."""
+
+    def __init__(self):
+        self.lines = {}
+
+    def keep(self, app, what, name, obj, options, lines):
+        """Before napoleon."""
+        if what == "data":
+            self.lines[name] = list(lines)
+
+    def restore(self, app, what, name, obj, options, lines):
+        """After it."""
+        lines[:] = self.lines.pop(name, lines)
+
+
 def write_math(writer, node):
     """MathML, which browsers draw without a script."""
     display = "block" if isinstance(node, nodes.math_block) else "inline"
@@ -167,5 +183,8 @@ def setup(app):
     """Connects the above."""
     write_api_pages()
     app.connect("autodoc-process-docstring", literal_equations, priority=100)
+    data = SentencesOfData()
+    app.connect("autodoc-process-docstring", data.keep, priority=200)
+    app.connect("autodoc-process-docstring", data.restore, priority=900)
     app.connect("autodoc-process-signature", signature_of)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))

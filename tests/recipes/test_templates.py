@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from keras_attn.saved.loading import load
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.templates import KINDS
@@ -17,6 +18,7 @@ LINE = {"tagging": "{words}\t{tags}", "regression": "{rating}\t{words}"}
 LINE["classification"] = "{label}\t{words}"
 METRIC = {"tagging": "accuracy", "regression": "mean absolute error", "classification": "accuracy"}
 ANSWER = {"tagging": "food sport food", "regression": r"-?\d+\.\d\d", "classification": "food"}
+UNIT = {"tagging": "nats", "regression": "points", "classification": "nats"}
 MONITOR = {"tagging": "val_accuracy", "regression": "val_mean_absolute_error"}
 MONITOR["classification"] = "val_accuracy"
 
@@ -60,4 +62,5 @@ def test_a_template_goes_through_every_command(kind, data, tmp_path, capsys):
     asked, _, answer = capsys.readouterr().out.rstrip("\n").split("\t")
     assert asked == "salt goal bread" and re.fullmatch(ANSWER[kind], answer)
     assert main(["explain", model, "salt goal bread", "--out", f"{tmp_path}/words.png"]) == 0
+    assert load(model).unit == UNIT[kind]
     assert Run(run).description["kept"]["monitor"] == MONITOR[kind]
