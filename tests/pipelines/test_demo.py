@@ -39,7 +39,7 @@ def test_demo(tmp_path, capfd):
             assert image.width > 300
     printed = capfd.readouterr().out
     for path in photographs():
-        assert re.search(rf"^  {path.name} +[a-z][a-z ]+ \.$", printed, re.MULTILINE), path
+        assert re.search(rf"^  {path.name} +[a-z][a-z ]+\.$", printed, re.MULTILINE), path
     assert "| unseen scenes | " in printed and "| pairs never seen | " in printed
     assert sum(line.startswith(str(out / "scenes" / "images")) for line in printed.split("\n")) == 5
 
