@@ -111,7 +111,7 @@ def test_explain(model, tmp_path, capsys):
         assert main([*command, str(tmp_path / "x.svg"), *more]) == 0
     for more in (["--by", "luck"], ["--scale", "some"], ["--scale", "all"]):
         assert main([*command, str(tmp_path / "x.png"), *more]) == 2
-    assert "Expected by to be one of attention, occlusion. Received: by='luck'" in capsys.readouterr().err
+    assert "Expected by to be one of attention, occlusion. Received: by=" in capsys.readouterr().err
     assert main([*command, str(tmp_path / "shaded.svg")]) == 0
     assert "<svg" in (tmp_path / "shaded.svg").read_text()
     assert main([*command, str(tmp_path / "shaded.jpg")]) == 2
