@@ -64,6 +64,11 @@ def test_a_model_that_is_far_from_trained(history, sign):
     assert kept.warning() == (f"This model is far from trained: {sign}." if sign else "")
 
 
+def test_a_history_that_is_behind_the_checkpoint():
+    kept = Kept(**FIT, value=3.0, epoch=3, trained=2, rows=rows([6.0, 5.9], val_bleu=0.5))
+    assert kept.warning() == ""
+
+
 def test_a_training_from_other_weights_says_what_became_of_them(run):
     kept = {"monitor": "val_cider_d", "value": 0.557, "epoch": 2, "sha256": "x"}
     start = {"val_cider_d": 0.4912, "error of val_cider_d": 0.0812, "val_bleu_1": 3.0}

@@ -78,7 +78,7 @@ class Kept:
         is_last = not isinstance(self.epoch, int) or self.epoch == self.trained
         if is_last and len(losses) > 1 and losses[-2] - losses[-1] > STEEP * losses[0]:
             signs.append(f"{key} was still falling fast ({losses[-2]:.4g} → {losses[-1]:.4g})")
-        row = self.rows[self.epoch - 1] if isinstance(self.epoch, int) and self.rows else {}
+        row = _row_of(self.rows, self.epoch)
         for key in ("val_bleu", "val_bleu_4"):
             if row.get(key, LOW_BLEU) < LOW_BLEU:
                 signs.append(f"BLEU is {round(row[key], 2):g}")
@@ -112,8 +112,7 @@ def _change(run, kept, rows) -> str:
     if not before:
         return ""
     count, epoch = description["records"]["dev"], kept["epoch"]
-    after = {**(rows[epoch - 1] if isinstance(epoch, int) and epoch <= len(rows) else {})}
-    after[kept["monitor"]] = kept["value"]
+    after = {**_row_of(rows, epoch), kept["monitor"]: kept["value"]}
     names = getattr(experiment.work, "metric_names", {})
     keys = dict.fromkeys([f"val_{key}" for key in experiment.task.spec.monitors[:1]])
     parts = []
@@ -124,6 +123,11 @@ def _change(run, kept, rows) -> str:
             chance = "" if error is None else f" (± {error:.2g})"
             parts.append(f"{name} {before[key]:.3g} → {after[key]:.3g}{chance}")
     return f"{', '.join(parts)} on {count} {description['unit']}" if parts else ""
+
+
+def _row_of(rows, epoch):
+    """The metrics of an epoch; none for a mean, or where history.csv is behind the checkpoint."""
+    return rows[epoch - 1] if isinstance(epoch, int) and epoch <= len(rows) else {}
 
 
 def _history(run) -> list[dict[str, float]]:
