@@ -54,8 +54,8 @@ class Tokenizer(tf.Module):
     Args:
         model: bytes. A SentencePiece model with byte fallback and this project's special ids.
         lowercase: bool. Whether text is put in lower case.
-        spaced: bool. Whether the texts that it was learned from have spaces before punctuation; it
-            changes no piece.
+        spaced: bool. Whether the texts that it was learned from have spaces before punctuation;
+            None if unknown, as of tokenizers of earlier versions. It changes no piece.
 
     Raises:
         ValueError: the model has other special ids or no byte fallback.
@@ -71,7 +71,7 @@ class Tokenizer(tf.Module):
 
     unit = "pieces"
 
-    def __init__(self, model: bytes, lowercase: bool = False, spaced: bool = False):
+    def __init__(self, model: bytes, lowercase: bool = False, spaced: bool | None = None):
         super().__init__()
         with hidden_native_log():
             processor = sentencepiece.SentencePieceProcessor(model_proto=model)
@@ -165,7 +165,7 @@ class Tokenizer(tf.Module):
         folder = Path(folder)
         with naming_damage(f"a tokenizer in {folder}"):
             settings = read_json(folder / _SETTINGS_FILE, "a tokenizer")
-            model, spaced = (folder / _MODEL_FILE).read_bytes(), settings.get("spaced", False)
+            model, spaced = (folder / _MODEL_FILE).read_bytes(), settings.get("spaced")
             return cls(model, settings["lowercase"], spaced)
 
     def save(self, folder) -> None:

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from keras_attn.contracts import ANSWER_PIECES, TEXT
+from keras_attn.contracts import ANSWER_PIECES, SENTENCES, TEXT
 from keras_attn.serving.writers import TextWriter
 from keras_attn.text import detokenize
 from keras_attn.text.tokenizer import Tokenizer
 
-SENTENCES = [
+SPACED = [
     ("a man on a skateboard .", "a man on a skateboard."),
     ("a man , a dog , and a ball .", "a man, a dog, and a ball."),
     ("the dog 's ball is n't red .", "the dog's ball isn't red."),
@@ -24,12 +24,12 @@ QUOTES = [
 UNCHANGED = ["Bonjour !", "a red dog", "A dog, at 3.5 km.", "", "n't", "3 : 4", "wait . . .x"]
 
 
-@pytest.mark.parametrize(("tokens", "sentence"), SENTENCES + QUOTES)
+@pytest.mark.parametrize(("tokens", "sentence"), SPACED + QUOTES)
 def test_rules(tokens, sentence):
     assert detokenize.detokenize([tokens]).numpy()[0].decode() == sentence
     if detokenize.are_spaced([tokens]):
         assert detokenize.detokenized(tokens) == sentence
-    if (tokens, sentence) in SENTENCES and "(" not in tokens:
+    if (tokens, sentence) in SPACED and "(" not in tokens:
         assert detokenize.spaced(sentence) == tokens
 
 
@@ -63,3 +63,13 @@ def test_answers_are_sentences_and_are_scored_as_tokens(is_spaced, tmp_path):
     assert (tokenizer.encode(writer.targets(sentences, None)).to_tensor() == tokens).numpy().all()
     plain = TextWriter(tokenizer).write(tokens, None, None, None)[TEXT]
     assert [text.decode() for text in plain.numpy()] == texts
+
+
+def test_a_tokenizer_that_does_not_say_claims_no_sentences(tmp_path):
+    Tokenizer.learn(["a red dog ."], 300).save(tmp_path)
+    (tmp_path / "tokenizer.json").write_text('{"lowercase": false}')
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.spaced is None
+    assert SENTENCES not in TextWriter(tokenizer, sentences=True).metadata()
+    tokenizer.save(tmp_path / "again")
+    assert Tokenizer.load(tmp_path / "again").spaced is None

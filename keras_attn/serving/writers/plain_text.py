@@ -21,7 +21,8 @@ class TextWriter(Writer):
 
     def __init__(self, tokenizer, no_repeat_ngram=0, sentences=False):
         self.vocabulary, self.no_repeat_ngram = tokenizer, no_repeat_ngram
-        self.sentences, self.detokenizes = sentences, sentences and tokenizer.spaced
+        self.sentences = sentences and tokenizer.spaced is not None
+        self.detokenizes = sentences and bool(tokenizer.spaced)
 
     def limits(self, read, most):
         return [NoRepeatedNgrams(self.no_repeat_ngram)] if self.no_repeat_ngram else []
