@@ -145,9 +145,9 @@ class _Parser(argparse.ArgumentParser):
     """Says in one line what is wrong, and what may have been meant."""
 
     def hint(self, flag):
-        """The flag that one that there is not may have been meant for, in a message."""
+        """The end of a message on an unknown flag: the one that it is most like."""
         name = flag.partition("=")[0]
-        flags = [name for action in self._actions for name in action.option_strings]
+        flags = [each for action in self._actions for each in action.option_strings]
         matches = difflib.get_close_matches(name, flags, 1) if name.startswith("--") else ()
         return f"; did you mean {matches[0]}?" if matches else ""
 

@@ -26,6 +26,7 @@ from keras_attn_pipelines.early_checks import (
     check_text_file,
     check_training,
     check_writable_folder,
+    has_data,
     has_saved_model,
     run_or_saved_model,
 )
@@ -334,7 +335,7 @@ class Export:
 def _data_of(run) -> str | None:
     """The data that a run was trained on, if they are still there."""
     data = run.description["data"]
-    return data if ":" in data.split("/")[0] or Path(data).exists() else None
+    return data if has_data(data) else None
 
 
 @part

@@ -145,9 +145,14 @@ def check_pictures(named, given: Sequence[str]) -> None:
             raise ValueError(f"Expected a picture. Received: {path}, {error}")
 
 
+def has_data(path) -> bool:
+    """Whether a path of data exists, or is the name of a data set."""
+    return ":" in str(path).split("/")[0] or Path(path).exists()
+
+
 def check_data(path) -> None:
     """Raises ValueError for a path of data where there is nothing."""
-    if ":" not in str(path).split("/")[0] and not Path(path).exists():
+    if not has_data(path):
         raise ValueError(f"Expected data at {path}. Received: no such file or folder")
 
 

@@ -302,6 +302,12 @@ def test_facts(name, tmp_path):
     assert "1 of the pairs of dev are in train, too" in records.lines
 
 
+def test_triples_beside_an_input_stay_the_facts(tmp_path):
+    entry = {"input": ["any", "words"], "triples": [["A", "b", "c"]], "texts": ["A b c."]}
+    (found,) = fact_sources(written(tmp_path, {"train.json": [entry]}))["train"].read().pairs
+    assert (found.facts, found.texts) == ((("A", "b", "c"),), ("A b c.",))
+
+
 @pytest.mark.parametrize(
     "broken", [{"input": ["A | b"], "target": "x"}, {"tripleset": [["A"]], "annotations": []}]
 )

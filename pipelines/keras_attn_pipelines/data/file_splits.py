@@ -7,7 +7,7 @@ from typing import Any
 from keras_attn_pipelines.data.hash_split import place_of_text, split_by_place
 from keras_attn_pipelines.data.record_file import RecordFile
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_in, split_of
-from keras_attn_pipelines.data.training_data import Records, read_line
+from keras_attn_pipelines.data.training_data import Records, again_in_train, read_line
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class FileSplits:
                     f"Received: none of {len(train.pairs)}"
                 )
         forms = dict.fromkeys(file.form for file in files)
+        lines = [read_line(" and ".join(forms), split, *(file.path for file in files))]
+        if len(files) > 1 or train.splits:  # What is held out from train is never in both.
+            lines += again_in_train(split, f"{self.unit}s", _content)
         return Records(
             split,
             [skip for file in files for skip in file.skipped],
-            [
-                read_line(" and ".join(forms), split, *(file.path for file in files)),
-                *_again(split, self.unit),
-            ],
+            lines,
             {name: files[-1 if name == "dev" else 0].path for name in split},
             tolerance=self.tolerance,
         )
@@ -155,21 +155,6 @@ class FileSplits:
         exact = any(split_of(other) == "train" for other in self.sources)
         worded = not exact and all(map(split_in, self.sources))
         return split_in(stem) if worded else split_of(stem)
-
-
-def _again(split, unit):
-    """A line for each split that has records of train again."""
-    train = {_content(record) for record in split["train"]}
-    counts = {
-        name: sum(_content(record) in train for record in records)
-        for name, records in split.items()
-        if name != "train"
-    }
-    return [
-        f"{count} of the {unit}s of {name} are in train, too"
-        for name, count in counts.items()
-        if count
-    ]
 
 
 def _content(record):

@@ -3,6 +3,7 @@
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from keras_attn_pipelines.data.data_files import check_inside
@@ -24,7 +25,7 @@ from keras_attn_pipelines.data.split_names import (
     is_like_dev,
 )
 from keras_attn_pipelines.data.text_lines import lines_of, stem_of, suffix_of
-from keras_attn_pipelines.data.training_data import Records, read_line
+from keras_attn_pipelines.data.training_data import Records, again_in_train, read_line
 
 REQUIRED = ("train", "dev")
 """Splits that training needs."""
@@ -48,11 +49,7 @@ def picture_records(data, folder: PictureFolder, split: Split) -> Records:
     paths = [picture.path for pictures in splits.values() for picture in pictures]
     faults = functools.partial(naming_pictures, paths, folder.folder)
     lines = [read_line(folder.form, splits, folder.source)]
-    known = {picture.digest for picture in splits.get("train", ())}
-    for name, pictures in splits.items():
-        again = sum(picture.digest in known for picture in pictures) if name != "train" else 0
-        if again:
-            lines.append(f"{again} of the pictures of {name} are in train, too")
+    lines += again_in_train(splits, "pictures", attrgetter("digest"))
     names = {picture.name for pictures in splits.values() for picture in pictures}
     if cut := len(folder.cut & names):
         are, their = ("picture is", "its") if cut == 1 else ("pictures are", "their")
@@ -104,7 +101,8 @@ def split_pictures(
             a required split comes out empty.
     """
     names = {picture.name for picture in folder.pictures}
-    read = {*folder.splits.values(), *(stem_of(Path(name)) for name in folder.left_out)} - {""}
+    unlabeled: list[str] = [stem_of(Path(name)) for name in folder.left_out]
+    read = {*folder.splits.values(), *unlabeled} - {""}
     listed = _listed_splits(folder.folder, folder.source, names, read)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
@@ -120,7 +118,6 @@ def split_pictures(
     if not in_classes:
         root: Path = folder.folder
         found: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
-        unlabeled: list[str] = [stem_of(Path(name)) for name in folder.left_out]
         check_named_splits(root, [*found, stem_of(folder.source), *unlabeled])
     return _held_out(data, folder, in_folders, dev_share, test_share, required)
 

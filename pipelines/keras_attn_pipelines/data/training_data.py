@@ -1,7 +1,7 @@
 """The records of a data folder, and the data for `fit`."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,29 @@ def read_line(form: str, splits: Mapping[str, Sequence[Any]], *paths: Path) -> s
     names = sorted(splits, key=lambda name: (*SPLITS, name).index(name))
     counts = [f"{len(splits[name]):,} {name}" for name in names if len(splits[name])]
     return f"read: {', '.join([form, *counts])} ({', '.join(map(str, paths))})"
+
+
+def again_in_train(
+    splits: Mapping[str, Sequence[Any]], unit: str, content: Callable[[Any], Hashable]
+) -> list[str]:
+    """A line of the report for each split that has records of train again.
+
+    Args:
+        splits: records by split.
+        unit: plural noun for the records.
+        content: function from a record to what makes two of them equal.
+
+    Example:
+        >>> again_in_train({"train": "abc", "dev": "cd", "test": "e"}, "pairs", str)
+        ['1 of the pairs of dev are in train, too']
+    """
+    train = {content(record) for record in splits.get("train", ())}
+    counts = {
+        name: sum(content(record) in train for record in records)
+        for name, records in splits.items()
+        if name != "train"
+    }
+    return [f"{n} of the {unit} of {name} are in train, too" for name, n in counts.items() if n]
 
 
 @dataclass(frozen=True)

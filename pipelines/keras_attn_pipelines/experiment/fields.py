@@ -138,7 +138,7 @@ def choice(text: str, *, default: Any, kinds: Mapping[str, type], settled: bool 
 def summary_of(cls: type) -> str:
     """The first line of a class's docstring, without its period; its name if it has none."""
     line = (inspect.getdoc(cls) or "").partition("\n")[0].removesuffix(".")
-    return cls.__name__ if line.startswith(("", f"{cls.__name__}(")[bool(line)]) else line
+    return cls.__name__ if not line or line.startswith(f"{cls.__name__}(") else line
 
 
 def shown_value(instance, declared: dataclasses.Field) -> Any:

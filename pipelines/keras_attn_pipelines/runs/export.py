@@ -88,7 +88,7 @@ def _dev_metrics(run, description) -> str:
         return "Not measured."
     unit = escape_markdown(description["unit"])
     how = f"{escape_markdown(kept.monitor)} {kept.value:.4g} on {records['dev']} {unit} of dev"
-    return f"{how}, by the greedy search of training. Not measured by the search of the service."
+    return f"{how}, as training measured it. Not measured by the search of the service."
 
 
 def limits_in(path) -> str:

@@ -31,8 +31,8 @@ class RunAnswers(Answering):
     Args:
         run: `Run`.
         beam_width: int, or None for the task's.
-        n_best: int ≥ 1. Answers to each input.
-        sampling: `Sampling` in the place of the search, whose n is `n_best`; None: a search.
+        n_best: int ≥ 1. Answers to each input of a search.
+        sampling: `Sampling` in the place of the search; its n answers are given. None: a search.
 
     Attributes:
         views: declared views of its answers.
@@ -56,7 +56,7 @@ class RunAnswers(Answering):
             raise ValueError("Expected no sampling for a model whose answers need no search.")
         service = run.service(beam_width, n_best if sampling is None else 1)
         if sampling is not None:
-            service.strategy = sampling
+            service.strategy, n_best = sampling, sampling.n
         self.metadata = {**service.metadata(), "n_best": n_best}
         self.views = [view for view in service.views if isinstance(view, DeclaredView)]
         self.notes = [view for view in service.views if isinstance(view, Note)]

@@ -127,7 +127,8 @@ def _of_entry(value):
 def is_gem(value: Mapping[str, Any]) -> bool:
     """Whether a JSON object is an entry of GEM's WebNLG: triples in strings, and references."""
     facts = value.get("input")
-    return isinstance(facts, list) and all(isinstance(fact, str) for fact in facts)
+    is_listed = isinstance(facts, list) and facts and all(isinstance(one, str) for one in facts)
+    return bool(is_listed) and not {"triples", "table"} & set(value)
 
 
 def gem_record(value: Mapping[str, Any], line: int) -> FactRecord:

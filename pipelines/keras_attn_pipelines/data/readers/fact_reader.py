@@ -40,13 +40,11 @@ JSON = ".json"
 SUFFIXES = (*LINES, *DELIMITERS, XML, JSON)
 LANGUAGE_CODES = ("lang", "locale")
 """Columns of a table that are no fields of facts; a language is."""
+TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
 
 
 class NoTextsError(ValueError):
     """A table has facts, and no column of texts."""
-
-
-TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
 
 
 def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[str, RecordFile]:
@@ -82,9 +80,9 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
         try:
             sources[stem] = _source(path, text_column, language)
         except NoTextsError as error:
-            without.append(path.name)
             if len(files) == 1 or split_in(stem) != "test":
                 raise ValueError(str(error)) from error
+            without.append(path.name)
     return place.naming(data, left_out(sources, without, "texts"))
 
 
@@ -176,9 +174,9 @@ def _read_table(path, delimiter, text_column):
 
 
 def _read_array(value, path, text_column):
-    if isinstance(value, dict):  # WebNLG's, or GEM's.
-        value = value.get("entries", value.get("values", value))
     entries = value
+    if isinstance(value, dict):  # WebNLG's, or GEM's.
+        entries = value.get("entries", value.get("values"))
     if not isinstance(entries, list):
         raise ValueError(
             f"Expected a list of objects, each with facts and texts, in {path}. "

@@ -13,6 +13,7 @@ from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.picture_paths import (
     FoundRecords,
     Located,
+    folder_of,
     identity,
     located,
     other_split,
@@ -146,16 +147,4 @@ def _collect(found, language, cache) -> PictureFolder[CaptionedPicture]:
         CaptionedPicture(files[key].name, files[key].source, tuple(texts), files[key].digest)
         for key, texts in captions.items()
     ]
-    splits = {files[key].name: files[key].record.split for key in captions}
-    cut = frozenset(files[key].name for key in captions if files[key].is_cut)
-    return PictureFolder(
-        pictures,
-        len(rows),
-        skipped,
-        found.source,
-        found.form,
-        splits,
-        cut,
-        found.folder,
-        found.left_out,
-    )
+    return folder_of(found, pictures, len(rows), skipped, (files[key] for key in captions))

@@ -18,6 +18,7 @@ from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.picture_paths import (
     FoundRecords,
     Located,
+    folder_of,
     identity,
     located,
     other_split,
@@ -131,19 +132,7 @@ def _collect(found: FoundRecords, cache) -> PictureFolder[LabeledPicture]:
     pictures = [
         LabeledPicture(row.name, row.source, _label(row), row.digest) for row in files.values()
     ]
-    splits = {row.name: row.record.split for row in files.values()}
-    cut = frozenset(row.name for row in files.values() if row.is_cut)
-    return PictureFolder(
-        pictures,
-        len(rows),
-        skipped,
-        found.source,
-        found.form,
-        splits,
-        cut,
-        found.folder,
-        found.left_out,
-    )
+    return folder_of(found, pictures, len(rows), skipped, files.values())
 
 
 def _label(row):

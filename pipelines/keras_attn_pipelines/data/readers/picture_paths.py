@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.data_files import way_out
+from keras_attn_pipelines.data.picture_folder import Picture, PictureFolder
 from keras_attn_pipelines.data.record import AUTO, Record, in_language, unusable
 from keras_attn_pipelines.data.skipped import Skipped
 
@@ -93,6 +94,38 @@ def located(found: FoundRecords, second: str, language: str = AUTO, cache=None) 
         row if row.reason else _examined(row, *converted.get(row.path, (None, examined[row.path])))
         for row in rows
     ]
+
+
+def folder_of(
+    found: FoundRecords,
+    pictures: list[Picture],
+    count: int,
+    skipped: list[Skipped],
+    used: Iterable[Located],
+) -> PictureFolder[Picture]:
+    """The contents of a data folder.
+
+    Args:
+        found: where its records are.
+        pictures: of usable records.
+        count: number of records.
+        skipped: unusable ones.
+        used: a record of each picture.
+    """
+    rows = list(used)
+    splits = {row.name: row.record.split for row in rows}
+    cut = frozenset(row.name for row in rows if row.is_cut)
+    return PictureFolder(
+        pictures,
+        count,
+        skipped,
+        found.source,
+        found.form,
+        splits,
+        cut,
+        root=found.folder,
+        left_out=found.left_out,
+    )
 
 
 def _examined(row, converted, examined):
