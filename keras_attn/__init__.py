@@ -7,13 +7,30 @@ keras_attn.registered` registers them.
 """
 
 import sys
+import warnings
+from importlib.util import find_spec
 
 import lazy_loader
 
 from keras_attn.native_log import quiet
 from keras_attn.version import __version__
 
-quiet()
+_BACKENDS = ("tensorflow", "jax", "torch")
+"""Backends of Keras, and the extras that bring them."""
+
+
+def _is_installed(package):
+    """Whether Python finds a package, which is not imported."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+if not any(map(_is_installed, _BACKENDS)):
+    _commands = " or ".join(f"pip install 'keras-attn[{name}]'" for name in _BACKENDS)
+    warnings.warn(f"Expected a backend of Keras. Received: none; {_commands}", stacklevel=2)
+quiet()  # From now on: it changes how TensorFlow is found.
 
 _PACKAGES = (
     "alignment",

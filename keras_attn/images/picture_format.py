@@ -3,13 +3,12 @@
 import functools
 from dataclasses import dataclass
 
-import tensorflow as tf
-
 from keras_attn.contracts import ANOTHER_REQUEST
 from keras_attn.cores import cores
 from keras_attn.images.formats.drawing import Plan, draw, draw_plan, plan_of, too_large
 from keras_attn.images.formats.plain import is_plain, looks_plain, pixels_of, read_plain
 from keras_attn.images.formats.reasons import DAMAGED, MOST_PIXELS
+from keras_attn.lazy_tensorflow import tf
 
 FITS = ("squash", "crop")
 MAX_PIXELS = 25_000_000

@@ -187,9 +187,8 @@ class SpatialTransformer(BaseLayer):
         chosen = self.head(self.flatten(allow_empty_batch(localize, images)))
         if self.bound is not None:
             chosen = self.bound * ops.tanh(chosen / self.bound)
-        if self.initial_theta is None:
-            return self.transform.identity() + chosen
-        return np.array(self.initial_theta, "float32") + chosen
+        start = self.transform.identity() if self.initial_theta is None else self.initial_theta
+        return ops.add(np.array(start, "float32"), chosen)
 
     def _moved(self, images, axis):
         """With "channels_first", moves the channels to the end or back to axis 1."""

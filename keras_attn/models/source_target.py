@@ -14,7 +14,9 @@ class SourceTarget(EncoderDecoder):
     define `encode`, whose result the decoder's `start` takes.
     """
 
-    source_embedding = None
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.source_embedding = None  # PyTorch finds a class's attribute before a layer's.
 
     def build(self, input_shape=None):
         embedding, embedded = self.source_embedding, self.decoder.embedding.output_dim

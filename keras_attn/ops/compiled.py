@@ -13,8 +13,8 @@ def compiled(function: Callable[[Any], Any], model) -> Callable[[Any], Any]:
 
     On TensorFlow this is a graph, for whatever shapes; on JAX it is jitted, with the model's
     variables as inputs, so that training between two calls is seen, and with what the function
-    assigns to variables that are not trainable assigned afterwards. On any other backend it is the
-    function itself.
+    assigns to variables that are not trainable assigned afterwards. On PyTorch it is the function
+    itself, without gradients.
 
     Args:
         function: of a structure of tensors, to a structure of tensors.
@@ -36,7 +36,11 @@ def compiled(function: Callable[[Any], Any], model) -> Callable[[Any], Any]:
         import tensorflow as tf
 
         return tf.function(function, autograph=False, reduce_retracing=True)
-    return _jitted(function, model) if backend == "jax" else function
+    if backend == "torch":
+        import torch
+
+        return torch.no_grad()(function)
+    return _jitted(function, model)
 
 
 class CompiledFunctions:

@@ -4,6 +4,7 @@
 TensorFlow, between graphs with and without XLA.
 """
 
+import keras
 from keras import ops
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -52,20 +53,26 @@ def derived_seed(seed, number):
 def _threefry(key0, key1, x0, x1):
     """The block cipher: uint32 tensors to two uint32 tensors."""
     keys = (key0, key1, ops.bitwise_xor(ops.bitwise_xor(key0, key1), _word(0x1BD11BDA)))
-    x0, x1 = x0 + keys[0], x1 + keys[1]
+    x0, x1 = _low(x0 + keys[0]), _low(x1 + keys[1])
     for group in range(5):
         for turn in ROTATIONS[group % 2]:
-            x0 = x0 + x1
+            x0 = _low(x0 + x1)
             x1 = ops.bitwise_xor(_rotate(x1, turn), x0)
-        x0 = x0 + keys[(group + 1) % 3]
-        x1 = x1 + keys[(group + 2) % 3] + _word(group + 1)
+        x0 = _low(x0 + keys[(group + 1) % 3])
+        x1 = _low(x1 + keys[(group + 2) % 3] + _word(group + 1))
     return x0, x1
 
 
 def _rotate(word, turn):
-    left = ops.left_shift(word, _word(turn))
+    left = _low(ops.left_shift(word, _word(turn)))
     return ops.bitwise_or(left, ops.right_shift(word, _word(32 - turn)))
 
 
 def _word(value):
-    return ops.cast(value, "uint32") if hasattr(value, "dtype") else ops.array(value, "uint32")
+    word = ops.cast(value, "uint32") if hasattr(value, "dtype") else ops.array(value, "uint32")
+    return _low(word)
+
+
+def _low(word):
+    """The lower 32 bits of what Keras takes for uint32, which on PyTorch is int64."""
+    return ops.bitwise_and(word, 0xFFFFFFFF) if keras.backend.backend() == "torch" else word

@@ -14,6 +14,6 @@ def known_values(values):
     if not (ops.is_tensor(values) or isinstance(values, np.ndarray)):
         return None
     try:
-        return np.asarray(values)
-    except (NotImplementedError, TypeError):  # A tensor of a TensorFlow graph, a tracer of JAX's.
+        return ops.convert_to_numpy(values)
+    except (NotImplementedError, TypeError):  # Of a graph, a tracer, or of torch.s meta device.
         return None

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
-from google.protobuf.message import DecodeError
-from tensorflow.core.framework import types_pb2
 
 from keras_attn.contracts import (
     ERROR,
@@ -21,6 +18,8 @@ from keras_attn.contracts import (
     TERMS,
     TEXT,
 )
+from keras_attn.extras import extra
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.check_choice import check_choice
 from keras_attn.progress import Progress
 from keras_attn.saved.answering import BATCH, Answering, answered_by
@@ -40,6 +39,10 @@ from keras_attn.viz.declared.matrices import Heads
 from keras_attn.viz.declared.pictures import PictureMap
 from keras_attn.viz.explorer import ExplorerPage
 from keras_attn.viz.views import PictureView
+
+with extra("text"):
+    from google.protobuf.message import DecodeError
+    from tensorflow.core.framework import types_pb2
 
 ATTENTION, OCCLUSION = "attention", "occlusion"
 """What an answer is explained by: where the model looked, or what changes the answer."""

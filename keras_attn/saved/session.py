@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
-import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
-from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
 
+from keras_attn.extras import extra
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.native_log import hidden_native_log
 from keras_attn.saved.signatures import public
+
+with extra("text"):
+    import tensorflow_text  # noqa: F401  (registers the tokenizer's ops)
+    from tensorflow.core.protobuf import config_pb2, meta_graph_pb2
 
 
 class SavedSession:

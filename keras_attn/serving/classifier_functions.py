@@ -1,7 +1,5 @@
 """Functions of classifiers for the signatures of a `LabelService`."""
 
-import tensorflow as tf
-
 from keras_attn.contracts import (
     CONTRIBUTIONS,
     CROP,
@@ -15,6 +13,7 @@ from keras_attn.contracts import (
     VIEW,
     WEIGHTS,
 )
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.models.spatial_transformer.spatial_transformer_classifier import composed_grid
 from keras_attn.models.vision_transformer.vision_transformer import VisionTransformer
 from keras_attn.ops.rollout import attention_rollout

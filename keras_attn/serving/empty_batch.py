@@ -2,7 +2,7 @@
 
 import functools
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 
 def accepts_empty_batch(method):

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from keras_attn.contracts import METADATA_FILE
 from keras_attn.escaping import escape_html, escape_markdown
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.precision import precision_of, reading_stored, stored_variables
 from keras_attn.serving.warm_up import WARM_UP_BATCHES, write_warm_up
 from keras_attn.untrusted import read_json

@@ -4,9 +4,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
 from keras_attn.contracts import ERROR, LABEL_SCORES, LABELS, SCORE, TEXT
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.service import Service
 

@@ -3,8 +3,6 @@
 import contextlib
 from typing import NamedTuple
 
-import tensorflow as tf
-
 from keras_attn.contracts import (
     ANSWER_PIECES,
     CROSS_WEIGHTS,
@@ -25,6 +23,7 @@ from keras_attn.contracts import (
     WEIGHTS,
 )
 from keras_attn.decoding.maximum_length import MaximumLength
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.compiled import CompiledFunctions
 from keras_attn.ops.log_probabilities import log_probabilities
 from keras_attn.serving.empty_batch import accepts_empty_batch

@@ -1,7 +1,8 @@
 """Functions of strings that call a model, as graphs where that can be."""
 
 import keras
-import tensorflow as tf
+
+from keras_attn.lazy_tensorflow import tf
 
 
 def in_graph(function, signature=None):

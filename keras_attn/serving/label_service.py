@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import tensorflow as tf
-
 from keras_attn.contracts import ERROR, LABEL, SCORE
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.empty_batch import accepts_empty_batch
 from keras_attn.serving.readers.reasons import first_reason
 from keras_attn.serving.service import Service, inputs_of

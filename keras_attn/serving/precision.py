@@ -3,9 +3,10 @@
 import contextlib
 
 import keras
-import tensorflow as tf
 from keras import ops
 from keras.src.backend import AutocastScope  # Not public; setup.cfg pins Keras.
+
+from keras_attn.lazy_tensorflow import tf
 
 PRECISIONS = ("float32", "bfloat16")
 STORAGES = ("float32", "float16")
@@ -93,7 +94,7 @@ def check_storage(storage: str, precision: str) -> None:
         )
 
 
-def stored_variables(model, storage: str) -> list[tf.Variable]:
+def stored_variables(model, storage: str) -> "list[tf.Variable]":
     """The variables of a model as stored in a SavedModel, in the model's order.
 
     Args:

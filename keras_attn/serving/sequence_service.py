@@ -1,7 +1,5 @@
 """The service of algorithmic problems: a problem in, its answer and the heads' weights out."""
 
-import tensorflow as tf
-
 from keras_attn.contracts import (
     END_PIECE,
     ERROR,
@@ -15,6 +13,7 @@ from keras_attn.contracts import (
     WRITE_WEIGHTS,
 )
 from keras_attn.layers.memory_rnn import MemoryRNN
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.function_service import FunctionService
 from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons
 from keras_attn.serving.views import LONGER_NOTE, TRACKS

@@ -4,8 +4,7 @@ import abc
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
-
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.viz.declared.plain import Plain
 from keras_attn.viz.declared.reading import checked_views
 
@@ -29,7 +28,7 @@ class Service(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def inputs(self) -> dict[str, tuple[tf.TensorSpec, Any]]:
+    def inputs(self) -> "dict[str, tuple[tf.TensorSpec, Any]]":
         """dict from input name to its `TensorSpec` and an example value that can be read."""
 
     @abc.abstractmethod
@@ -41,7 +40,7 @@ class Service(abc.ABC):
     def metadata(self) -> dict[str, Any]:
         """Description of the service without its model and views, of JSON types."""
 
-    def signatures(self) -> dict[str, tuple[Callable, list[tf.TensorSpec]]]:
+    def signatures(self) -> "dict[str, tuple[Callable, list[tf.TensorSpec]]]":
         """The exported signatures: dict from name to a function and its `TensorSpec`s."""
         inputs = self.inputs
         return {
@@ -58,7 +57,7 @@ class Service(abc.ABC):
         }
 
 
-def inputs_of(reader: Any, target: str = "") -> dict[str, tuple[tf.TensorSpec, Any]]:
+def inputs_of(reader: Any, target: str = "") -> "dict[str, tuple[tf.TensorSpec, Any]]":
     """`Service.inputs` of a reader, and of a given text beside them, if it has a name.
 
     Raises:

@@ -7,7 +7,7 @@ need the package tensorflow-serving-api; the tests compare with it.
 
 from pathlib import Path
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 WARM_UP_FILE = Path("assets.extra", "tf_serving_warmup_requests")
 WARM_UP_BATCHES = (1, 8)

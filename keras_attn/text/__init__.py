@@ -1,4 +1,4 @@
-"""Text, trees and labels as tokens. Most of it needs tensorflow-text and sentencepiece."""
+"""Text, trees and labels as tokens; in the graphs of TensorFlow with tensorflow-text."""
 
 import lazy_loader
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-import tensorflow as tf
-
+from keras_attn.lazy_tensorflow import tf
+from keras_attn.text.graph_object import GraphObject
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 
-class NameTable(tf.Module):
+class NameTable(GraphObject):
     """Abstract: names with consecutive ids.
 
     Args:

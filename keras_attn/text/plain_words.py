@@ -1,6 +1,6 @@
 """Sentences as lower-case words, in the graph."""
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 MARKS = r"[.,;:!?\"()]+(\s|$)|(^|\s)[\"(]+"
 """Regular expression of punctuation around a word."""

@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 from typing import ClassVar
 
-import tensorflow as tf
-
+from keras_attn.text.graph_object import GraphObject
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
 
-class SequenceSettings(tf.Module):
+class SequenceSettings(GraphObject):
     """Abstract: settings of sequences of words of bits, which are kept in a file.
 
     Attributes:

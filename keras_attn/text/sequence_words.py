@@ -1,9 +1,8 @@
 """Texts of algorithmic problems as vectors, and answers as texts, in the graph."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import tensorflow as tf
-
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.check_choice import check_sizes
 from keras_attn.text.sequence_forms import (
     COPY,
@@ -32,9 +31,9 @@ class SourceVectors(NamedTuple):
         reasons: string (B,), why not, or ''.
     """
 
-    vectors: tf.RaggedTensor
-    steps: tf.Tensor
-    reasons: tf.Tensor
+    vectors: Any
+    steps: Any
+    reasons: Any
 
 
 class SourceWords(SequenceSettings):

@@ -1,13 +1,17 @@
 """A tokenizer with slots for whole names."""
 
+import functools
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
-import tensorflow as tf
 
 from keras_attn.contracts import PAD_ID
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.native_log import hidden_native_log
+from keras_attn.text.graph_object import GraphObject
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
@@ -45,7 +49,7 @@ ACCENTED = {
 _FILE = "slots.json"
 
 
-class SlotTokenizer(tf.Module):
+class SlotTokenizer(GraphObject):
     """A tokenizer whose last ids are slots: each stands for a whole name.
 
     Text is delexicalized with them in the graph: `mark` puts the mark of its slot in place of each
@@ -77,8 +81,9 @@ class SlotTokenizer(tf.Module):
             raise ValueError(f"Expected slots between 0 and {MOST_SLOTS}. Received: slots={slots}")
         self.plain, self.slots = tokenizer, slots
         self.vocabulary_size = tokenizer.vocabulary_size + slots
-        self._marks = tf.constant(["", *(chr(MARKS + slot) for slot in range(slots))])
-        self._before = tf.where(self._marks == "", "", tf.strings.join([self._marks, " "]))
+        marks = [chr(MARKS + slot) for slot in range(slots)]
+        self._marks = np.array(["", *marks], object)
+        self._before = np.array(["", *(f"{mark} " for mark in marks)], object)
         self._byte = _first_byte(tokenizer)
 
     def equals(self, other) -> bool:
@@ -152,6 +157,35 @@ class SlotTokenizer(tf.Module):
         marks = tf.gather(self._marks, self.slots_of(tokens) + 1)
         return tf.where(marks != "", marks, self.plain.pieces(tokens))
 
+    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
+        """Strings to lists of ids, as `encode`, without TensorFlow."""
+        return [self._with_slots(row) for row in self.plain.encode_all(texts)]
+
+    def _with_slots(self, row):
+        """The ids of a row with one id for the four bytes of a mark."""
+        ids: list[int] = []
+        for token in row:
+            ids.append(token)
+            mark = [piece - self._byte for piece in ids[-4:]]
+            if mark[:2] == [0xF3, 0xB0] and len(mark) == 4:
+                slot = (mark[2] - 0x80) * _LAST + mark[3] - 0x80
+                if 0 <= slot < self.slots:
+                    ids[-4:] = [self.plain.vocabulary_size + slot]
+        return ids
+
+    def decode_all(self, tokens) -> list[str]:
+        """Rows of ids to strings, as `decode`, without TensorFlow."""
+        return self.plain.decode_all(
+            [[piece for token in row for piece in self._spelled(int(token))] for row in tokens]
+        )
+
+    def _spelled(self, token):
+        """The ids of the bytes of a slot's mark; of other ids, themselves."""
+        slot = token - self.plain.vocabulary_size
+        if not 0 <= slot < self.slots:
+            return [token]
+        return [self._byte + byte for byte in chr(MARKS + slot).encode()]
+
     def slots_of(self, tokens):
         """Ids to the slots they stand for, −1 for all others: int32 of any shape."""
         slots = tokens - self.plain.vocabulary_size
@@ -178,7 +212,7 @@ class SlotTokenizer(tf.Module):
         orders = tf.argsort(-tf.strings.length(names), axis=1, stable=True)
         patterns = tf.gather(_patterns(names), orders, batch_dims=1)
         rewrites = tf.strings.join([r"\1", tf.gather(self._marks, orders + 1), r"\2"])
-        return _replaced(texts, patterns, rewrites)
+        return _compiled_replaced()(texts, patterns, rewrites)
 
     def fill(self, texts, names):
         """Puts names in place of marks: string (B, ...) to string (B, ...).
@@ -223,7 +257,11 @@ def _first_byte(tokenizer):
     return ids[0]
 
 
-@tf.function(reduce_retracing=True)
+@functools.cache
+def _compiled_replaced():
+    return tf.function(_replaced, reduce_retracing=True)
+
+
 def _replaced(texts, patterns, rewrites):
     """string (B,) with each row's patterns (B, N) replaced in their order."""
 

@@ -2,23 +2,21 @@
 
 import io
 import json
+import re
+import unicodedata
 import uuid
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-import tensorflow as tf
+import sentencepiece
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
-from keras_attn.extras import extra
+from keras_attn.lazy_tensorflow import tf, tf_text
 from keras_attn.native_log import hidden_native_log
 from keras_attn.text.detokenize import are_spaced
+from keras_attn.text.graph_object import HAS_GRAPHS, GraphObject
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
-
-with extra("text"):
-    import sentencepiece
-    import tensorflow_text
-    from tensorflow_text.python.ops import sentencepiece_tokenizer
 
 MOST_PIECES = 8000
 FEWEST_PIECES = 400
@@ -30,6 +28,10 @@ LEARNED = 2**18
 """Texts from which pieces are learned, at most."""
 BYTE_PIECES = 256
 SPECIAL_PIECES = 4
+CONTROLS = dict.fromkeys(range(0x20), " ")
+SURROGATE = re.compile("[\ud800-\udfff]")
+SPACES = re.compile("[ \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u2581]+")
+"""White space of Unicode, and the mark that SentencePiece keeps for itself."""
 _MODEL_FILE, _SETTINGS_FILE = "sentencepiece.model", "tokenizer.json"
 
 
@@ -42,14 +44,19 @@ def supported_size(texts: Collection[str]) -> int:
     return min(MOST_PIECES, max(FEWEST_PIECES + characters, words // WORDS_PER_PIECE))
 
 
-class Tokenizer(tf.Module):
-    """SentencePiece with byte fallback, in the graph: text to piece ids and back.
+class Tokenizer(GraphObject):
+    """SentencePiece with byte fallback, in the graph and in Python: text to piece ids and back.
 
     decode(encode(x)) = normalize(x) for any Unicode text. What `normalize` does, in this order:
     invalid UTF-8 becomes U+FFFD; NUL, the other control characters below U+0020 and U+2581 (▁, the
     mark that SentencePiece keeps for itself) become a space; NFKC; lower case if asked for; runs of
     white space become one space, and none is left at the ends. A character that was never seen is
     spelled in bytes: nothing is unknown.
+
+    `encode`, `decode`, `normalize` and `pieces` are for tensors of TensorFlow, in its graphs, too;
+    `encode_all`, `decode_all` and `normalize_all` for lists, and need no TensorFlow. Both give the
+    same, but for characters newer than Unicode 13, whose forms Python and TensorFlow may not know
+    alike.
 
     Args:
         model: bytes. A SentencePiece model with byte fallback and this project's special ids.
@@ -64,6 +71,8 @@ class Tokenizer(tf.Module):
         >>> tokenizer = Tokenizer.learn(["a red circle", "a blue square"], 300)
         >>> tokenizer.decode(tokenizer.encode(["a  red\\tsquare ☂"])).numpy()[0].decode()
         'a red square ☂'
+        >>> tokenizer.decode_all(tokenizer.encode_all(["a  red\\tsquare ☂"]))
+        ['a red square ☂']
 
     Source: Kudo & Richardson 2018, arXiv:1808.06226; byte-pair encoding: Sennrich et al. 2016,
     arXiv:1508.07909.
@@ -82,10 +91,21 @@ class Tokenizer(tf.Module):
         if not any(processor.is_byte(index) for index in range(processor.vocab_size())):
             raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
         self.model, self.lowercase, self.spaced = model, lowercase, spaced
-        self.vocabulary_size = processor.vocab_size()
-        with hidden_native_log():
-            self._sentencepiece = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
-            _keep_resource(self._sentencepiece, model)
+        self.vocabulary_size, self._processor = processor.vocab_size(), processor
+        self._made = self._make() if HAS_GRAPHS else None
+
+    def _make(self):
+        """The model in TensorFlow's graphs."""
+        with hidden_native_log(), tf.init_scope():
+            made = tf_text.SentencepieceTokenizer(self.model, out_type=tf.int32)
+            _keep_resource(made, self.model)
+        return made
+
+    @property
+    def _sentencepiece(self):
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def equals(self, other: "Tokenizer | None") -> bool:
         """Whether the other makes the same pieces of every text."""
@@ -181,9 +201,21 @@ class Tokenizer(tf.Module):
         """What survives encoding: string (...) to string (...); see the class."""
         return _normalize(texts, self.lowercase)
 
-    def normalize_all(self, texts) -> list[str]:
+    def normalize_all(self, texts: Iterable[str]) -> list[str]:
         """Strings as `normalize` leaves them."""
         return _normalize_all(texts, self.lowercase)
+
+    def encode_all(self, texts: Iterable[str]) -> list[list[int]]:
+        """Strings to lists of ids, without special ids."""
+        return self._processor.encode(self.normalize_all(texts), num_threads=1)
+
+    def decode_all(self, tokens) -> list[str]:
+        """Rows of ids, lists or an int array (B, T), to strings, as `decode`."""
+        rows = [
+            [token for token in row if SPECIAL_PIECES <= token < self.vocabulary_size]
+            for row in map(before_end, tokens)
+        ]
+        return self._processor.decode(rows, num_threads=1)
 
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), without special ids."""
@@ -233,6 +265,8 @@ def _keep_resource(tokenizer, model):
     SavedModel, or in two that one process loads, would both be the one that was loaded first.
     """
     name = f"keras_attn_tokenizer_{uuid.uuid4().hex}"
+    from tensorflow_text.python.ops import sentencepiece_tokenizer
+
     make = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
     resource = tokenizer._model_resource
     resource._create_resource = lambda: make(model=model, shared_name=name)
@@ -244,9 +278,9 @@ def _normalize(texts, lowercase):
     texts = tf.strings.unicode_transcode(
         texts, "UTF-8", "UTF-8", replacement_char=ord(" "), replace_control_characters=True
     )
-    texts = tensorflow_text.normalize_utf8(texts, "NFKC")
+    texts = tf_text.normalize_utf8(texts, "NFKC")
     if lowercase:
-        texts = tensorflow_text.normalize_utf8(tf.strings.lower(texts, encoding="utf-8"), "NFKC")
+        texts = tf_text.normalize_utf8(tf.strings.lower(texts, encoding="utf-8"), "NFKC")
     texts = tf.strings.regex_replace(texts, "[\\s\\p{Z}\u2581]+", " ")
     return tf.strings.strip(texts)
 
@@ -264,6 +298,19 @@ def _spread(texts: Iterable[str]) -> list[str]:
 
 
 def _normalize_all(texts, lowercase):
-    if not texts:
-        return []
-    return [text.decode() for text in _normalize(tf.constant(texts), lowercase).numpy()]
+    """What `_normalize` does, in Python."""
+    return [_normalized(text, lowercase) for text in texts]
+
+
+def _normalized(text, lowercase):
+    text = SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).translate(CONTROLS)
+    text = unicodedata.normalize("NFKC", text)
+    if lowercase:
+        text = unicodedata.normalize("NFKC", text.lower())
+    return SPACES.sub(" ", text).strip(" ")
+
+
+def before_end(tokens) -> list[int]:
+    """The ids of a row before the first END_ID."""
+    row = [int(token) for token in tokens]
+    return row[: row.index(END_ID)] if END_ID in row else row

@@ -1,8 +1,7 @@
 """Sentences as words, and words as pieces, in the graph."""
 
-import tensorflow as tf
-
 from keras_attn.contracts import END_ID, PAD_ID, UNKNOWN_ID
+from keras_attn.lazy_tensorflow import tf
 
 
 def split_words(sentences):

@@ -1,5 +1,7 @@
 """Training: losses, optimizers, schedules, callbacks, stages, and where to train."""
 
+import lazy_loader
+
 from keras_attn.public_names import public_names
 from keras_attn.training.averaging import AverageModel, average_models, average_weights
 from keras_attn.training.bit_losses import BitCrossEntropy, BitsPerSequence, ExactSequences
@@ -21,7 +23,6 @@ from keras_attn.training.linear_start import LinearStart
 from keras_attn.training.loss_scale import LossScaled, scaled_for
 from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.model_file import read_model_file
-from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 from keras_attn.training.optimizers import ClippedAdam, ClippedSGD, paper_adam
 from keras_attn.training.regularized_dropout import RegularizedDropout
 from keras_attn.training.resume import Checkpoint
@@ -40,4 +41,7 @@ from keras_attn.training.training_stage import TrainingStage, trained_model
 from keras_attn.training.transformer_layout import transformer_layout
 from keras_attn.training.workers import Workers
 
-__all__ = public_names(globals())
+# It derives from a class of TensorFlow.
+_LATER = {"multi_worker_strategy": ["MultiWorkerStrategy"]}
+__getattr__, _, _ = lazy_loader.attach(__name__, submod_attrs=_LATER)
+__all__ = sorted([*public_names(globals()), *_LATER["multi_worker_strategy"]])

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from keras_attn.decoding import Greedy
 from keras_attn.evaluation.caption_metrics import caption_metrics
 from keras_attn.evaluation.tokenization import AUTO
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.compiled import CompiledFunctions, compiled
 from keras_attn.progress import Progress
 from keras_attn.training.training_stage import trained_model
@@ -78,7 +78,7 @@ class GenerationMetrics(keras.callbacks.Callback):
         with Progress("scoring answers"):
             for rows in self.contexts:
                 tokens = ops.convert_to_numpy(self.generate(rows))
-                texts += [text.decode() for text in self.tokenizer.decode(tokens).numpy()]
+                texts += self.tokenizer.decode_all(tokens)
         self.texts = texts[: len(self.references)]
         scores = self.metrics(self.texts, self.references)
         logs.update({f"val_{key}": value for key, value in scores.items()})
@@ -99,8 +99,10 @@ class GenerationMetrics(keras.callbacks.Callback):
 
     def _caption_metrics(self, texts, references):
         scores = caption_metrics(texts, references, meteor=False, tokenization=self.tokenization)
-        normalized = [self.tokenizer.normalize(list(reference)).numpy() for reference in references]
-        exact = [text.encode() in accepted for text, accepted in zip(texts, normalized)]
+        exact = [
+            text in self.tokenizer.normalize_all(accepted)
+            for text, accepted in zip(texts, references)
+        ]
         return {**scores, "exact": float(np.mean(exact))}
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import keras
-import tensorflow as tf
 
 from keras_attn.cluster import MULTIWORKER, TF_CONFIG, Cluster
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.training.jax_devices import JaxDevices, bfloat16_pays, jax_strategy
-from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
 
 STRATEGIES = ("one", "mirrored", MULTIWORKER, "tpu")
 AUTO = "auto"
@@ -52,7 +51,7 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
     return "mirrored" if len(tf.config.list_physical_devices("GPU")) > 1 else "one"
 
 
-def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResolver):
+def strategy_named(name, resolver=None):
     """Makes a distribution strategy.
 
     Args:
@@ -60,7 +59,7 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
             no GPU), "multiworker" (the workers that TF_CONFIG names, each with all its GPUs
             or one CPU; in one process always the same, see `MultiWorkerStrategy`) or "tpu" (the TPU
             that the resolver finds), or "auto", see `strategy_for`.
-        resolver: class or function that makes a TPU cluster resolver.
+        resolver: function that makes a TPU cluster resolver; None for TensorFlow's.
 
     Returns:
         `tf.distribute.Strategy`; `JaxDevices` on the JAX backend.
@@ -81,7 +80,7 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
     if name == MULTIWORKER:
         return _multi_worker_strategy()
     try:
-        cluster = resolver()
+        cluster = (resolver or tf.distribute.cluster_resolver.TPUClusterResolver)()
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"Expected a TPU for strategy 'tpu'. Received: {error}") from error
     tf.config.experimental_connect_to_cluster(cluster)
@@ -91,6 +90,8 @@ def strategy_named(name, resolver=tf.distribute.cluster_resolver.TPUClusterResol
 
 @functools.cache
 def _multi_worker_strategy():
+    from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
+
     try:
         return MultiWorkerStrategy()
     except tf.errors.OpError as error:

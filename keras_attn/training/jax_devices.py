@@ -3,7 +3,8 @@
 import contextlib
 
 import keras
-import tensorflow as tf
+
+from keras_attn.lazy_tensorflow import tf
 
 
 class JaxDevices:

@@ -1,9 +1,9 @@
 """Loss scaling, which keeps small gradients above zero in float16."""
 
 import keras
-import tensorflow as tf
 from keras import ops
 
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.replicas import sum_over_replicas
 
 INITIAL_SCALE = 2.0**15
@@ -63,11 +63,11 @@ class LossScaled(keras.optimizers.LossScaleOptimizer):
 
     def check_finite(self, grads):
         """Whether the gradients of all replicas are finite."""
-        values = [
-            gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
-            for gradient in grads
-            if gradient is not None
-        ]
+        values = [gradient for gradient in grads if gradient is not None]
+        if keras.backend.backend() == "tensorflow":
+            values = [
+                value.values if isinstance(value, tf.IndexedSlices) else value for value in values
+            ]
         bad = sum(
             ops.sum(ops.cast(ops.logical_not(ops.isfinite(value)), "float32")) for value in values
         )

@@ -1,8 +1,7 @@
 """A distribution strategy over several processes, as Keras' `fit` needs it."""
 
-import tensorflow as tf
-
 from keras_attn.cluster import Cluster
+from keras_attn.lazy_tensorflow import tf
 
 
 class MultiWorkerStrategy(tf.distribute.MultiWorkerMirroredStrategy):

@@ -1,9 +1,9 @@
 """Optimizers with a clip of the global gradient: Adam with a slow layer, and SGD."""
 
 import keras
-import tensorflow as tf
 from keras import ops
 
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.training.schedules import paper_schedule
 
 
@@ -207,7 +207,7 @@ def clipped(gradients, norm):
 
 def _added(gradient):
     """A gradient as one tensor."""
-    if not isinstance(gradient, tf.IndexedSlices):
+    if keras.backend.backend() != "tensorflow" or not isinstance(gradient, tf.IndexedSlices):
         return gradient
     values, places = gradient.values, gradient.indices
     return tf.math.unsorted_segment_sum(values, places, gradient.dense_shape[0])

@@ -4,12 +4,12 @@ import base64
 
 import keras
 import numpy as np
-import tensorflow as tf
 from keras import ops
 
 from keras_attn.contracts import END_ID, FEATURES, IMAGE, LOGITS, PAD_ID, START_ID, TOKENS
 from keras_attn.decoding import Sampling
 from keras_attn.evaluation.cider import ConsensusReward
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.counter_random import derived_seed
 from keras_attn.ops.masks import zero_masked
@@ -162,24 +162,25 @@ class SelfCritical(TrainingStage):
 
             shape = jax.ShapeDtypeStruct(tokens.shape[:2], "float32")
             return jax.pure_callback(self._rewards, shape, tokens, gold)
+        if keras.backend.backend() == "torch":
+            arrays = map(ops.convert_to_numpy, (tokens, gold))
+            return ops.convert_to_tensor(self._rewards(*arrays))
         rewards = tf.numpy_function(self._rewards, (tokens, gold), tf.float32, stateful=False)
         return tf.ensure_shape(rewards, (gold.shape[0], self.samples))
 
     def _rewards(self, tokens, gold):
         """int32 (B, K, T) and (B, C, T), PAD_ID where there is nothing -> NumPy float32 (B, K)."""
         tokens, gold = np.asarray(tokens), np.asarray(gold)
-        captions = self.tokenizer.decode(tokens).numpy()
-        references = self.tokenizer.decode(gold[..., 1:]).numpy()
         ended = np.any(tokens == END_ID, axis=-1)
         rewards = [
             self.reward.scores(
-                [text.decode() for text in samples],
-                [reference.decode() for reference in truth if reference],
+                self.tokenizer.decode_all(samples),
+                [text for text in self.tokenizer.decode_all(truth[:, 1:]) if text],
                 stopped,
             )
-            for samples, stopped, truth in zip(captions, ended, references)
+            for samples, stopped, truth in zip(tokens, ended, gold)
         ]
-        return np.array(rewards, "float32").reshape(captions.shape)
+        return np.array(rewards, "float32").reshape(tokens.shape[:2])
 
     def get_config(self):
         config = {

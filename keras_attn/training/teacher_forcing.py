@@ -2,9 +2,8 @@
 
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from keras_attn.contracts import END_ID, PAD_ID, START_ID
+from keras_attn.lazy_tensorflow import tf
 
 
 class TeacherForcing(NamedTuple):
@@ -44,7 +43,7 @@ def target_weights(targets):
     return tf.cast(targets != PAD_ID, tf.float32)
 
 
-def append_end(tokens: tf.RaggedTensor) -> tf.RaggedTensor:
+def append_end(tokens: "tf.RaggedTensor") -> "tf.RaggedTensor":
     """Ragged int32 (B, T), as `Tokenizer.encode` returns them, with END_ID after each row.
 
     Example:

@@ -88,9 +88,15 @@ def as_it_answers(model, function):
 
     Layers that are called without `training` take it from the call around them, which is the
     stage's. JAX differentiates all of a step, loops of unknown length included, unless it is told
-    not to; on TensorFlow nothing is needed, for such a function returns integers.
+    not to; PyTorch would keep all that it computes; on TensorFlow nothing is needed, for such a
+    function returns integers.
     """
     with _not_training():
+        if keras.backend.backend() == "torch":
+            import torch
+
+            with torch.no_grad():
+                return function()
         if keras.backend.backend() != "jax":
             return function()
         frozen = [(variable, ops.stop_gradient(variable.value)) for variable in model.variables]

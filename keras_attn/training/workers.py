@@ -7,12 +7,13 @@ import json
 import signal
 import socket
 import threading
+from typing import Any
 
+import keras
 import numpy as np
-import tensorflow as tf
 
 from keras_attn.cluster import LostWorkerError
-from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
+from keras_attn.lazy_tensorflow import tf
 
 HEAD, PIECE = 8, 1 << 23
 """Numbers of 8 bytes that the first message has, and that another one has at most."""
@@ -20,15 +21,16 @@ PATIENCE, PROBES = 5.0, 3
 """A worker is lost if it did not answer for so many seconds, so many times in a row."""
 INTERRUPT = signal.SIGUSR1
 """Signal by which the main thread is interrupted; processes in the background ignore SIGINT."""
-LOST = (
-    tf.errors.AbortedError,
-    tf.errors.CancelledError,
-    tf.errors.DeadlineExceededError,
-    tf.errors.FailedPreconditionError,
-    tf.errors.InternalError,
-    tf.errors.UnavailableError,
+_LOST = (
+    "AbortedError",
+    "CancelledError",
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "InternalError",
+    "UnavailableError",
 )
-"""What TensorFlow raises of a sum that one of the workers does not take part in any more."""
+"""What TensorFlow raises of a sum that one of the workers does not take part in any more: names in
+`tf.errors`."""
 
 
 class Workers:
@@ -41,10 +43,13 @@ class Workers:
         strategy: `MultiWorkerStrategy`; with any other, or None, there is one process.
     """
 
-    def __init__(self, strategy: tf.distribute.Strategy | None = None):
+    def __init__(self, strategy: Any = None):
         self.strategy, self.cluster = strategy, None
-        if isinstance(strategy, MultiWorkerStrategy):
-            self.cluster = strategy.cluster
+        if strategy is not None and keras.backend.backend() == "tensorflow":
+            from keras_attn.training.multi_worker_strategy import MultiWorkerStrategy
+
+            if isinstance(strategy, MultiWorkerStrategy):
+                self.cluster = strategy.cluster
         self.lost = False
 
     @property
@@ -106,7 +111,7 @@ class Workers:
         try:
             yield
             self.told()  # Nobody leaves before all are done.
-        except (*LOST, KeyboardInterrupt) as error:
+        except _lost() as error:
             if isinstance(error, KeyboardInterrupt) and not self.lost:
                 raise
             raise LostWorkerError(
@@ -156,6 +161,11 @@ class Workers:
 
         values = self.strategy.experimental_distribute_values_from_function(of_replica)
         return self.strategy.reduce("SUM", values, axis=None).numpy()
+
+
+def _lost():
+    """What is raised in the main thread when another worker is lost."""
+    return (*(getattr(tf.errors, name) for name in _LOST), KeyboardInterrupt)
 
 
 def _piece(numbers, start, length):

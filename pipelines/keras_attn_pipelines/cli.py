@@ -70,6 +70,8 @@ def run_command_line() -> None:
 
 def _error_text(error):
     """The error's message; a system error's without its number."""
+    if isinstance(error, ModuleNotFoundError) and error.name == "tensorflow":
+        return "Expected the packages of pip install 'keras-attn[train]'. Received: no TensorFlow"
     has_file = isinstance(error, OSError) and error.filename is not None
     return escape_terminal(f"{error.filename}: {error.strerror}" if has_file else str(error))
 

@@ -29,6 +29,7 @@ from keras_attn.training.losses import TokenCrossEntropy
 from keras_attn.training.token_accuracy import TokenAccuracy
 from tests.conformance.registry import CASES, Case
 from tests.processes import compiled
+from tests.slopes import slopes
 
 PARTS = {
     "mask": ("inputs", "query"),
@@ -239,33 +240,6 @@ def results(layer, first, second, options):
     for arrays in (first, second):
         _, outputs, gradients = found([*(arrays[place] for place in floats), *weights])
         yield outputs, dict(zip(floats, gradients)), gradients[len(floats) :]
-
-
-def slopes(loss, count):
-    """A function from `count` arrays to a scalar, further outputs, and the scalar's gradients."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        found = compiled(jax.value_and_grad(loss, tuple(range(count)), has_aux=True))
-
-        def differentiate(given):
-            (total, outputs), gradients = found(*given)
-            return total, outputs, gradients
-
-    else:
-        import tensorflow as tf
-
-        def differentiate(given):
-            with tf.GradientTape() as tape:
-                tape.watch(given)
-                total, outputs = loss(*given)
-            return total, outputs, tape.gradient(total, given, unconnected_gradients="zero")
-
-    def arrays_of(given):
-        given = [ops.convert_to_tensor(array) for array in given]
-        return keras.tree.map_structure(ops.convert_to_numpy, differentiate(given))
-
-    return arrays_of
 
 
 def main():

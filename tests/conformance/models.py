@@ -100,6 +100,7 @@ def text_classifier():
 
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
+    "untied_transformer": lambda: Transformer(replace(SIZES, tied="none", normalize_first=True)),
     "recurrent": lambda: RecurrentSeq2Seq(RECURRENT, MultiplicativeAttention()),
     "local_attention": lambda: RecurrentSeq2Seq(
         replace(RECURRENT, attend_first=True, cell="gru", num_decoder_layers=2),

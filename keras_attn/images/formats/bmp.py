@@ -1,9 +1,8 @@
 """BMP of 24 or 32 bits. TensorFlow's decoder shows the indices of a palette as gray levels."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import Header, Octets, header_of, whole
 from keras_attn.images.formats.reasons import BMP_KIND
+from keras_attn.lazy_tensorflow import tf
 
 RGB_MASKS = b"\0\0\xff\0\0\xff\0\0\xff\0\0\0"
 ALPHA_MASK = b"\0\0\0\xff"

@@ -1,6 +1,6 @@
 """White canvases: under transparent pixels, and around frames that do not fill theirs."""
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 
 def on_white(picture):

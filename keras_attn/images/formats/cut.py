@@ -5,9 +5,8 @@ with a header of fewer rows, which fails where these are not all there, and then
 that it lacks.
 """
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import whole
+from keras_attn.lazy_tensorflow import tf
 
 END = b"\xff\xd9"
 STOP = b"\xff\0" * 8 + b"\xff"

@@ -1,8 +1,7 @@
 """Any picture that can be read, from its header to what is seen of it."""
 
+import functools
 from typing import Any, NamedTuple
-
-import tensorflow as tf
 
 from keras_attn.images.formats import bmp, foreign, gif, jpeg, png, webp
 from keras_attn.images.formats.canvas import on_white, placed
@@ -10,6 +9,7 @@ from keras_attn.images.formats.cut import gray_rows, mended
 from keras_attn.images.formats.exif import orientation, upright
 from keras_attn.images.formats.octets import Header, Octets
 from keras_attn.images.formats.reasons import DAMAGED, EMPTY, MOST_PIXELS, TOO_LARGE
+from keras_attn.lazy_tensorflow import tf
 
 FORMATS = (jpeg, png, gif, bmp, webp)
 APART = {"_noinline": True}
@@ -21,9 +21,19 @@ is taken: 4 times the time.
 
 
 def _apart_once(function):
-    """A function of encoded bytes that is traced once, whatever graphs call it."""
-    signature = [tf.TensorSpec((), tf.string)]
-    return tf.function(function, signature, autograph=False, experimental_attributes=APART)
+    """A function of encoded bytes, and maybe a number, that is traced once, whatever graphs call
+    it."""
+
+    @functools.cache
+    def traced(count):
+        signature = [tf.TensorSpec((), tf.string), tf.TensorSpec((), tf.int64)][:count]
+        return tf.function(function, signature, autograph=False, experimental_attributes=APART)
+
+    @functools.wraps(function)
+    def call(*inputs):
+        return traced(len(inputs))(*inputs)
+
+    return call
 
 
 class Plan(NamedTuple):
@@ -98,11 +108,7 @@ def _decoded(plan):
     )
 
 
-@tf.function(
-    input_signature=[tf.TensorSpec((), tf.string), tf.TensorSpec((), tf.int64)],
-    autograph=False,
-    experimental_attributes=APART,
-)
+@_apart_once
 def _draw_cut(data, frame):
     picture = tf.io.decode_jpeg(mended(data, frame))
     return picture, gray_rows(picture)

@@ -1,8 +1,7 @@
 """EXIF orientation: reading it from a TIFF block, and turning the picture upright."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import Header, Octets, whole
+from keras_attn.lazy_tensorflow import tf
 
 ORIENTATION = 0x0112
 MOST_ENTRIES = 512

@@ -1,9 +1,8 @@
 """Formats that are refused by name, because TensorFlow has no decoder for them."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import Header, Octets, header_of
 from keras_attn.images.formats.reasons import AVIF, HEIC, TIFF, UNKNOWN
+from keras_attn.lazy_tensorflow import tf
 
 AVIF_BRANDS = (b"avif", b"avis")
 HEIC_BRANDS = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")

@@ -2,10 +2,9 @@
 
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
 from keras_attn.images.formats.reasons import ANIMATED
+from keras_attn.lazy_tensorflow import tf
 
 MOST_PIXEL_BLOCKS = 16384
 """Blocks that are not full, of one frame's pixels or of one extension, at most."""

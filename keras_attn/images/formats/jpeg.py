@@ -1,9 +1,8 @@
 """JPEG: the size in its frame header, EXIF in its first APP1 segment that has it."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.cut import END
 from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.lazy_tensorflow import tf
 
 FRAMES = tuple(code for code in range(0xC0, 0xD0) if code not in (0xC4, 0xC8, 0xCC))
 WITHOUT_LENGTH = (0x01, *range(0xD0, 0xD9))

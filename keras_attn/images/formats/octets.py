@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 MOST_BLOCKS = 4096
 """Segments, chunks or blocks that a search of a picture's headers looks at, at most."""

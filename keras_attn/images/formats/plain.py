@@ -5,9 +5,8 @@ each way, a JPEG with its end. Whatever else there is, is left to `formats.drawi
 every header.
 """
 
-import tensorflow as tf
-
 from keras_attn.images.formats.cut import END
+from keras_attn.lazy_tensorflow import tf
 
 JPEG_START = b"\xff\xd8\xff"
 EXIF = b"Exif\0\0"

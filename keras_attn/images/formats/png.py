@@ -1,8 +1,7 @@
 """PNG: the size in IHDR, EXIF in an eXIf chunk before the pixels."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
+from keras_attn.lazy_tensorflow import tf
 
 
 def header(octets: Octets) -> Header:

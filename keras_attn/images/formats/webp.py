@@ -1,9 +1,8 @@
 """Still WebP."""
 
-import tensorflow as tf
-
 from keras_attn.images.formats.octets import MOST_BLOCKS, Header, Octets, header_of, whole
 from keras_attn.images.formats.reasons import ANIMATED
+from keras_attn.lazy_tensorflow import tf
 
 ANIMATION_FLAG = 0x02
 

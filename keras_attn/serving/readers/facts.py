@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from keras_attn.contracts import FACTS, PAD_ID, SOURCE, SOURCE_FACTS, SOURCE_PIECES
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.models.data_to_text.fact_encoder import FactTokens
 from keras_attn.ops.fact_relations import ROLES
 from keras_attn.serving.readers.reader import Read, Reader
@@ -28,11 +27,11 @@ class FactSets(NamedTuple):
         reasons: string (B,), why a set could not be read, or ''.
     """
 
-    tokens: tf.Tensor
-    fields: tf.Tensor
-    present: tf.Tensor
-    names: tf.Tensor
-    reasons: tf.Tensor
+    tokens: Any
+    fields: Any
+    present: Any
+    names: Any
+    reasons: Any
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-import tensorflow as tf
-
 from keras_attn.contracts import IMAGE, MISSING_ROWS
 from keras_attn.images.picture_format import PictureFormat
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.readers.reader import Read, Reader
 from keras_attn.serving.warm_up import warm_up_picture
 from keras_attn.viz.declared.notes import Note

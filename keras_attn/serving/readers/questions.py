@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from keras_attn.contracts import PAD_ID, QUESTION, SENTENCES, STORY, UNKNOWN_ID
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.readers.reader import Read, Reader
 from keras_attn.serving.readers.reasons import first_reason, text_reasons
 from keras_attn.text.plain_words import plain_words

@@ -4,8 +4,7 @@ import abc
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-import tensorflow as tf
-
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.viz.declared.notes import Note
 
 

@@ -1,6 +1,6 @@
 """Why requests cannot be read."""
 
-import tensorflow as tf
+from keras_attn.lazy_tensorflow import tf
 
 MOST_BYTES = 2**16
 """Maximum size of a text in bytes."""

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from keras_attn.contracts import END_PIECE, PAD_ID, SOURCE, SOURCE_PIECES, WORD_MARK
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.readers.reader import Read, Reader
 from keras_attn.serving.readers.reasons import EMPTY, first_reason, text_reasons, too_long
 from keras_attn.text.words import split_words, word_pieces

@@ -1,9 +1,8 @@
 """Decoded symbols as trees in brackets."""
 
-import tensorflow as tf
-
 from keras_attn.contracts import ANSWER_PIECES, ENCODED, TAGS, TEXT
 from keras_attn.decoding import WellFormedTree
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.writers.writer import Writer
 from keras_attn.text.linearization import WORD
 from keras_attn.text.symbol_table import SPECIAL_SYMBOLS

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from keras_attn.contracts import LABEL_SCORES, LABELS
+from keras_attn.lazy_tensorflow import tf
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,9 @@
 """Decoded tokens as text whose slots are filled with names."""
 
-import tensorflow as tf
-
 from keras_attn.contracts import ANSWER_PIECES, LINKS, PAD_ID, TEXT
 from keras_attn.decoding import AllowedTokens, Beam
 from keras_attn.decoding.covering import Covering
+from keras_attn.lazy_tensorflow import tf
 from keras_attn.serving.writers.writer import Writer
 
 

@@ -110,10 +110,9 @@ class CaptioningWork:
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
         scores = caption_metrics(captions, references, tokenization=tokenization)
         tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
-        normalized = [tokenizer.normalize(list(texts)).numpy() for texts in references]
         exact = [
-            detokenized(caption) in {detokenized(text.decode()) for text in texts}
-            for caption, texts in zip(captions, normalized)
+            detokenized(caption) in map(detokenized, tokenizer.normalize_all(texts))
+            for caption, texts in zip(captions, references)
         ]
         scores["exact"] = sum(exact) / len(exact)
         rows = [{"image": record.name, "references": record.captions} for record in records]
