@@ -15,6 +15,8 @@ from keras_attn_pipelines.data.readers.label_reader import read_labels
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
 
+pytestmark = pytest.mark.reads
+
 
 def written(folder, files, pictures=()):
     """A folder with files, of texts or of what JSON can hold, and with pictures."""

@@ -19,6 +19,8 @@ from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 from tests.images.encoded_pictures import KINDS
 from tests.pipelines.picture_folder import pictures
 
+pytestmark = pytest.mark.reads
+
 
 def skipped_of(folder, file, data):
     (folder / file).write_bytes(data)
