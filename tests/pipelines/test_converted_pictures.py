@@ -10,7 +10,7 @@ from keras_attn.images.formats.reasons import AVIF, BMP_KIND, HEIC, TIFF, UNKNOW
 from keras_attn.images.picture_format import PictureFormat, read_picture
 from keras_attn.saved.inputs import PICTURES
 from keras_attn_pipelines.data import converted_pictures
-from keras_attn_pipelines.data.picture_splits import split_labeled
+from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.label_reader import read_labels
 from tests.images.encoded_pictures import DEEP, PALETTE, RGB, RGBA, encoded
 
@@ -85,7 +85,7 @@ def test_pictures_are_split_by_their_originals(tmp_path):
         (tmp_path / "red" / f"{place}.tif").write_bytes(encoded(RGB.rotate(place), "TIFF"))
     (tmp_path / "blue" / "again.tif").write_bytes(encoded(RGB.rotate(3), "TIFF"))
     read = read_labels(tmp_path)
-    split = split_labeled(tmp_path, read, 0.3, 0.3)
+    split = split_pictures(tmp_path, read, 0.3, 0.3)
     found = {picture.name: name for name, pictures in split.items() for picture in pictures}
     assert len(found) == 8 and found["red/3.tif"] == found["blue/again.tif"]
 

@@ -11,10 +11,11 @@ from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFold
 from keras_attn_pipelines.data.picture_splits import named_split, split_pictures
 from keras_attn_pipelines.data.readers.babi_reader import read_task, task_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
-from keras_attn_pipelines.data.readers.folder_reader import captions_found, read_captions
-from keras_attn_pipelines.data.readers.label_reader import labels_found
+from keras_attn_pipelines.data.readers.folder_reader import CAPTIONED, read_captions
+from keras_attn_pipelines.data.readers.label_reader import LABELED
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
 from keras_attn_pipelines.data.readers.tree_reader import tree_sources
 from tests.pipelines.picture_folder import pictures
@@ -67,15 +68,15 @@ READERS = {
     ),
     "captions": (
         {"captions.csv": "image,caption\na.png,b\n"},
-        lambda data: records(captions_found(data, "auto", Columns(), "images")),
+        lambda data: records(find_pictures(data, CAPTIONED, "auto", Columns())),
     ),
     "sidecars": (
         {"a.txt": "b\n", "a.png": ""},
-        lambda data: records(captions_found(data, "auto", Columns(), "images")),
+        lambda data: records(find_pictures(data, CAPTIONED, "auto", Columns())),
     ),
     "labels": (
         {"labels.csv": "image,label\na.png,b\n"},
-        lambda data: records(labels_found(data, "auto", Columns(known=LABELS), "images")),
+        lambda data: records(find_pictures(data, LABELED, "auto", Columns(known=LABELS))),
     ),
     "lists": ({"own.txt": "b.png", "dev.txt": "a.png\n", "train.txt": "b.png\n"}, listed),
 }

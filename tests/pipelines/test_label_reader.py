@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from keras_attn_pipelines.data.picture_splits import split_labeled
+from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.label_reader import CLASS_FOLDERS, read_labels
 from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.tasks.classification import LabeledPictures
@@ -18,7 +18,9 @@ pytestmark = pytest.mark.reads
 
 def found(data, **columns):
     read = read_labels(data, **columns)
-    return {picture.name: (picture.label, picture.split) for picture in read.pictures}, read
+    return {
+        picture.name: (picture.label, read.splits[picture.name]) for picture in read.pictures
+    }, read
 
 
 def test_a_folder_for_each_class(tmp_path):
@@ -47,16 +49,16 @@ def test_a_folder_for_each_split(tmp_path):
     labels, read = found(data)
     assert labels["val/red/0.png"] == ("red", "dev")
     assert labels["train/train/0.png"] == ("train", "train")
-    split = split_labeled(data, read)
+    split = split_pictures(data, read)
     assert {name: len(own) for name, own in split.items()} == {"extra": 2, "train": 2, "dev": 2}
 
 
 def test_dev_is_taken_out_of_train_where_it_has_no_folder(tmp_path):
     data = write_classes(tmp_path, (("train", 13), ("test", 1)), ["red", "blue"])
-    split = split_labeled(data, read_labels(data), 0.3, 0.3)
+    split = split_pictures(data, read_labels(data), 0.3, 0.3)
     assert len(split["test"]) == 2 and len(split["train"]) + len(split["dev"]) == 26
     assert 1 <= len(split["dev"]) < 20
-    again = split_labeled(data, read_labels(data), 0.3, 0.3)
+    again = split_pictures(data, read_labels(data), 0.3, 0.3)
     assert again == split
 
 
@@ -64,7 +66,7 @@ def test_classes_without_splits_are_split_by_their_bytes(tmp_path):
     data = write_classes(tmp_path, (("", 7),), ["red", "blue"])
     for index in range(3):
         shutil.copyfile(data / "red" / "0.png", data / "red" / f"again{index}.png")
-    split = split_labeled(data, read_labels(data), 0.3, 0.3)
+    split = split_pictures(data, read_labels(data), 0.3, 0.3)
     assert sum(map(len, split.values())) == 17 and split["dev"]
     same = [name for name, own in split.items() for item in own if "again" in item.name]
     assert len(same) == 3 and len(set(same)) == 1
@@ -105,7 +107,7 @@ def test_columns_of_other_names_and_split_files(tmp_path):
     ):
         read_labels(tmp_path)
     read = read_labels(tmp_path, label_column="kind")
-    split = split_labeled(tmp_path, read)
+    split = split_pictures(tmp_path, read)
     assert [value.label for value in split["train"]] == ["1", "2"] and len(split["dev"]) == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from keras_attn_pipelines.data.file_splits import FileSplits
-from keras_attn_pipelines.data.picture_splits import split_labeled, split_pictures
+from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.class_folders import class_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
 from keras_attn_pipelines.data.readers.folder_reader import read_captions
@@ -230,7 +230,7 @@ def test_labels_with_splits(tmp_path):
     folder = written(tmp_path, {"labels.csv": table}, ["a.jpg", "b.jpg", "c.jpg"])
     read = read_labels(folder, cache=tmp_path / "cache")
     assert [skip.reason for skip in read.skipped] == ["the label 'dog' for a picture of 'cat'"]
-    split = split_labeled(tmp_path, read)
+    split = split_pictures(tmp_path, read)
     assert {name: [picture.name for picture in part] for name, part in split.items()} == {
         "train": ["a.jpg"],
         "test": ["b.jpg"],
@@ -336,7 +336,7 @@ def test_a_test_of_pictures_is_left_out_only_with_pictures_of_its_own(tmp_path):
     found = read_labels(data)
     assert [picture.name for picture in found.pictures] == ["a.png", "b.png"]
     assert "test.csv left out, without a label" in found.form
-    assert set(split_labeled(data, found, required=())["test"]) <= set(found.pictures)
+    assert set(split_pictures(data, found, required=())["test"]) <= set(found.pictures)
     files = {"train.csv": "image,label\na.png,x\nb.png,y\n", "test.csv": "image\na.png\n"}
     data = written(tmp_path / "together", files, ["images/a.png", "images/b.png"])
     with pytest.raises(ValueError, match="the split 'test' cannot be read"):

@@ -34,14 +34,12 @@ class LabeledPicture:
         path: path of the file, or of the PNG that it was converted to.
         label: label of its class.
         digest: SHA-256 of the original file's bytes in hexadecimal.
-        split: split of its folder, or '' if folders are not splits.
     """
 
     name: str
     path: Path
     label: str
     digest: str
-    split: str = ""
 
 
 Picture = TypeVar("Picture", CaptionedPicture, LabeledPicture)

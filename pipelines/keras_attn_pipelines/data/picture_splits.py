@@ -16,7 +16,7 @@ from keras_attn_pipelines.data.picture_folder import (
     PictureFolder,
 )
 from keras_attn_pipelines.data.readers.class_folders import CLASS_FOLDERS
-from keras_attn_pipelines.data.readers.picture_paths import folded
+from keras_attn_pipelines.data.readers.picture_names import folded
 from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.split_names import (
     SPLIT_NAMES,
@@ -81,10 +81,11 @@ def split_pictures(
 ) -> dict[str, list[Picture]]:
     """Splits pictures into "train", "dev" and "test".
 
-    By split files if the folder has any (`train.txt`, `train_images.txt` and so on, one picture
-    name per line); pictures in none of them are left out. Otherwise by their folders, if these are
-    named for splits. Otherwise by the SHA-256 of each picture's bytes, so equal files are always in
-    the same split.
+    By folders of splits, where folders of classes are in them. Otherwise by split files, if the
+    folder has any (`train.txt`, `train_images.txt` and so on, one picture name per line); pictures
+    in none of them are left out. Otherwise by what the records say, or by the pictures' folders, if
+    these are named for splits. Where none is dev, dev and test are held out from train by the
+    SHA-256 of each picture's bytes, so equal files are always in the same split.
 
     Args:
         data: path, as for `read_captions`.
@@ -100,57 +101,24 @@ def split_pictures(
         ValueError: a split file names a missing picture, two split files share a picture, or
             a required split comes out empty.
     """
+    of_records: list[str] = [folder.splits.get(picture.name, "") for picture in folder.pictures]
+    in_classes = folder.form.startswith(CLASS_FOLDERS)
+    if in_classes and any(of_records):
+        return _held_out(data, folder, of_records, dev_share, test_share, required)
     names = {picture.name for picture in folder.pictures}
     unlabeled: list[str] = [stem_of(Path(name)) for name in folder.left_out]
-    read = {*folder.splits.values(), *unlabeled} - {""}
+    read = {*of_records, *unlabeled} - {""}
     listed = _listed_splits(folder.folder, folder.source, names, read)
     if listed:
         split = _split_by_lists(listed, folder.pictures, folder.unusable)
         _check_split(data, split, folder.pictures, required)
         return split
-    if any(folder.splits.values()):
-        of_records = [folder.splits[picture.name] for picture in folder.pictures]
-        return _held_out(data, folder, of_records, dev_share, test_share, required)
-    in_classes = folder.form.startswith(CLASS_FOLDERS)
-    in_folders: list[str] = [
-        "" if in_classes else _folder_split(picture) for picture in folder.pictures
-    ]
-    if not in_classes:
+    if not any(of_records) and not in_classes:
+        of_records = list(map(_folder_split, folder.pictures))
         root: Path = folder.folder
-        found: set[str] = {*_folder_splits(root, folder.pictures), *in_folders} - {""}
+        found: set[str] = {*_folder_splits(root, folder.pictures), *of_records} - {""}
         check_named_splits(root, [*found, stem_of(folder.source), *unlabeled])
-    return _held_out(data, folder, in_folders, dev_share, test_share, required)
-
-
-def split_labeled(
-    data,
-    folder: PictureFolder[LabeledPicture],
-    dev_share: float = 0.1,
-    test_share: float = 0.1,
-    required: Sequence[str] = REQUIRED,
-) -> dict[str, list[LabeledPicture]]:
-    """Splits labeled pictures by folder if folders are splits, otherwise like `split_pictures`.
-
-    If folders are splits but none is dev, dev and test are held out from train by the pictures'
-    bytes.
-
-    Args:
-        data: path, as for `read_labels`.
-        folder: of `read_labels`.
-        dev_share: share of pictures, 0 to 1.
-        test_share: share of pictures, 0 to 1.
-        required: splits that must not be empty.
-
-    Returns:
-        dict of lists.
-
-    Raises:
-        ValueError: as `split_pictures`.
-    """
-    in_folders = [picture.split for picture in folder.pictures]
-    if not any(in_folders):
-        return split_pictures(data, folder, dev_share, test_share, required)
-    return _held_out(data, folder, in_folders, dev_share, test_share, required)
+    return _held_out(data, folder, of_records, dev_share, test_share, required)
 
 
 def _folder_splits(root: Path, pictures: Sequence[Picture]) -> set[str]:

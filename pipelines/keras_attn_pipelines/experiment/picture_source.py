@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PictureSource:
-    """Abstract: a `Source` of pictures; subclasses say how they are found, read and split."""
+    """Abstract: a `Source` of pictures; subclasses say how they are found and read."""
 
     shares: SplitShares
 
@@ -33,13 +33,13 @@ class PictureSource:
         return folder
 
     def _split(self) -> Callable[..., dict[str, list]]:
-        shares = {"dev_share": self.shares.dev_share, "test_share": self.shares.test_share}
-        return functools.partial(self._splitter(), **shares)
+        from keras_attn_pipelines.data.picture_splits import split_pictures
+
+        shares = self.shares
+        return functools.partial(
+            split_pictures, dev_share=shares.dev_share, test_share=shares.test_share
+        )
 
     def _folder(self, data) -> "PictureFolder":
         """The pictures of some data."""
-        raise NotImplementedError
-
-    def _splitter(self) -> Callable[..., dict[str, list]]:
-        """The function that splits them."""
         raise NotImplementedError

@@ -27,8 +27,7 @@ from keras_attn_pipelines.data.readers.fact_layouts import (
 )
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
 from keras_attn_pipelines.data.readers.json_reader import load_json
-from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
+from keras_attn_pipelines.data.readers.opened import files_by_stem, opened
 from keras_attn_pipelines.data.readers.tfds_reader import materialized_facts
 from keras_attn_pipelines.data.record import AUTO
 from keras_attn_pipelines.data.record_file import RecordFile, left_out

@@ -1,6 +1,5 @@
 """Reads captioned pictures from a data folder, a caption file or a named data set."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,34 +8,18 @@ from keras_attn_pipelines.data.columns import AUTO, Columns
 from keras_attn_pipelines.data.data_files import files_below, way_out
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
 from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS
-from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.picture_paths import (
+from keras_attn_pipelines.data.readers.picture_reader import (
     FoundRecords,
-    Located,
-    folder_of,
-    identity,
-    located,
-    other_split,
-)
-from keras_attn_pipelines.data.readers.picture_records import (
     PictureKind,
-    picture_folder,
-    records_found,
+    read_pictures,
 )
 from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
 from keras_attn_pipelines.data.readers.tfds_reader import materialized
 from keras_attn_pipelines.data.record import Record
-from keras_attn_pipelines.data.skipped import listing
 
-ANNOTATIONS = "annotations"
-"""The folder of COCO's files, of which some have captions."""
+COCO = "annotations/*captions*.json"
+"""Those of COCO's files that have captions."""
 SIDECARS = "a text file beside each picture"
-CAPTIONED = PictureKind(
-    "a caption file",
-    "captions_file",
-    "CSV, TSV, JSON lines, JSON, Flickr8k tokens",
-    SIDECARS,
-)
 
 
 def read_captions(
@@ -72,44 +55,22 @@ def read_captions(
         ValueError: no caption file or several, a missing column, or nothing usable.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    columns = Columns(image_column, caption_column)
-    found = captions_found(folder, captions_file, columns, image_folder)
-    return _collect(found, language, cache)
+    columns = Columns(image_column, caption_column, language=language)
+    return read_pictures(folder, CAPTIONED, captions_file, columns, image_folder, cache)
 
 
-def captions_found(data, captions_file: str, columns: Columns, image_folder: str) -> FoundRecords:
-    """Finds the captions that `read_captions` reads, of which it reads no more than the first ones.
-
-    Raises:
-        ValueError: no caption file or several, or a missing column.
-        ImportError: tensorflow-datasets is needed but not installed.
-    """
-    place = opened(data, materialized)
-    folder, named = place.folder, place.named or ("" if captions_file == AUTO else captions_file)
-    if not named and not folder.is_dir():
-        raise ValueError(f"Expected a caption file at {folder}. Received: no such file or folder")
-
-    def candidates(images):
-        files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
-        files += sorted((folder / ANNOTATIONS).glob("*captions*.json"))
-        known = [file for file in files if file.suffix.lower() in SUFFIXES]
-        return [file for file in known if file.suffix.lower() not in TEXTS or not _beside(file)]
-
-    def has_sidecars(images):
-        return any(text for _, text in sidecars(images))
-
-    found = records_found(folder, named, columns, image_folder, CAPTIONED, candidates, has_sidecars)
-    if found is not None:
-        return found._replace(source=Path(data), form=place.form) if place.form else found
-    images = picture_folder(folder, image_folder)
-    return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
+def _candidates(folder, images):
+    files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
+    known = [path for path in files if path.suffix.lower() in SUFFIXES]
+    texts = [path for path in known if path.suffix.lower() in TEXTS and _picture_beside(path)]
+    return [*(path for path in known if path not in texts), *sorted(folder.glob(COCO))]
 
 
-def _beside(path) -> Path | None:
-    """The picture beside a text file."""
-    suffixes = (*PICTURE_SUFFIXES, *(suffix.upper() for suffix in PICTURE_SUFFIXES))
-    pictures = (path.with_suffix(suffix) for suffix in suffixes)
-    return next((file for file in pictures if file.is_file()), None)
+def _beside_pictures(folder, images, has_candidates):
+    """The captions in text files beside pictures, where there are any."""
+    if any(text for _, text in sidecars(images)):
+        return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
+    return None
 
 
 def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
@@ -123,28 +84,25 @@ def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
             yield text, record
     if images != folder:
         for path in files_below(images):
-            if path.suffix == ".txt" and not _beside(path):
+            if path.suffix == ".txt" and not _picture_beside(path):
                 yield path, Record(0, reason="no picture beside it")
 
 
-def _collect(found, language, cache) -> PictureFolder[CaptionedPicture]:
-    """Joins captions and pictures, and collects unusable records."""
-    rows = located(found, "caption", language, cache)
-    captions: dict[str, list[str]] = defaultdict(list)
-    files: dict[str, Located] = {}
-    skipped = []
-    for row in rows:
-        first = row if row.reason else files.setdefault(identity(row.path), row)
-        if reason := row.reason or other_split(first, row):
-            skipped.append(row.skipped(reason))
-        else:
-            captions[identity(row.path)].append(" ".join(row.record.second.split()))
-    if not captions:
-        raise ValueError(
-            f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
-        )
-    pictures = [
-        CaptionedPicture(files[key].name, files[key].source, tuple(texts), files[key].digest)
-        for key, texts in captions.items()
-    ]
-    return folder_of(found, pictures, len(rows), skipped, (files[key] for key in captions))
+def _picture_beside(path) -> Path | None:
+    """The picture beside a text file."""
+    suffixes = (*PICTURE_SUFFIXES, *(suffix.upper() for suffix in PICTURE_SUFFIXES))
+    pictures = (path.with_suffix(suffix) for suffix in suffixes)
+    return next((file for file in pictures if file.is_file()), None)
+
+
+CAPTIONED = PictureKind(
+    data="a caption file",
+    file="a caption file",
+    flag="--captions-file",
+    formats="CSV, TSV, JSON lines, JSON, Flickr8k tokens",
+    instead=SIDECARS,
+    by_name=materialized,
+    candidates=_candidates,
+    without_file=_beside_pictures,
+    picture=CaptionedPicture,
+)

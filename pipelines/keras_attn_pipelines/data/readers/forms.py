@@ -1,17 +1,22 @@
 """Detects the format of a file of records by its name and content."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import DamagedFileError
-from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns, NoSecondError
+from keras_attn_pipelines.data.columns import (
+    IMAGE_COLUMNS,
+    PAIRS,
+    TEXT_LABELS,
+    Columns,
+    NoSecondError,
+)
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.csv_reader import TAB, open_table
 from keras_attn_pipelines.data.readers.json_reader import open_json, open_lines
-from keras_attn_pipelines.data.readers.text_reader import LABEL, open_text
+from keras_attn_pipelines.data.readers.text_reader import LABEL, NoRecordsError, open_text
 from keras_attn_pipelines.data.readers.tmx_reader import TMX, open_tmx
 from keras_attn_pipelines.data.record import Reader
 from keras_attn_pipelines.data.split_names import split_in
@@ -56,7 +61,7 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
 
 
 def record_files(
-    paths: Iterable[Path], folders: Sequence[Path], columns: Columns
+    paths: Iterable[Path], folders: Collection[Path], columns: Columns
 ) -> tuple[list[Found], dict[Path, str], list[str]]:
     """The files of records, each with its format and reader; why other files are not; and the names
     of those of test that are left out, since they have no second field.
@@ -75,25 +80,20 @@ def record_files(
         if SAMPLE.fullmatch(path.name):
             continue
         try:
-            form, read = form_of(check_inside(path, *folders), columns)
-        except NoSecondError as error:
-            if _is_of_test(path):
+            files.append((path, *form_of(check_inside(path, *folders), columns)))
+        except NoRecordsError:
+            continue
+        except ValueError as error:
+            if isinstance(error, NoSecondError) and _is_of_test(path, columns):
                 without.append(path.name)
             else:
                 refused[path] = str(error)
-            continue
-        except ValueError as error:
-            if path.suffix.lower() not in TEXTS or isinstance(error, DamagedFileError):
-                refused[path] = str(error)
-            continue
-        files.append((path, form, read))
     return files, refused, without
 
 
-def _is_of_test(path):
-    """Whether a file is named for test, and the pictures that it names are in a folder of their
-    own: others may be those of train."""
-    folders = (entry for entry in path.parent.iterdir() if entry.is_dir())
-    return split_in(stem_of(path)) == "test" and any(
-        split_in(entry.name) == "test" for entry in folders
-    )
+def _is_of_test(path, columns):
+    """Whether a file is named for test, and pictures that it names are in a folder of their own:
+    others may be those of train."""
+    folders = (entry.name for entry in path.parent.iterdir() if entry.is_dir())
+    has_own = columns.known.first is not IMAGE_COLUMNS or "test" in map(split_in, folders)
+    return split_in(stem_of(path)) == "test" and has_own

@@ -1,8 +1,5 @@
 """Reads labeled pictures from a data folder or a labels file."""
 
-from dataclasses import replace
-from pathlib import Path
-
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.columns import AUTO, LABELS, Columns
 from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFolder
@@ -14,20 +11,12 @@ from keras_attn_pipelines.data.readers.class_folders import (
     has_class_folders,
 )
 from keras_attn_pipelines.data.readers.forms import TABLES
-from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.picture_paths import (
+from keras_attn_pipelines.data.readers.picture_reader import (
     FoundRecords,
-    Located,
-    folder_of,
-    identity,
-    located,
-    other_split,
+    PictureKind,
+    read_pictures,
 )
-from keras_attn_pipelines.data.readers.picture_records import PictureKind, records_found
 from keras_attn_pipelines.data.record import Record
-from keras_attn_pipelines.data.skipped import Skipped, listing
-
-LABELED = PictureKind("a labels file", "labels_file", "CSV, TSV, JSON lines, JSON", CLASS_FOLDERS)
 
 
 def read_labels(
@@ -61,85 +50,39 @@ def read_labels(
         ValueError: neither, several labels files, a missing column, or nothing usable.
     """
     columns = Columns(image_column, label_column, LABELS)
-    found = labels_found(data, labels_file, columns, image_folder)
-    return (
-        _collect(found, cache) if isinstance(found, FoundRecords) else _class_folders(found, cache)
-    )
-
-
-def labels_found(
-    data, labels_file: str, columns: Columns, image_folder: str
-) -> FoundRecords | Path:
-    """Finds the labels that `read_labels` reads, of which it reads no more than the first ones.
-
-    Returns:
-        `FoundRecords`; the path of the data folder if it has a folder for each class.
-
-    Raises:
-        ValueError: neither, several labels files, or a missing column.
-    """
-    place = opened(data, _unnamed)
-    folder, named = place.folder, place.named or ("" if labels_file == AUTO else labels_file)
-    if not named and not folder.is_dir():
-        raise ValueError(f"Expected labeled pictures at {folder}. Received: no such file or folder")
-
-    def candidates(images):
-        return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
-
-    def has_classes(images):
-        has_tables = bool(candidates(images))
-        return has_class_folders(folder, PICTURE_SUFFIXES, of_splits=not has_tables)
-
-    found = records_found(folder, named, columns, image_folder, LABELED, candidates, has_classes)
-    if found is None:
-        return folder
-    return found._replace(source=Path(data), form=place.form) if place.form else found
+    return read_pictures(data, LABELED, labels_file, columns, image_folder, cache)
 
 
 def _unnamed(name):
     raise ValueError(f"Expected a folder or a file of labeled pictures. Received: {name}")
 
 
-def _class_folders(folder, cache):
+def _candidates(folder, images):
+    return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
+
+
+def _in_class_folders(folder, images, has_candidates):
     """The pictures in folders of classes; the label is the name of the class's folder."""
-    files = class_files(folder, PICTURE_SUFFIXES)
-    records = (
-        (file.path, Record(0, file.name, file.label))
-        if file.label
-        else (file.path, Record(0, file.name, reason=NO_CLASS))
-        for file in files
-    )
-    read = _collect(FoundRecords(folder, folder, records, folder, class_form(folder)), cache)
-    splits = {file.name: file.split for file in files}
-    return replace(
-        read, pictures=[replace(picture, split=splits[picture.name]) for picture in read.pictures]
-    )
+    if has_class_folders(folder, PICTURE_SUFFIXES, of_splits=not has_candidates):
+        return FoundRecords(folder, folder, _class_records(folder), folder, class_form(folder))
+    return None
 
 
-def _collect(found: FoundRecords, cache) -> PictureFolder[LabeledPicture]:
-    """Joins labels and pictures, and collects unusable records."""
-    rows = located(found, "label", cache=cache)
-    files: dict[str, Located] = {}
-    skipped: list[Skipped] = []
-    for row in rows:
-        first = row if row.reason else files.setdefault(identity(row.path), row)
-        if reason := row.reason or _other_label(first, row) or other_split(first, row):
-            skipped.append(row.skipped(reason))
-    if not files:
-        raise ValueError(
-            f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
-        )
-    pictures = [
-        LabeledPicture(row.name, row.source, _label(row), row.digest) for row in files.values()
-    ]
-    return folder_of(found, pictures, len(rows), skipped, files.values())
+def _class_records(folder):
+    for file in class_files(folder, PICTURE_SUFFIXES):
+        reason = "" if file.label else NO_CLASS
+        yield file.path, Record(0, file.name, file.label, reason, file.split)
 
 
-def _label(row):
-    return " ".join(row.record.second.split())
-
-
-def _other_label(first, row):
-    """Why a record contradicts an earlier one of the same picture; '' if it does not."""
-    label, known = _label(row), _label(first)
-    return "" if label == known else f"the label {label!r} for a picture of {known!r}"
+LABELED = PictureKind(
+    data="labeled pictures",
+    file="a labels file",
+    flag="--labels-file",
+    formats="CSV, TSV, JSON lines, JSON",
+    instead=CLASS_FOLDERS,
+    by_name=_unnamed,
+    candidates=_candidates,
+    without_file=_in_class_folders,
+    picture=lambda name, path, labels, digest: LabeledPicture(name, path, labels[0], digest),
+    is_single=True,
+)

@@ -1,6 +1,5 @@
 """Reads texts with labels from a data folder, a file or a named data set."""
 
-from dataclasses import replace
 from functools import partial
 
 from keras_attn.text_file import bytes_of
@@ -59,7 +58,7 @@ def labeled_texts(
     if folder.is_file():
         if suffix_of(folder) not in TABLES and not is_table(folder, columns):
             raise ValueError(f"Expected a file of {', '.join(TABLES)}. Received: {folder}")
-        return {stem_of(folder): table_at(folder, replace(columns, guesses=True))}
+        return {stem_of(folder): table_at(folder, columns)}
     if not folder.is_dir():
         raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
     tables, refused, unlabeled = tables_in(folder, columns)

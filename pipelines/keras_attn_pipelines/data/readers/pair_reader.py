@@ -4,16 +4,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from keras_attn_pipelines.data.columns import AUTO, PAIRS, Columns, NoSecondError
+from keras_attn_pipelines.data.columns import AUTO, PAIRS, Columns
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.pairs import collected
 from keras_attn_pipelines.data.readers.csv_reader import WITHOUT_HEADER
 from keras_attn_pipelines.data.readers.forms import (
-    SAMPLE,
     SUFFIXES,
     TABLES,
     form_of,
     is_table,
+    record_files,
 )
 from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.parallel_reader import (
@@ -21,7 +21,6 @@ from keras_attn_pipelines.data.readers.parallel_reader import (
     languages,
     parallel_files,
     read_parallel,
-    sided_files,
 )
 from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
 from keras_attn_pipelines.data.record_file import RecordFile, left_out
@@ -67,54 +66,40 @@ def pair_sources(
             f"Received: {source_column!r} twice"
         )
     columns = Columns(source_column, target_column, PAIRS, header, places, language)
+    are_named = AUTO not in (source_column, target_column)
+    suffixes = (source_column.lower().lstrip("."),), (target_column.lower().lstrip("."),)
     place = opened(data, materialized_texts)
     folder = place.place
     if folder.is_file():
-        return _one_file(folder, columns)
+        return _one_file(folder, columns, suffixes if are_named else ((), ()))
     if not folder.is_dir():
         raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
     tables, refused, unlabeled = tables_in(folder, columns)
-    if AUTO not in (source_column, target_column):
-        parallel, alone = parallel_files(folder, source_column, target_column)
-        for path in (path for files in parallel.values() for path in files):
-            check_inside(path, folder)
-        if tables and parallel:
-            names = ", ".join(path.name for files in parallel.values() for path in files)
-            others = ", ".join(table.path.name for table in tables.values())
-            raise ValueError(
-                f"Expected one layout of pairs in {folder}. Received: {names} beside {others}"
-            )
-        tables = {stem: _parallel(*files) for stem, files in parallel.items()} | tables
-        refused |= alone
-    if not tables:
-        named = AUTO not in (source_column, target_column)
-        sides = ((source_column.lower(),), (target_column.lower(),)) if named else SIDES
-        tables = {stem: _parallel(*files) for stem, files in sided_files(folder, sides).items()}
+    parallel, alone = parallel_files(folder, suffixes) if are_named else ({}, {})
+    if tables and parallel:
+        names = ", ".join(path.name for files in parallel.values() for path in files)
+        others = ", ".join(table.path.name for table in tables.values())
+        raise ValueError(
+            f"Expected one layout of pairs in {folder}. Received: {names} beside {others}"
+        )
+    refused |= alone
+    if not tables and not parallel:
+        sides = suffixes if are_named else SIDES
+        parallel, _ = parallel_files(folder, sides, by_suffix=False)
+    tables |= {stem: _parallel(folder, *files) for stem, files in parallel.items()}
     if not tables:
         raise ValueError(_no_pairs(folder, columns, refused))
     check_named_splits(folder, [*tables, *unlabeled], refused)
     return place.naming(data, tables)
 
 
-def table_at(path: Path, columns: Columns) -> RecordFile:
-    """The `RecordFile` of one table.
-
-    Raises:
-        ValueError: a missing column.
-    """
-    form, read = form_of(path, columns)
-    return _file(path, form, read, columns.known.words, columns.language)
-
-
-def _one_file(path, columns):
+def _one_file(path, columns, suffixes):
     """The source in one file, or in a parallel file and its partner."""
     if suffix_of(path) in TABLES or is_table(path, columns):
-        return {stem_of(path): table_at(path, replace(columns, guesses=True))}
-    both, _ = parallel_files(path.parent, columns.first, columns.second)
-    if stem_of(path) in both and AUTO not in (columns.first, columns.second):
-        for partner in set(both[stem_of(path)]) - {path}:
-            check_inside(partner, path.parent)
-        return {stem_of(path): _parallel(*both[stem_of(path)])}
+        return {stem_of(path): table_at(path, columns)}
+    both, _ = parallel_files(path.parent, suffixes)
+    if stem_of(path) in both:
+        return {stem_of(path): _parallel(path.parent, *both[stem_of(path)], named=path)}
     raise ValueError(
         f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes are "
         f"source_column and target_column. Received: {path} with source_column={columns.first!r}, "
@@ -122,15 +107,30 @@ def _one_file(path, columns):
     )
 
 
-def _parallel(source, target):
-    same = stem_of(source) == stem_of(target)
-    sides = [suffix_of(path).removeprefix(".") if same else path.name for path in (source, target)]
+def _parallel(folder, *files, named=None):
+    """The `RecordFile` of two parallel files in a folder; one may be named by the user."""
+    for path in files:
+        if path != named:
+            check_inside(path, folder)
+    same = len(set(map(stem_of, files))) == 1
+    sides = [suffix_of(path).removeprefix(".") if same else path.name for path in files]
     form = f"parallel text in {' and '.join(sides)}"
-    return _file(source, form, partial(read_parallel, source, target))
+    return _file(files[0], form, partial(read_parallel, *files), Columns(known=PAIRS))
 
 
-def _file(path, form, read, words=PAIRS.words, language=AUTO):
+def table_at(path: Path, columns: Columns) -> RecordFile:
+    """The `RecordFile` of one table, whose columns may be guessed.
+
+    Raises:
+        ValueError: a missing column.
+    """
+    columns = replace(columns, guesses=True)
+    return _file(path, *form_of(path, columns), columns)
+
+
+def _file(path, form, read, columns):
     """The `RecordFile` of records that a function yields."""
+    words, language = columns.known.words, columns.language
     return RecordFile(path, form, lambda path, form: collected(path, form, read(), words, language))
 
 
@@ -142,41 +142,28 @@ def tables_in(
 
     Columns are guessed where no table has known ones.
     """
-    known = _tables(folder, columns)
-    return known if known[0] else _tables(folder, replace(columns, guesses=True))
-
-
-def _tables(folder, columns):
+    paths = [
+        path
+        for path in sorted(folder.iterdir(), reverse=True)
+        if path.is_file() and (suffix_of(path) in TABLES or is_table(path, columns))
+    ]
+    files, refused, without = record_files(paths, [folder], columns)
+    if not files:
+        columns = replace(columns, guesses=True)
+        files, refused, without = record_files(paths, [folder], columns)
     tables: dict[str, RecordFile] = {}
-    refused: dict[Path, str] = {}
-    without: dict[str, str] = {}
-    for path in sorted(folder.iterdir(), reverse=True):
-        if not path.is_file() or not (suffix_of(path) in TABLES or is_table(path, columns)):
-            continue
+    for path, form, read in files:
         stem = stem_of(path) if suffix_of(path) in SUFFIXES else _stem_in(path)
-        if SAMPLE.fullmatch(path.name):
-            continue
-        try:
-            table = table_at(check_inside(path, folder), columns)
-        except NoSecondError as error:
-            if split_in(stem) == "test":
-                without[stem] = path.name
-            else:
-                refused[path] = str(error)
-            continue
-        except ValueError as error:
-            refused[path] = str(error)
-            continue
         other = tables.get(stem)
         if other is not None and suffix_of(other.path) != suffix_of(path):
             both = f"{path.name} and {other.path.name}"
             raise ValueError(f"Expected one file of each name in {folder}. Received: {both}")
-        tables[stem] = table
+        tables[stem] = _file(path, form, read, columns)
     if tables:  # JSON may be anything beside them.
         refused = {path: why for path, why in refused.items() if suffix_of(path) != ".json"}
     _check_headers(folder, [table for table in tables.values() if "TSV" in table.form])
-    tables = left_out(tables, list(without.values()), f"a {columns.known.words[1]}")
-    return dict(sorted(tables.items())), refused, list(without)
+    tables = left_out(tables, without, f"a {columns.known.words[1]}")
+    return dict(sorted(tables.items())), refused, [stem_of(Path(name)) for name in without]
 
 
 def _stem_in(path):

@@ -3,12 +3,11 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keras_attn_pipelines.data.data_files import check_inside
+from keras_attn_pipelines.data.readers.opened import files_by_stem
 from keras_attn_pipelines.data.record import unusable
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped
-from keras_attn_pipelines.data.split_names import check_named_splits
-from keras_attn_pipelines.data.text_lines import is_text, lines_of, stem_of, suffix_of
+from keras_attn_pipelines.data.text_lines import is_text, lines_of
 
 FORM = "a sentence on each line"
 
@@ -57,20 +56,7 @@ def sentence_files(data, suffix: str) -> dict[str, RecordFile]:
     Raises:
         ValueError: no such file or folder, or none with the suffix.
     """
-    path = Path(data)
-    if path.is_file():
-        return {stem_of(path): RecordFile(path, FORM, read_sentences)}
-    if not path.is_dir():
-        raise ValueError(f"Expected sentences at {path}. Received: no such file or folder")
     wanted = f".{suffix.removeprefix('.').lower()}"
-    files = [file for file in sorted(path.iterdir(), reverse=True) if file.is_file()]
-    named = [check_inside(file, path) for file in files if suffix_of(file) == wanted]
-    # The plain file, if both exist.
-    found = {stem_of(file): RecordFile(file, FORM, read_sentences) for file in named}
-    if not found:
-        names = ", ".join(file.name for file in files[-5:]) or "nothing"
-        raise ValueError(
-            f"Expected files such as train{wanted} in {path}, see --suffix. Received: {names}"
-        )
-    check_named_splits(path, found)
-    return found
+    example = f"files such as train{wanted} in {{}}, see --suffix"
+    files = files_by_stem(data, (wanted,), "sentences", example)
+    return {stem: RecordFile(path, FORM, read_sentences) for stem, path in files.items()}

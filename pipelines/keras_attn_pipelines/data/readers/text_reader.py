@@ -18,6 +18,10 @@ LABEL = "__label__"
 """The beginning of a label in fastText's format."""
 
 
+class NoRecordsError(ValueError):
+    """Plain text has no records."""
+
+
 def open_text(path: Path, columns: Columns) -> tuple[str, Reader]:
     """The name of the format of a text file, and its reader.
 
@@ -34,7 +38,7 @@ def open_text(path: Path, columns: Columns) -> tuple[str, Reader]:
     delimiter = delimiter_of(text, columns, ",")
     if not columns.missing_of(header_of(text, delimiter)):
         return open_table(path, columns, ",")
-    raise ValueError(
+    raise NoRecordsError(
         f"Expected lines of picture#number, a tab and a caption, or a CSV, in {path}. "
         f"Received: {text.split(chr(10), 1)[0]!r:.80}"
     )

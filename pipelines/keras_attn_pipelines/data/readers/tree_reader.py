@@ -9,7 +9,7 @@ from keras_attn.text.bracket_text import parse_trees
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
 from keras_attn.text_file import bytes_of
-from keras_attn_pipelines.data.readers.parallel_reader import files_by_stem
+from keras_attn_pipelines.data.readers.opened import files_by_stem
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
@@ -54,7 +54,7 @@ def tree_sources(data, rules: Sequence[Rule] = RULES) -> dict[str, RecordFile]:
     Raises:
         ValueError: nothing found, or two files with the same stem.
     """
-    files = files_by_stem(Path(data), TREE_SUFFIXES, "trees")
+    files = files_by_stem(data, TREE_SUFFIXES, "trees")
     return {
         stem: RecordFile(path, FORM, lambda path, _: read_trees(path, rules))
         for stem, path in files.items()

@@ -28,10 +28,11 @@ class CaptionedPictures(PictureSource):
     def find(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.columns import Columns
-        from keras_attn_pipelines.data.readers.folder_reader import captions_found
+        from keras_attn_pipelines.data.readers.folder_reader import CAPTIONED
+        from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 
         columns = Columns(self.image_column, self.caption_column)
-        captions_found(data, self.captions_file, columns, self.image_folder)
+        find_pictures(data, CAPTIONED, self.captions_file, columns, self.image_folder)
 
     def record_type(self):
         """See `Source`."""
@@ -44,8 +45,3 @@ class CaptionedPictures(PictureSource):
 
         columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
         return read_captions(data, *columns, self.language)
-
-    def _splitter(self):
-        from keras_attn_pipelines.data.picture_splits import split_pictures
-
-        return split_pictures

@@ -27,10 +27,11 @@ class LabeledPictures(PictureSource):
     def find(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.columns import LABELS, Columns
-        from keras_attn_pipelines.data.readers.label_reader import labels_found
+        from keras_attn_pipelines.data.readers.label_reader import LABELED
+        from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 
         columns = Columns(self.image_column, self.label_column, LABELS)
-        labels_found(data, self.labels_file, columns, self.image_folder)
+        find_pictures(data, LABELED, self.labels_file, columns, self.image_folder)
 
     def record_type(self):
         """See `Source`."""
@@ -43,8 +44,3 @@ class LabeledPictures(PictureSource):
 
         columns = (self.labels_file, self.image_column, self.label_column, self.image_folder)
         return read_labels(data, *columns)
-
-    def _splitter(self):
-        from keras_attn_pipelines.data.picture_splits import split_labeled
-
-        return split_labeled
