@@ -1,12 +1,16 @@
 """Safe reading of files from untrusted sources, with errors that name them."""
 
+import ast
 import contextlib
+import io
 import json
 import math
+import tarfile
+import tokenize
 import types
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -147,6 +151,21 @@ def check_member(info: zipfile.ZipInfo) -> None:
         )
 
 
+def check_tar(path: Path) -> None:
+    """Raises ValueError for a damaged tar file, or one with links or names that lead out of it."""
+    try:
+        with tarfile.open(path) as archive:
+            members = archive.getmembers()
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ValueError(f"Expected a whole tar file at {path}. Received: {error}") from error
+    for member in members:
+        place = PurePosixPath(member.name)
+        kind = "" if member.isfile() or member.isdir() else "a link or device"
+        if kind or place.is_absolute() or ".." in place.parts:
+            received = f"{kind}, {member.name!r}" if kind else repr(member.name)
+            raise ValueError(f"Expected files inside {path}. Received: {received}")
+
+
 def _array(archive, info):
     check_member(info)
     with archive.open(info) as file:
@@ -172,3 +191,40 @@ def scalar_text(value):
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return json.dumps(value) if isinstance(value, bool | int | float) else value
+
+
+def listed_texts(cell: str) -> list[str]:
+    """The texts in a cell: those of a list as JSON or Python writes it, otherwise the cell.
+
+    Raises:
+        ValueError: texts in brackets without commas between them, as NumPy writes them.
+
+    Example:
+        >>> listed_texts("a cat"), listed_texts("['a cat', 'one cat']"), listed_texts("[laughs]")
+        (['a cat'], ['a cat', 'one cat'], ['[laughs]'])
+    """
+    plain = cell.strip()
+    if plain[:1] + plain[-1:] not in ("[]", "()"):
+        return [cell]
+    try:
+        value = parse_json(plain)
+    except ValueError:
+        value = _python_list(plain)
+    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
+        return value
+    if plain[1:2] in ("'", '"') and plain[-2:-1] in ("'", '"', "n", "e"):
+        raise ValueError("a list that is not one of texts")
+    return [cell]
+
+
+def _python_list(cell):
+    """The value of a Python list of strings; None for anything else."""
+    try:
+        value = ast.literal_eval(cell)
+        tokens = tokenize.generate_tokens(io.StringIO(cell).readline)
+        count = sum(token.type == tokenize.STRING for token in tokens)
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        return None
+    if isinstance(value, list) and value and len(value) != count:
+        raise ValueError("a list of texts without commas between them")
+    return list(value) if isinstance(value, list | tuple) else None

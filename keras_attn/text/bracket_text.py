@@ -11,6 +11,15 @@ from keras_attn.text.trees import DEEPEST, Leaf, Node, Tree
 _TOKEN = re.compile(
     r"(\(\s*\(\s*\)\s*\))|\(\s*([^\s()]*)(?:\s+([^\s()]+)\s*\))?|\)|[^\s()]+", re.ASCII
 )
+_MARKED = re.compile(r"^[^\S\n]*(?:<|#|%%|\*x\*)", re.MULTILINE)
+_BRACKET = re.compile(r"[()]")
+# What may stand outside of trees: an opening bracket, a line of comment, an SGML element with text,
+# a tag, an SGML comment.
+_OUTSIDE = re.compile(
+    r"\(|^[^\S\n]*(?:#|%%|\*x\*).*|<(\w+)\b[^<>\n]*>\s*[^\s<()][^<()]*</\1\s*>"
+    r"|<[/!?]?[A-Za-z][^<>\n]*>|<!--.*?-->",
+    re.MULTILINE,
+)
 
 
 def parse_trees(text: str, name: str = "text") -> Iterator[tuple[int, Node]]:
@@ -63,6 +72,24 @@ def parse_tree(text: str) -> Node:
     if len(trees) != 1:
         raise ValueError(f"Expected one tree. Received: {len(trees)} in {text!r:.80}")
     return trees[0]
+
+
+def without_markup(text: str) -> tuple[str, int]:
+    """The text without SGML and comments between trees, its lines as before; how many there were.
+
+    Inside a tree everything is kept: `<` and `#` may be words.
+    """
+    if not _MARKED.search(text):
+        return text, 0
+    pieces, depth, place, begin, count = [], 0, 0, 0, 0
+    while match := (_BRACKET if depth else _OUTSIDE).search(text, place):
+        place = match.end()
+        if match.group() in ("(", ")"):
+            depth += 1 if match.group() == "(" else -1
+            continue
+        pieces += [text[begin : match.start()], "\n" * match.group().count("\n")]
+        begin, count = place, count + 1
+    return "".join([*pieces, text[begin:]]), count
 
 
 def bracket_text(node: Node) -> str:

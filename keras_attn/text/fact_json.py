@@ -1,6 +1,7 @@
-"""Facts in JSON: triples, or a table of fields and values."""
+"""Facts in JSON, triples or a table of fields and values, and in other texts."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from keras_attn.untrusted import parse_json, scalar_text
@@ -8,6 +9,7 @@ from keras_attn.untrusted import parse_json, scalar_text
 Fact = tuple[str, str, str]
 TRIPLES, TABLE = ("triples", "facts", "tripleset"), ("table", "fields")
 """Keys of a JSON object with a list of triples, and of one with a table."""
+_SLOT = re.compile(r"\s*([^\[\],]+?)\s*\[([^\[\]]*)\]\s*(?:,|$)")
 
 
 def facts_of(value: Any) -> tuple[Fact, ...]:
@@ -49,6 +51,44 @@ def parsed_facts(text: str) -> tuple[Fact, ...]:
     except ValueError as error:
         raise ValueError(f"malformed JSON: {error}") from error
     return facts_of(value)
+
+
+def triples_in(texts: Iterable[str | None]) -> tuple[Fact, ...]:
+    """The facts in texts such as "Aarhus | country | Denmark".
+
+    Raises:
+        ValueError: one without three parts.
+    """
+    facts = []
+    for number, text in enumerate(texts, 1):
+        parts = triple_parts(text)
+        if len(parts) != 3:
+            raise ValueError(f"fact {number} without three parts between |")
+        facts.append(parts)
+    return tuple(facts)
+
+
+def triple_parts(text: str | None) -> tuple[str, ...]:
+    """The parts of a fact in a text: subject, property and object, if there are three."""
+    return tuple(part.strip() for part in (text or "").split(" | "))
+
+
+def meant_facts(text: str) -> tuple[Fact, ...]:
+    """The facts in a meaning representation: their subject is its name, if it has one; none if it
+    is malformed.
+
+    Example:
+        >>> meant_facts("name[The Mill], food[Italian]")
+        (('The Mill', 'name', 'The Mill'), ('The Mill', 'food', 'Italian'))
+    """
+    slots, end = [], 0
+    while match := _SLOT.match(text, end):
+        slots.append(match.groups())
+        end = match.end()
+    if text[end:].strip():
+        return ()
+    subject = next((value for slot, value in slots if slot.lower() == "name"), "")
+    return tuple((subject, slot, value) for slot, value in slots)
 
 
 def _triples(value):

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from keras_attn.contracts import QUESTION, STORY
 from keras_attn.text.plain_words import plain_words
-from keras_attn_pipelines.data.readers.babi_reader import read_task, task_files, task_titles
+from keras_attn_pipelines.data.readers.babi_reader import read_task, task_files
 from keras_attn_pipelines.experiment.parts import Setting
 from keras_attn_pipelines.recipes.babi_memory_network import RECIPE
 from keras_attn_pipelines.tasks.question_answering import BabiTasks
@@ -59,7 +59,9 @@ def test_names_of_files(name, split, title, tmp_path):
     written(tmp_path, name=name)
     written(tmp_path, name="README.txt")
     files = task_files(tmp_path)
-    assert list(files) == [split] and task_titles(files) == {3: title}
+    assert list(files) == [split] and {(file.task, file.title) for file in files[split]} == {
+        (3, title)
+    }
     assert len(read(tmp_path, split)) == 3
 
 

@@ -10,13 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn.extras import import_optional
 from keras_attn.progress import Progress
-from keras_attn.untrusted import naming_damage, parse_json, scalar_text
+from keras_attn.untrusted import check_tar, naming_damage, parse_json, scalar_text
 from keras_attn.whole_file import made_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.columns import IMAGE_COLUMNS, Marks
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
-from keras_attn_pipelines.data.readers.tfds_reader import SUFFIXES, import_optional
+from keras_attn_pipelines.data.readers.tfds_reader import SUFFIXES
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_in
 from keras_attn_pipelines.data.user_cache import user_cache
 
@@ -70,7 +71,7 @@ def unpacked(data, cache=None) -> Archives | None:
         read = _read_tar if suffix == TAR else _read_parquet
         if suffix == TAR:
             for file in files:
-                _check_members(file)
+                check_tar(file)
         else:
             import_optional("parquet files", "pyarrow.parquet", "parquet")
         made_folder(cache)
@@ -153,21 +154,6 @@ def _write(folder, files, splits, read):
                 if split and Marks.of(list(record)).split is None:  # The record's own goes first.
                     record["split"] = split
                 lines.write(json.dumps(record) + "\n")
-
-
-def _check_members(path):
-    """Raises ValueError for a damaged tar file, or one with links or names that lead out of it."""
-    try:
-        with tarfile.open(path) as archive:
-            members = archive.getmembers()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise ValueError(f"Expected a whole tar file at {path}. Received: {error}") from error
-    for member in members:
-        place = PurePosixPath(member.name)
-        kind = "" if member.isfile() or member.isdir() else "a link or device"
-        if kind or place.is_absolute() or ".." in place.parts:
-            received = f"{kind}, {member.name!r}" if kind else repr(member.name)
-            raise ValueError(f"Expected files inside {path}. Received: {received}")
 
 
 def _read_tar(path) -> Iterator[tuple[bytes | None, dict[str, Any]]]:

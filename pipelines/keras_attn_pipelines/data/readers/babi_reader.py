@@ -1,7 +1,6 @@
 """Reads questions about stories in the format of the bAbI tasks."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +49,11 @@ class TaskFile:
     path: Path
     task: int
     name: str
+
+    @property
+    def title(self) -> str:
+        """The name of the task in words, such as "single supporting fact"."""
+        return (self.name or f"qa{self.task}").replace("-", " ")
 
 
 def task_files(data) -> dict[str, list[TaskFile]]:
@@ -154,12 +158,3 @@ def _fields(line: str, place: str) -> tuple[int, str, str | None]:
             f"after the tab. Received: {line!r:.80}"
         )
     return int(match[1]), sentence, answer
-
-
-def task_titles(files: Mapping[str, list[TaskFile]]) -> dict[int, str]:
-    """The name of each task in words, such as "single supporting fact", by its number."""
-    return {
-        file.task: (file.name or f"qa{file.task}").replace("-", " ")
-        for tasks in files.values()
-        for file in tasks
-    }

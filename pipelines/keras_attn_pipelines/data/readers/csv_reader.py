@@ -1,19 +1,17 @@
 """CSV and TSV with a header row; one record per row."""
 
-import ast
 import contextlib
 import csv
 import io
 import itertools
 import re
-import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_file import bytes_of
-from keras_attn.untrusted import parse_json
+from keras_attn.untrusted import listed_texts
 from keras_attn_pipelines.data.columns import GUESSED_FROM, LANGUAGE, NO_TEXT, Columns
 from keras_attn_pipelines.data.record import Reader, Record
 from keras_attn_pipelines.data.text_lines import is_text, start_of, text_of
@@ -76,65 +74,22 @@ def open_table(path: Path, columns: Columns, usual: str) -> tuple[str, Reader]:
     return form, partial(read_csv, path, columns, delimiter)
 
 
-def texts_of(cell: str) -> list[str]:
-    """The texts in a cell: those of a list as JSON or Python writes it, otherwise the cell.
-
-    Raises:
-        ValueError: texts in brackets without commas between them, as NumPy writes them.
-
-    Example:
-        >>> texts_of("a cat"), texts_of("['a cat', 'one cat']"), texts_of("[laughs]")
-        (['a cat'], ['a cat', 'one cat'], ['[laughs]'])
-    """
-    plain = cell.strip()
-    if plain[:1] + plain[-1:] not in ("[]", "()"):
-        return [cell]
-    try:
-        value = parse_json(plain)
-    except ValueError:
-        value = _python_list(plain)
-    if isinstance(value, list) and value and all(isinstance(text, str) for text in value):
-        return value
-    if plain[1:2] in ("'", '"') and plain[-2:-1] in ("'", '"', "n", "e"):
-        raise ValueError("a list that is not one of texts")
-    return [cell]
-
-
-def _python_list(cell):
-    """The value of a Python list of strings; None for anything else."""
-    try:
-        value = ast.literal_eval(cell)
-        tokens = tokenize.generate_tokens(io.StringIO(cell).readline)
-        count = sum(token.type == tokenize.STRING for token in tokens)
-    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
-        return None
-    if isinstance(value, list) and value and len(value) != count:
-        raise ValueError("a list of texts without commas between them")
-    return list(value) if isinstance(value, list | tuple) else None
-
-
 def header_of(text: str, delimiter: str) -> list[str]:
-    """The column names in the first line; empty if it is not CSV."""
-    first = next(iter(io.StringIO(DECLARED.sub("", text), newline="")), "")
-    if _is_plain(first, delimiter):
-        return _fields(first)
-    try:
-        return next(csv.reader([first], delimiter=delimiter, strict=True), [])
-    except csv.Error:
-        return []
+    """The column names in the first row; empty if it is not CSV."""
+    return next(iter(first_rows(text, delimiter, 1)), [])
 
 
 def first_rows(text: str, delimiter: str, count: int) -> list[list[str]]:
     """The first rows in a text, its header included, up to one that is malformed."""
+    rows: list[list[str]] = []
     text = DECLARED.sub("", text)
     lines = io.StringIO(text, newline="")
-    if _is_plain(text, delimiter) and not has_quoted_cells(text):
-        return [_fields(line) for line in itertools.islice(lines, count) if line.strip("\r\n")]
-    rows = []
     with contextlib.suppress(csv.Error):
-        for row in itertools.islice(csv.reader(lines, delimiter=delimiter, strict=True), count):
-            rows.append(row)
-    return [row for row in rows if row]
+        if _is_plain(text, delimiter):
+            rows += ([*_fields(line)] for line in itertools.islice(lines, count))
+        else:
+            rows += itertools.islice(csv.reader(lines, delimiter=delimiter, strict=True), count)
+    return [row for row in rows if row not in ([], [""])]
 
 
 def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Record]:
@@ -166,7 +121,7 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Iterator[Rec
             name, *cells = (row[place] if place < len(row) else "" for place in places)
             more = [cell for cell in cells[1:] if cell.strip()]
             try:
-                texts = [text for cell in (cells[0], *more) for text in texts_of(cell)]
+                texts = [text for cell in (cells[0], *more) for text in listed_texts(cell)]
             except ValueError as error:
                 yield Record(line, reason=str(error))
                 continue
@@ -227,7 +182,7 @@ def header_and_rows(
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = list(io.StringIO(text, newline=""))
     first = int(DECLARED.match(text) is not None)
-    plain = _is_plain("".join(lines[first : first + 1]), delimiter) and not has_quoted_cells(text)
+    plain = _is_plain("".join(lines[first:]), delimiter)
     rows = _lines(lines, first) if plain else _rows(lines, delimiter, path, first)
     names: list[str] = next((row for _, row, _ in rows), [])
     return names, _checked_rows(rows, names, delimiter, plain)
@@ -260,9 +215,9 @@ def _checked_rows(rows, names, delimiter, plain):
         yield line, row, reason
 
 
-def _is_plain(header, delimiter):
-    """Whether a file with this header is a TSV without quotes."""
-    return delimiter == TAB and not header.startswith('"')
+def _is_plain(text, delimiter):
+    """Whether a text is a TSV without quotes."""
+    return delimiter == TAB and not text.startswith('"') and not has_quoted_cells(text)
 
 
 def _fields(line):

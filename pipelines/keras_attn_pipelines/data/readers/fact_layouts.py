@@ -1,12 +1,12 @@
 """Facts with texts as their data sets have them: WebNLG, GEM, DART, E2E, ToTTo."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+from keras_attn.text.fact_json import Fact, triple_parts, triples_in
 from keras_attn.text_file import bytes_of
 from keras_attn.untrusted import naming_damage, scalar_text
 from keras_attn_pipelines.data.facts import FactRecord, FactSet
@@ -15,25 +15,79 @@ UNMARKED = "en"
 """The language of texts in WebNLG that name none."""
 GOOD = ("", "good")
 """How WebNLG marks texts that are usable."""
-MEANING = ("mr", "meaning_representation")
-"""Columns of meaning representations, as of E2E: name[The Mill], food[Italian]."""
-SLOT = re.compile(r"\s*([^\[\],]+?)\s*\[([^\[\]]*)\]\s*(?:,|$)")
 
 
 class Lex(NamedTuple):
-    """A text of WebNLG.
+    """A text of an entry.
 
     Attributes:
         text: itself.
-        language: its code; '' or None if unmarked.
-        comment: the mark of its quality; '' or None if unmarked.
-        order: its triples in the order of their mention; empty if unknown.
+        language: its code; '' if the data set has none.
+        mark: of its quality; '' if unmarked.
+        order: its facts in the order of their mention, from 0; empty if unknown.
     """
 
     text: str
-    language: str | None
-    comment: str | None
-    order: Sequence[tuple[str, ...] | None] = ()
+    language: str = ""
+    mark: str = ""
+    order: Sequence[int] = ()
+
+
+class Entry(NamedTuple):
+    """Facts, with texts that may be in several languages.
+
+    Attributes:
+        facts: subject, property and object of each.
+        lexes: the texts.
+        category: of the facts; '' if unknown.
+    """
+
+    facts: tuple[Fact, ...]
+    lexes: Sequence[Lex]
+    category: Any = ""
+
+
+def records_of(
+    value: Any, entry_of: Callable[[Any], Entry], name: str, line: int = 0
+) -> list[FactRecord]:
+    """The records of an entry: one for each language, and one for each text marked as bad; if it is
+    malformed, an unusable one.
+
+    Args:
+        value: JSON or XML.
+        entry_of: function that makes an `Entry` of it.
+        name: what messages call it.
+        line: of the entry, from 1, or 0 if unknown.
+    """
+    try:
+        return list(_records_of(entry_of(value), line))
+    except ValueError as error:
+        return [unusable_facts(line, str(error))]
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        received = f"{type(error).__name__} {error}"
+        return [unusable_facts(line, f"expected {name}, received {received}")]
+
+
+def unusable_facts(line: int, reason: str, language: str = "") -> FactRecord:
+    """An unusable record."""
+    return FactRecord(FactSet((), (), line=line), reason, language=language)
+
+
+def _records_of(entry, line) -> Iterator[FactRecord]:
+    said: dict[str, list[Lex]] = {} if entry.lexes else {"": []}
+    for lex in entry.lexes:
+        if not isinstance(lex.text, str):
+            raise ValueError(f"the text is not a string: {lex.text!r:.40}")
+        own, mark = said.setdefault(lex.language.strip().lower(), []), lex.mark.strip()
+        if mark.lower() in GOOD:
+            own.append(lex)
+        else:
+            yield unusable_facts(line, f"a text marked {mark!r:.40}", lex.language.strip().lower())
+    category = entry.category if isinstance(entry.category, str) else ""
+    for language, own in said.items():
+        texts = tuple(lex.text for lex in own)
+        orders = tuple(tuple(lex.order) for lex in own)
+        yield FactRecord(FactSet(entry.facts, texts, orders, category, line), language=language)
 
 
 def read_webnlg(path: Path) -> Iterator[FactRecord]:
@@ -47,174 +101,78 @@ def read_webnlg(path: Path) -> Iterator[FactRecord]:
     with naming_damage(f"XML in {path}"):
         root = ElementTree.fromstring(data)
     for number, entry in enumerate(root.iter("entry"), 1):
-        triples = [_parts(node.text) for node in entry.iterfind("modifiedtripleset/mtriple")]
-        lexes = [
-            Lex(
-                (lex.findtext("text") or lex.text or "").strip(),
-                lex.get("lang"),
-                lex.get("comment"),
-                [_parts(node.text) for node in lex.iterfind("sortedtripleset//striple")],
-            )
-            for lex in entry.iterfind("lex")
-        ]
-        for record in _entry(triples, lexes, entry.get("category", "")):
+        for record in records_of(entry, _webnlg_xml, "an entry of WebNLG"):
             reason = record.reason and f"entry {number}: {record.reason}"
             yield replace(record, reason=reason)
 
 
-def _entry(triples, lexes, category, line=0) -> Iterator[FactRecord]:
-    """The records of an entry: one for each language, and one for each text marked as bad."""
-    bad = next((number for number, fact in enumerate(triples, 1) if fact is None), 0)
-    reason = f"fact {bad} without three parts between |" if bad else ""
-    facts = tuple(fact for fact in triples if fact is not None)
-    said: dict[str, list[Lex]] = {}
-    for lex in lexes:
-        language, mark = (
-            (lex.language or "").strip().lower() or UNMARKED,
-            (lex.comment or "").strip(),
-        )
-        own = said.setdefault(language, [])
-        if mark.lower() in GOOD:
-            own.append(lex)
-        else:
-            found = FactSet((), (), line=line)
-            yield FactRecord(found, f"a text marked {mark!r:.40}", language=language)
-    for language, own in said.items() or [("", [])]:
-        orders = (
-            dict.fromkeys(facts.index(fact) for fact in lex.order if fact in facts) for lex in own
-        )
-        texts = tuple(lex.text for lex in own)
-        found = FactSet(facts, texts, tuple(map(tuple, orders)), category, line)
-        yield FactRecord(found, reason, language=language)
+def _webnlg_xml(entry: ElementTree.Element) -> Entry:
+    facts = triples_in(node.text for node in entry.iterfind("modifiedtripleset/mtriple"))
+    lexes = []
+    for lex in entry.iterfind("lex"):
+        said = [triple_parts(node.text) for node in lex.iterfind("sortedtripleset//striple")]
+        order = dict.fromkeys(facts.index(fact) for fact in said if fact in facts)
+        text = (lex.findtext("text") or lex.text or "").strip()
+        lexes.append(_lex(text, lex.get("lang"), lex.get("comment"))._replace(order=list(order)))
+    return Entry(facts, lexes, entry.get("category", ""))
 
 
-def _parts(text):
-    """Subject, property and object of "Aarhus | country | Denmark", or None."""
-    parts = tuple(part.strip() for part in (text or "").split(" | "))
-    return parts if len(parts) == 3 else None
+def _lex(text, language=None, comment=None):
+    """A text of WebNLG, of which a language or a mark that is missing may be empty or None."""
+    return Lex(text, (language or "").strip() or UNMARKED, comment or "")
 
 
-def is_webnlg(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is an entry of WebNLG, as it is released or as hubs have it."""
-    return "lexicalisations" in value or ("lex" in value and "modified_triple_sets" in value)
+def _webnlg(value) -> Entry:
+    """WebNLG as it is released."""
+    facts = tuple(
+        (fact["subject"], fact["property"], fact["object"]) for fact in value["modifiedtripleset"]
+    )
+    lexes = [
+        _lex(lex["lex"], lex.get("lang"), lex.get("comment")) for lex in value["lexicalisations"]
+    ]
+    return Entry(facts, lexes, value.get("category"))
 
 
-def webnlg_records(value: Mapping[str, Any], line: int) -> Iterator[FactRecord]:
-    """Yields the records of an entry of WebNLG in JSON, one for each of its languages."""
-    try:
-        triples, lexes = _of_entry(value)
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        reason = f"expected an entry of WebNLG, received {type(error).__name__} {error}"
-        yield FactRecord(FactSet((), (), line=line), reason)
-        return
-    yield from _entry(triples, lexes, value.get("category", ""), line)
-
-
-def _of_entry(value):
-    """The triples of an entry, and its texts."""
-    if "lexicalisations" in value:
-        sets = value["modifiedtripleset"]
-        triples = [(one["subject"], one["property"], one["object"]) for one in sets]
-        lexes = value["lexicalisations"]
-        return triples, [Lex(lex["lex"], lex.get("lang"), lex.get("comment")) for lex in lexes]
+def _hub_webnlg(value) -> Entry:
+    """WebNLG as hubs have it."""
     (triples, *_) = value["modified_triple_sets"]["mtriple_set"]
     lex = value["lex"]
     empty = [""] * len(lex["text"])
     marks = zip(lex["text"], lex.get("lang") or empty, lex.get("comment") or empty)
-    return [_parts(text) for text in triples], [Lex(*own) for own in marks]
+    return Entry(triples_in(triples), [_lex(*own) for own in marks], value.get("category"))
 
 
-def is_gem(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is an entry of GEM's WebNLG: triples in strings, and references."""
+def _is_gem(value):
     facts = value.get("input")
-    is_listed = isinstance(facts, list) and facts and all(isinstance(one, str) for one in facts)
+    is_listed = isinstance(facts, list) and facts and all(isinstance(fact, str) for fact in facts)
     return bool(is_listed) and not {"triples", "table"} & set(value)
 
 
-def gem_record(value: Mapping[str, Any], line: int) -> FactRecord:
-    """The record of an entry of GEM's WebNLG; its texts are its references, or its target."""
+def _gem(value) -> Entry:
+    """GEM's WebNLG: triples in strings; its texts are its references, or its target."""
     texts = value.get("references") or [value.get("target")]
-    return _listed(list(map(_parts, value["input"])), texts, value.get("category", ""), line)
+    return Entry(triples_in(value["input"]), list(map(Lex, texts)), value.get("category"))
 
 
-def is_dart(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object is an entry of DART: lists of three parts, and annotations."""
-    return "tripleset" in value and "annotations" in value
+def _dart(value) -> Entry:
+    """DART: lists of three parts, and annotations."""
+    for number, fact in enumerate(value["tripleset"], 1):
+        if not (isinstance(fact, list) and list(map(type, fact)) == [str] * 3):
+            raise ValueError(f"fact {number} without three parts")
+    return Entry(
+        tuple((subject, name, thing) for subject, name, thing in value["tripleset"]),
+        [Lex(annotation["text"]) for annotation in value["annotations"]],
+    )
 
 
-def dart_record(value: Mapping[str, Any], line: int) -> FactRecord:
-    """The record of an entry of DART."""
-    sets, annotations = value["tripleset"], value["annotations"]
-    if not isinstance(sets, list) or not isinstance(annotations, list):
-        return _no_facts("expected lists as tripleset and annotations", line)
-    facts = [
-        tuple(fact)
-        if isinstance(fact, list) and len(fact) == 3 and all(isinstance(p, str) for p in fact)
-        else None
-        for fact in sets
-    ]
-    texts = [own.get("text") if isinstance(own, dict) else None for own in annotations]
-    return _listed(facts, texts, "", line)
-
-
-def _listed(facts, texts, category, line):
-    """A record of facts, None for malformed ones, and texts."""
-    if None in facts:
-        return _no_facts(f"fact {facts.index(None) + 1} without three parts", line)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        return _no_facts("expected a list of texts", line)
-    category = category if isinstance(category, str) else ""
-    return FactRecord(FactSet(tuple(facts), tuple(texts), ((),) * len(texts), category, line))
-
-
-def _no_facts(reason, line):
-    return FactRecord(FactSet((), (), line=line), reason)
-
-
-def meant(text: str) -> tuple[tuple[str, str, str], ...]:
-    """The facts in a meaning representation: their subject is its name, if it has one; none if it
-    is malformed.
-
-    Example:
-        >>> meant("name[The Mill], food[Italian]")
-        (('The Mill', 'name', 'The Mill'), ('The Mill', 'food', 'Italian'))
-    """
-    slots, end = [], 0
-    while match := SLOT.match(text, end):
-        slots.append(match.groups())
-        end = match.end()
-    if text[end:].strip():
-        return ()
-    subject = next((value for slot, value in slots if slot.lower() == "name"), "")
-    return tuple((subject, slot, value) for slot, value in slots)
-
-
-def is_totto(value: Mapping[str, Any]) -> bool:
-    """Whether a JSON object has a table with highlighted cells, as ToTTo's."""
-    return isinstance(value.get("table"), list) and "highlighted_cells" in value
-
-
-def totto_record(value: Mapping[str, Any], line: int) -> FactRecord:
-    """The record of a table as ToTTo's: each highlighted cell is a fact of the page, whose property
-    is the cell's header."""
-    try:
-        facts = tuple(_cells(value["table"], value["highlighted_cells"], _title(value)))
-        annotations = value.get("sentence_annotations") or []
-        texts = tuple(annotation["final_sentence"] for annotation in annotations)
-        known = all(isinstance(text, str) for text in texts)
-    except (KeyError, IndexError, TypeError) as error:
-        known, error_text = False, f"{type(error).__name__} {error}"
-    else:
-        error_text = "a text that is no string"
-    if not known:
-        reason = f"expected a table with highlighted cells and sentences, received {error_text}"
-        return FactRecord(FactSet((), (), line=line), reason)
-    return FactRecord(FactSet(facts, texts, ((),) * len(texts), line=line))
-
-
-def _title(value):
+def _totto(value) -> Entry:
+    """A table as ToTTo's: each highlighted cell is a fact of the page, whose property is the cell's
+    header."""
     title = value.get("table_page_title")
-    return title if isinstance(title, str) else ""
+    subject = title if isinstance(title, str) else ""
+    texts = [said["final_sentence"] for said in value.get("sentence_annotations") or []]
+    facts = tuple(_cells(value["table"], value["highlighted_cells"], subject))
+    return Entry(facts, list(map(Lex, texts)))
 
 
 def _cells(table, highlighted, subject):
@@ -234,3 +192,18 @@ def _cells(table, highlighted, subject):
 def _spread(row: Sequence[Mapping[str, Any]]):
     """The cells of a row by their columns."""
     return [cell for cell in row for _ in range(int(cell.get("column_span", 1)))]
+
+
+def _has(*keys):
+    return lambda value: set(keys) <= set(value)
+
+
+OBJECTS = (
+    ("an entry of WebNLG", _has("lexicalisations"), _webnlg),
+    ("an entry of WebNLG", _has("lex", "modified_triple_sets"), _hub_webnlg),
+    ("a table with highlighted cells and sentences", _has("table", "highlighted_cells"), _totto),
+    ("an entry of GEM's WebNLG", _is_gem, _gem),
+    ("an entry of DART", _has("tripleset", "annotations"), _dart),
+)
+"""What data sets have in JSON: what messages call it, a function from an object to whether it is
+one, and one from the object to its `Entry`. Other objects have triples or a table, and texts."""

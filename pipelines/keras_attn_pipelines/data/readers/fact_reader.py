@@ -1,34 +1,29 @@
 """Files of facts with texts: JSON lines, tables with a header, WebNLG's XML."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from keras_attn.text.fact_json import facts_of
+from keras_attn.text.fact_json import facts_of, meant_facts
 from keras_attn.untrusted import parse_json, scalar_text
-from keras_attn_pipelines.data.columns import Marks
+from keras_attn_pipelines.data.columns import Marks, NoSecondError
 from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS, header_and_rows, header_of
 from keras_attn_pipelines.data.readers.fact_layouts import (
-    MEANING,
-    dart_record,
-    gem_record,
-    is_dart,
-    is_gem,
-    is_totto,
-    is_webnlg,
-    meant,
+    OBJECTS,
+    Entry,
+    Lex,
     read_webnlg,
-    totto_record,
-    webnlg_records,
+    records_of,
+    unusable_facts,
 )
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
 from keras_attn_pipelines.data.readers.json_reader import load_json
 from keras_attn_pipelines.data.readers.opened import files_by_stem, opened
-from keras_attn_pipelines.data.readers.tfds_reader import materialized_facts
+from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_facts
 from keras_attn_pipelines.data.record import AUTO
 from keras_attn_pipelines.data.record_file import RecordFile, left_out
 from keras_attn_pipelines.data.split_names import check_named_splits, exact_split, split_in
@@ -42,8 +37,8 @@ LANGUAGE_CODES = ("lang", "locale")
 TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
 
 
-class NoTextsError(ValueError):
-    """A table has facts, and no column of texts."""
+MEANING = ("mr", "meaning_representation")
+"""Columns of meaning representations, as of E2E: name[The Mill], food[Italian]."""
 
 
 def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[str, RecordFile]:
@@ -68,7 +63,7 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
         ValueError: nothing found, two files with the same stem, or a table without a text column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    place = opened(data, materialized_facts)
+    place = opened(data, partial(materialized, write_facts))
     folder = place.place
     if folders := _folders_of_xml(folder):
         check_named_splits(folder, folders)
@@ -78,7 +73,7 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
     for stem, path in files.items():
         try:
             sources[stem] = _source(path, text_column, language)
-        except NoTextsError as error:
+        except NoSecondError as error:
             if len(files) == 1 or split_in(stem) != "test":
                 raise ValueError(str(error)) from error
             without.append(path.name)
@@ -97,41 +92,43 @@ def _folders_of_xml(folder) -> dict[str, tuple[Path, list[Path]]]:
 
 def _source(path, text_column, language):
     suffix = suffix_of(path)
-    if suffix in DELIMITERS:
-        usual, text = DELIMITERS[suffix], start_of(path)
-        marks = (mark for mark in (usual, *OTHERS) if _chosen(header_of(text, mark), text_column))
-        delimiter = next((mark for mark in marks if len(header_of(text, mark)) > 1), usual)
-        names = header_of(text, delimiter)
-        _text_column(names, text_column, path)
-        read = partial(_read_table, path, delimiter, text_column)
-        return _file(path, FORMS[usual], read, language, joins=True)
+    if suffix not in SUFFIXES:
+        raise ValueError(f"Expected a file of {', '.join(SUFFIXES)}. Received: {path}")
     if suffix == XML:
         return _xml(path, language, [path])
-    if suffix == JSON:
-        read = partial(_read_array, load_json(path), path, text_column)
-        return _file(path, "JSON records", read, language)
-    if suffix in LINES:
-        read = partial(_read_lines, path, text_column)
-        return _file(path, "JSON lines", read, language)
-    raise ValueError(f"Expected a file of {', '.join(SUFFIXES)}. Received: {path}")
+    form, read = _table(path, text_column) if suffix in DELIMITERS else _json(path, text_column)
+    return _file(path, form, lambda: ((path, record) for record in read()), language)
 
 
-def _file(path, form, read, language, joins=False):
-    """The `RecordFile` of the records that a function yields."""
-
-    def collect(named, form):
-        records = ((path, record) for record in read())
-        return collected_facts(named, form, records, joins, language)
-
-    return RecordFile(path, form, collect)
+def _file(path, form, read, language):
+    """The `RecordFile` of the records that a function yields, each with its file; rows of a table
+    with the same facts are joined."""
+    joins = form in FORMS.values()
+    return RecordFile(
+        path, form, lambda path, form: collected_facts(path, form, read(), joins, language)
+    )
 
 
 def _xml(folder, language, files):
-    def collect(path, form):
-        records = ((file, record) for file in files for record in read_webnlg(file))
-        return collected_facts(path, form, records, language=language)
+    def read():
+        return ((file, record) for file in files for record in read_webnlg(file))
 
-    return RecordFile(folder, "WebNLG XML", collect)
+    return _file(folder, "WebNLG XML", read, language)
+
+
+def _json(path, text_column):
+    if suffix_of(path) == JSON:
+        return "JSON records", partial(_read_array, load_json(path), path, text_column)
+    return "JSON lines", partial(_read_lines, path, text_column)
+
+
+def _table(path, text_column):
+    usual, text = DELIMITERS[suffix_of(path)], start_of(path)
+    headers = {mark: header_of(text, mark) for mark in (usual, *OTHERS)}
+    fitting = (mark for mark, names in headers.items() if len(names) > 1)
+    delimiter = next((mark for mark in fitting if _chosen(headers[mark], text_column)), usual)
+    _text_column(headers[delimiter], text_column, path)
+    return FORMS[usual], partial(_read_table, path, delimiter, text_column)
 
 
 def _chosen(names: Sequence[str], text_column: str) -> str | None:
@@ -146,7 +143,7 @@ def _text_column(names, text_column, path) -> str:
     chosen = _chosen(names, text_column)
     if chosen is None or len(names) < 2 or len(set(names)) < len(names):
         wanted = ", ".join(TEXTS) if text_column == AUTO else repr(text_column)
-        kind = NoTextsError if chosen is None and text_column == AUTO else ValueError
+        kind = NoSecondError if chosen is None and text_column == AUTO else ValueError
         raise kind(
             f"Expected a header with different fields and a column for the text, one of {wanted} "
             f"(set --text-column), in {path}. Received: {names}"
@@ -166,7 +163,7 @@ def _read_table(path, delimiter, text_column):
         given = [(name, values[name]) for name in fields if values.get(name, "").strip()]
         facts = tuple(("", name, value) for name, value in given)
         if meaning is not None and not reason:
-            facts = meant(values.get(meaning, ""))
+            facts = meant_facts(values.get(meaning, ""))
             reason = "" if facts else "expected slots with values, such as name[The Mill]"
         found = FactSet(facts, (values.get(text, ""),), ((),), line=line)
         yield marks.marked(FactRecord(found, reason), values)
@@ -196,56 +193,33 @@ def _read_lines(path, text_column):
         try:
             value = parse_json(text)
         except ValueError as error:
-            yield _unusable(line, f"malformed JSON: {error}")
+            yield unusable_facts(line, f"malformed JSON: {error}")
             continue
         yield from _records(value, line, text_column)
 
 
-def _records(value, line, text_column) -> Iterator[FactRecord]:
+def _records(value, line, text_column) -> Sequence[FactRecord]:
     """The records in a JSON object: of WebNLG, one for each language."""
     if not isinstance(value, dict):
-        yield _unusable(line, f"expected an object, received {value!r:.40}")
-    elif is_webnlg(value):
-        yield from webnlg_records(value, line)
-    elif is_totto(value):
-        yield totto_record(value, line)
-    elif is_gem(value):
-        yield gem_record(value, line)
-    elif is_dart(value):
-        yield dart_record(value, line)
-    else:
-        yield Marks.of(list(value)).marked(_record(value, line, text_column), value)
+        return [unusable_facts(line, f"expected an object, received {value!r:.40}")]
+    for name, is_one, entry_of in OBJECTS:
+        if is_one(value):
+            return records_of(value, entry_of, name, line)
+    (record,) = records_of(value, partial(_entry, text_column), "triples or a table", line)
+    return [Marks.of(list(value)).marked(record, value)]
 
 
-def _record(value, line, text_column) -> FactRecord:
-    try:
-        facts, reason = facts_of(value), ""
-    except ValueError as error:
-        return _unusable(line, str(error))
-    key = _chosen(list(value), text_column)
+def _entry(text_column, value) -> Entry:
+    """The entry in a JSON object with triples or a table, and a text, or a list of texts, or of
+    objects with text and order of mention."""
+    facts, key = facts_of(value), _chosen(list(value), text_column)
     said = [] if key is None else value[key]
-    said = said if isinstance(said, list) else [said]
-    texts, orders = [], []
-    for item in said:
-        entry = item if isinstance(item, dict) else {"text": item}
-        text, order = scalar_text(entry.get("text")), entry.get("order", [])
-        if not isinstance(text, str):
-            reason = reason or f"the text is not a string: {text!r:.40}"
-        elif not _is_order(order, len(facts)):
-            reason = reason or f"no order of {len(facts)} facts: {order!r:.40}"
-        else:
-            texts.append(text)
-            orders.append(tuple(order))
-    category = value.get("category", "")
-    category = category if isinstance(category, str) else ""
-    return FactRecord(FactSet(facts, tuple(texts), tuple(orders), category, line), reason)
-
-
-def _is_order(order, count) -> bool:
-    """Whether a JSON value is an order of some of `count` facts."""
-    known = isinstance(order, list) and all(type(place) is int for place in order)
-    return known and len(set(order)) == len(order) and set(order) <= set(range(count))
-
-
-def _unusable(line, reason):
-    return FactRecord(FactSet((), (), line=line), reason)
+    lexes = []
+    for item in said if isinstance(said, list) else [said]:
+        text = item if isinstance(item, dict) else {"text": item}
+        order = text.get("order", [])
+        known = isinstance(order, list) and all(type(place) is int for place in order)
+        if not known or len(set(order)) < len(order) or not set(order) <= set(range(len(facts))):
+            raise ValueError(f"no order of {len(facts)} facts: {order!r:.40}")
+        lexes.append(Lex(scalar_text(text.get("text")), order=order))
+    return Entry(facts, lexes, value.get("category"))

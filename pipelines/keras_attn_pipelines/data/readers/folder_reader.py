@@ -1,6 +1,7 @@
 """Reads captioned pictures from a data folder, a caption file or a named data set."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
@@ -14,7 +15,7 @@ from keras_attn_pipelines.data.readers.picture_reader import (
     read_pictures,
 )
 from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
-from keras_attn_pipelines.data.readers.tfds_reader import materialized
+from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_pictures
 from keras_attn_pipelines.data.record import Record
 
 COCO = "annotations/*captions*.json"
@@ -101,7 +102,7 @@ CAPTIONED = PictureKind(
     flag="--captions-file",
     formats="CSV, TSV, JSON lines, JSON, Flickr8k tokens",
     instead=SIDECARS,
-    by_name=materialized,
+    by_name=partial(materialized, write_pictures),
     candidates=_candidates,
     without_file=_beside_pictures,
     picture=CaptionedPicture,

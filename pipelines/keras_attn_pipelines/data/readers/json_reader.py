@@ -43,10 +43,9 @@ def open_json(path: Path, columns: Columns) -> tuple[str, Reader]:
         if len(list(islice(_objects(path), 2))) < 2:
             raise
         return open_lines(path, columns)
-    if columns.known is CAPTIONS and is_coco(value, columns):
-        return "COCO captions", partial(read_json, value, columns)
-    if columns.known is CAPTIONS and is_karpathy(value):
-        return "Karpathy's split", partial(read_json, value, columns)
+    for form, is_one, read in OBJECTS if columns.known is CAPTIONS else ():
+        if is_one(value, columns):
+            return form, partial(read, value, columns)
     records = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
     columns = _settled(columns, records)
     if not any(not columns.missing_of(list(members_of(row, columns))) for row in records):
@@ -56,7 +55,7 @@ def open_json(path: Path, columns: Columns) -> tuple[str, Reader]:
             f"Expected {coco}a list of objects, each with a {words}, in {path}. "
             f"Received: {json.dumps(value):.80}"
         )
-    return columns.form("JSON records"), partial(read_json, value, columns)
+    return columns.form("JSON records"), partial(_list, value, columns)
 
 
 def _objects(path):
@@ -125,31 +124,8 @@ def load_json(path: Path) -> Any:
         return parse_json(text)
 
 
-def is_coco(value: Any, columns: Columns) -> bool:
-    """Whether a JSON value is COCO captions; its other annotations, such as boxes, are none."""
-    keys = ("images", "annotations")
-    if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
-        return False
-    said = [note for note in value["annotations"] if isinstance(note, dict)]
-    return not said or any(columns.second_of(list(note)) is not None for note in said)
-
-
-def is_karpathy(value: Any) -> bool:
-    """Whether a JSON value is Karpathy's split of Flickr8k, Flickr30k or COCO."""
-    images = value.get("images") if isinstance(value, dict) else None
-    return isinstance(images, list) and any(
-        isinstance(image, dict) and isinstance(image.get("sentences"), list) for image in images
-    )
-
-
-def read_json(value: Any, columns: Columns) -> Iterator[Record]:
-    """Yields the records of a loaded JSON value, identified by index instead of line."""
-    if is_coco(value, columns):
-        yield from _coco(value, columns)
-        return
-    if is_karpathy(value):
-        yield from _karpathy(value["images"])
-        return
+def _list(value, columns) -> Iterator[Record]:
+    """The records in a list, identified by index instead of line."""
     for index, row in enumerate(value):
         yield from _records(row, 0, columns, f"record {index}: ")
 
@@ -161,19 +137,24 @@ def _records(value, line, columns, place):
         return
     marks, outer = columns.marks_of(list(value)), value
     value = members_of(value, columns)
-    words = columns.known.words
+    words, names = columns.known.words, ", ".join(value) or "none"
+    keys = f"; keys: {names:.80}".encode(errors="backslashreplace").decode()
     first = scalar_text(value.get(columns.first_of(list(value))))
     texts = value.get(columns.second_of(list(value)))
-    reason = "" if isinstance(first, str) else f"{place}no {words[0]}; keys: {_keys(value)}"
+    reason = "" if isinstance(first, str) else f"{place}no {words[0]}{keys}"
     texts = [scalar_text(text) for text in (texts if isinstance(texts, list) else [texts])]
     for text in texts or [None]:
-        missing = f"{words[1]}; keys: {_keys(value)}" if text is None else words[1]
+        missing = f"{words[1]}{keys if text is None else ''}"
         yield marks.marked(_checked(line, first, text, reason, place, missing), outer)
 
 
-def _keys(value):
-    names = ", ".join(value) or "none"
-    return f"{names:.80}".encode(errors="backslashreplace").decode()
+def _is_coco(value, columns):
+    """Whether a JSON value is COCO captions; its other annotations, such as boxes, are none."""
+    keys = ("images", "annotations")
+    if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
+        return False
+    said = [note for note in value["annotations"] if isinstance(note, dict)]
+    return not said or any(columns.second_of(list(note)) is not None for note in said)
 
 
 def _coco(value, columns):
@@ -181,7 +162,7 @@ def _coco(value, columns):
     images = [image for image in value["images"] if isinstance(image, dict)]
     names: dict[str, Any] = {}
     for image in images:
-        name, key = image.get("file_name"), _key(image.get("id"))
+        name, key = image.get("file_name"), json.dumps(image.get("id"))
         names[key] = name if names.get(key, name) == name else None  # One id of two images.
     described = set()
     for index, annotation in enumerate(value["annotations"]):
@@ -189,7 +170,7 @@ def _coco(value, columns):
         if not isinstance(annotation, dict):
             yield Record(0, reason=f"{place}expected an object, received {annotation!r:.40}")
             continue
-        key = _key(annotation.get("image_id"))
+        key = json.dumps(annotation.get("image_id"))
         described.add(key)
         known = isinstance(names.get(key), str)
         reason = "" if known else f"{place}no image with the id {annotation.get('image_id')!r:.40}"
@@ -198,13 +179,21 @@ def _coco(value, columns):
     for index, image in enumerate(value["images"]):
         if not isinstance(image, dict):
             yield Record(0, reason=f"image {index}: expected an object, received {image!r:.40}")
-        elif _key(image.get("id")) not in described:
+        elif json.dumps(image.get("id")) not in described:
             yield Record(0, reason=f"image {index}: no caption for {image.get('file_name')!r:.80}")
 
 
-def _karpathy(images):
+def _is_karpathy(value, columns):
+    """Whether a JSON value is Karpathy's split of Flickr8k, Flickr30k or COCO."""
+    images = value.get("images") if isinstance(value, dict) else None
+    return isinstance(images, list) and any(
+        isinstance(image, dict) and isinstance(image.get("sentences"), list) for image in images
+    )
+
+
+def _karpathy(value, columns):
     """The raw sentences of each image, in order."""
-    for index, image in enumerate(images):
+    for index, image in enumerate(value["images"]):
         place = f"image {index}: "
         if not (isinstance(image, dict) and isinstance(image.get("filename"), str)):
             yield Record(0, reason=f"{place}expected an object with a filename")
@@ -221,11 +210,6 @@ def _karpathy(images):
             yield replace(_checked(0, name, text, "", place, "raw sentence"), split=split)
 
 
-def _key(value):
-    """A hashable key for any JSON value."""
-    return json.dumps(value)
-
-
 def _checked(line, first, text, reason, place, word):
     if not reason and text is None:
         reason = f"{place}no {word}"
@@ -234,3 +218,11 @@ def _checked(line, first, text, reason, place, word):
     elif not reason and not (is_text(first) and is_text(text)):
         reason = f"{place}not UTF-8"
     return Record(line, reason=reason) if reason else Record(line, first, text)
+
+
+OBJECTS = (
+    ("COCO captions", _is_coco, _coco),
+    ("Karpathy's split", _is_karpathy, _karpathy),
+)
+"""What data sets of captions have in JSON: the layout's name, a function from value and columns to
+whether it is one, and one that yields its records."""

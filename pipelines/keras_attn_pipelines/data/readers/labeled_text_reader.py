@@ -17,7 +17,7 @@ from keras_attn_pipelines.data.readers.class_folders import (
 from keras_attn_pipelines.data.readers.forms import TABLES, is_table
 from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.pair_reader import table_at, tables_in
-from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
+from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_texts
 from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.split_names import check_named_splits
@@ -53,7 +53,7 @@ def labeled_texts(
             f"Received: {text_column!r} twice"
         )
     columns = Columns(text_column, label_column, TEXT_LABELS, language=language)
-    place = opened(data, materialized_texts)
+    place = opened(data, partial(materialized, write_texts))
     folder = place.place
     if folder.is_file():
         if suffix_of(folder) not in TABLES and not is_table(folder, columns):

@@ -22,7 +22,7 @@ from keras_attn_pipelines.data.readers.parallel_reader import (
     parallel_files,
     read_parallel,
 )
-from keras_attn_pipelines.data.readers.tfds_reader import materialized_texts
+from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_texts
 from keras_attn_pipelines.data.record_file import RecordFile, left_out
 from keras_attn_pipelines.data.split_names import check_named_splits, split_in
 from keras_attn_pipelines.data.text_lines import stem_of, suffix_of
@@ -68,7 +68,7 @@ def pair_sources(
     columns = Columns(source_column, target_column, PAIRS, header, places, language)
     are_named = AUTO not in (source_column, target_column)
     suffixes = (source_column.lower().lstrip("."),), (target_column.lower().lstrip("."),)
-    place = opened(data, materialized_texts)
+    place = opened(data, partial(materialized, write_texts))
     folder = place.place
     if folder.is_file():
         return _one_file(folder, columns, suffixes if are_named else ((), ()))

@@ -1,12 +1,11 @@
 """Data sets of tensorflow-datasets, written once as an ordinary data folder."""
 
-import importlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+from keras_attn.extras import import_optional
 from keras_attn.progress import Progress
 from keras_attn.whole_file import move_folder, whole_folder
 from keras_attn_pipelines.data.columns import CAPTION_COLUMNS, IMAGE_COLUMNS
@@ -22,57 +21,20 @@ def is_tfds(data) -> bool:
     return str(data).startswith(PREFIX)
 
 
-def materialized(name: str, cache=None) -> Path:
+def materialized(write: Callable[[str, Path], None], name: str, cache=None) -> Path:
     """The data folder of a data set; on first use it is prepared and written.
 
-    images/ (encoded as in the data set), and captions.jsonl, whose records name their splits.
-
     Args:
-        name: "tfds:NAME" or "tfds:NAME/CONFIG".
-        cache: path of the folder for data folders; in the user's cache if None.
-
-    Raises:
-        ImportError: tensorflow-datasets is not installed.
-        ValueError: the data set has no pictures with captions.
-    """
-    return _materialized(name, _write, user_cache() / "tfds" if cache is None else Path(cache))
-
-
-def materialized_texts(name: str, cache=None) -> Path:
-    """The folder of a data set of texts: for each of its splits, `split.jsonl` with every text
-    feature and the names of classes; on first use it is prepared and written.
-
-    Args:
-        name: "tfds:NAME" or "tfds:NAME/CONFIG".
-        cache: path of the folder for data folders; in the user's cache if None.
-
-    Raises:
-        ImportError: tensorflow-datasets is not installed.
-    """
-    cache = user_cache() / "tfds-texts" if cache is None else Path(cache)
-    return _materialized(name, _write_texts, cache)
-
-
-def materialized_facts(name: str, cache=None) -> Path:
-    """The folder of a data set of tables and texts: for each of its splits, `split.jsonl` with the
-    triples or the table of each example; examples with the same facts are joined. On first use it
-    is prepared and written.
-
-    Args:
+        write: `write_pictures`, `write_texts` or `write_facts`.
         name: "tfds:NAME" or "tfds:NAME/CONFIG", such as "tfds:web_nlg/en".
         cache: path of the folder for data folders; in the user's cache if None.
 
     Raises:
         ImportError: tensorflow-datasets is not installed.
-        ValueError: the data set has no tables with texts.
+        ValueError: the data set has none of these records.
     """
-    cache = user_cache() / "tfds-facts" if cache is None else Path(cache)
-    return _materialized(name, _write_facts, cache)
-
-
-def _materialized(name, write, cache):
-    """The folder of a data set, created atomically."""
     dataset_name = name.removeprefix(PREFIX)
+    cache = user_cache() / CACHES[write] if cache is None else Path(cache)
     folder = cache / re.sub(r"[^\w.-]+", "-", dataset_name)
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -82,32 +44,9 @@ def _materialized(name, write, cache):
     return folder
 
 
-def import_optional(purpose, module: str = "tensorflow_datasets", extra: str = "tfds") -> Any:
-    """The module tensorflow_datasets, or another one that comes with it.
-
-    Args:
-        purpose: what it is needed for, in messages.
-        module: name.
-        extra: of this package, which installs it.
-
-    Raises:
-        ImportError: it is not installed.
-    """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise missing_package(purpose, module, error, extra) from error
-
-
-def missing_package(purpose, module: str, received, extra: str) -> ImportError:
-    """The error that a package is not installed, see `import_optional`."""
-    return ImportError(
-        f"Expected {module.split('.')[0]} for {purpose}. Received: {received}. "
-        f"Install it: pip install 'keras-attn[{extra}]'"
-    )
-
-
-def _write(dataset_name, folder):
+def write_pictures(dataset_name: str, folder: Path) -> None:
+    """Writes images/, encoded as in the data set, and captions.jsonl, whose records name their
+    splits."""
     tfds = import_optional(dataset_name)
     builder = tfds.builder(dataset_name)
     image, caption = _features(builder.info.features, dataset_name)
@@ -127,7 +66,8 @@ def _write(dataset_name, folder):
                 file.write(json.dumps(record) + "\n")
 
 
-def _write_texts(dataset_name, folder):
+def write_texts(dataset_name: str, folder: Path) -> None:
+    """Writes, for each split, `split.jsonl` with every text feature and the names of classes."""
     builder = import_optional(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     names = _class_names(builder.info)
@@ -146,7 +86,9 @@ def _write_texts(dataset_name, folder):
                 file.write(json.dumps(decoded | classes) + "\n")
 
 
-def _write_facts(dataset_name, folder):
+def write_facts(dataset_name: str, folder: Path) -> None:
+    """Writes, for each split, `split.jsonl` with the triples or the table of each example; examples
+    with the same facts are joined."""
     builder = import_optional(dataset_name).builder(dataset_name)
     builder.download_and_prepare()
     keys = list(builder.info.features)
@@ -165,6 +107,14 @@ def _write_facts(dataset_name, folder):
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
             for facts, texts in sets.values():
                 file.write(json.dumps({"triples": facts, "texts": texts}) + "\n")
+
+
+CACHES: dict[Callable[[str, Path], None], str] = {
+    write_pictures: "tfds",
+    write_texts: "tfds-texts",
+    write_facts: "tfds-facts",
+}
+"""Folders in the user's cache."""
 
 
 def _facts(table):

@@ -1,11 +1,10 @@
 """Files of bracketed trees in the style of the Penn Treebank."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from keras_attn.text.bracket_text import parse_trees
+from keras_attn.text.bracket_text import parse_trees, without_markup
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
 from keras_attn.text_file import bytes_of
@@ -15,15 +14,6 @@ from keras_attn_pipelines.data.skipped import Skipped, listing
 
 TREE_SUFFIXES = (".mrg", ".ptb", ".tree", ".trees", ".fid")
 FORM = "trees in brackets"
-_MARKED = re.compile(r"^[^\S\n]*(?:<|#|%%|\*x\*)", re.MULTILINE)
-_BRACKET = re.compile(r"[()]")
-# What may stand outside of trees: an opening bracket, a line of comment, an SGML element with text,
-# a tag, an SGML comment.
-_OUTSIDE = re.compile(
-    r"\(|^[^\S\n]*(?:#|%%|\*x\*).*|<(\w+)\b[^<>\n]*>\s*[^\s<()][^<()]*</\1\s*>"
-    r"|<[/!?]?[A-Za-z][^<>\n]*>|<!--.*?-->",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,7 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> ReadFile[TreePair]:
     """
     path = Path(path)
     pairs, skipped = [], []
-    text, count = _without_markup(_text(path))
+    text, count = without_markup(_text(path))
     for line, node in parse_trees(text, str(path)):
         tree = normalized(node, rules)
         words = leaves(tree) if tree is not None else []
@@ -100,24 +90,6 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> ReadFile[TreePair]:
         raise ValueError(f"Expected trees with words in {path}. Received:{reasons}")
     form = f"{FORM}, without {count} tags and comments" if count else FORM
     return ReadFile(path, form, pairs, len(pairs) + len(skipped), skipped)
-
-
-def _without_markup(text):
-    """The text without SGML and comments between trees, its lines as before; how many there were.
-
-    Inside a tree everything is kept: `<` and `#` may be words.
-    """
-    if not _MARKED.search(text):
-        return text, 0
-    pieces, depth, place, begin, count = [], 0, 0, 0, 0
-    while match := (_BRACKET if depth else _OUTSIDE).search(text, place):
-        place = match.end()
-        if match.group() in ("(", ")"):
-            depth += 1 if match.group() == "(" else -1
-            continue
-        pieces += [text[begin : match.start()], "\n" * match.group().count("\n")]
-        begin, count = place, count + 1
-    return "".join([*pieces, text[begin:]]), count
 
 
 def _text(path):

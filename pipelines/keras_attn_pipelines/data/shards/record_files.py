@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_attn.extras import import_optional
 from keras_attn.untrusted import DamagedFileError, naming_damage
-from keras_attn_pipelines.data.readers.tfds_reader import import_optional
 from keras_attn_pipelines.data.shards.shard_writer import ARRAY_RECORD
 
 LENGTH, HEADER, FOOTER = 8, 12, 4

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from keras_attn_pipelines.data.readers.tfds_reader import import_optional, missing_package
+from keras_attn.extras import import_optional, missing_package
 from keras_attn_pipelines.data.shards.record_features import (
     IMAGE,
     INTEGER,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from keras_attn.extras import import_optional
 from keras_attn.untrusted import DamagedFileError, naming_damage, parse_json, read_json
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.readers.tfds_reader import import_optional
 from keras_attn_pipelines.data.selected import RowSequence
 from keras_attn_pipelines.data.shards.record_features import IMAGE, RecordFeatures
 from keras_attn_pipelines.data.shards.shard_writer import INDEX, RECORDS, VERSION

@@ -28,13 +28,12 @@ class BabiTasks:
 
     def read(self, data):
         """See `Source`."""
-        from keras_attn_pipelines.data.readers.babi_reader import task_titles
         from keras_attn_pipelines.data.training_data import Records
 
-        files = self._files(data)
         splits = {name: self.split(data, name) for name in ("train", "dev")}
-        titles = ", ".join(f"{number} ({title})" for number, title in task_titles(files).items())
-        return Records(splits, lines=[f"tasks: {titles}"])
+        files = (file for tasks in self._files(data).values() for file in tasks)
+        titles = dict.fromkeys(f"{file.task} ({file.title})" for file in files)
+        return Records(splits, lines=[f"tasks: {', '.join(titles)}"])
 
     def split(self, data, name):
         """See `Source`: questions in the order of their tasks."""
