@@ -134,9 +134,9 @@ class Marks(NamedTuple):
             languages: names of columns of languages.
         """
         return cls(
-            _chosen(AUTO, SPLIT_COLUMNS, columns),
+            chosen(AUTO, SPLIT_COLUMNS, columns),
             tuple(column for column in columns if column.strip().lower() in languages),
-            _chosen(AUTO, REJECTED_COLUMNS, columns),
+            chosen(AUTO, REJECTED_COLUMNS, columns),
         )
 
     @property
@@ -210,11 +210,11 @@ class Columns:
 
     def first_of(self, columns: Sequence[str]) -> str | None:
         """The column of the first field, or None."""
-        return _chosen(self.first, self.known.first, columns)
+        return chosen(self.first, self.known.first, columns)
 
     def second_of(self, columns: Sequence[str]) -> str | None:
         """The column of the second field, or None."""
-        return _chosen(self.second, self.known.second, columns)
+        return chosen(self.second, self.known.second, columns)
 
     def with_numbered(self, columns: Sequence[str]) -> "Columns":
         """These columns; where captions are in caption_1, caption_2 and so on, with all of them."""
@@ -346,7 +346,8 @@ def _words(cells):
     return sum(len(cell.split()) for cell in cells)
 
 
-def _chosen(wanted, known, columns):
+def chosen(wanted: str, known: Sequence[str], columns: Sequence[str]) -> str | None:
+    """The wanted column, or the first known one if it is "auto"; None if there is none."""
     if wanted != AUTO:
         return wanted if wanted in columns else None
     plain = {column.strip().lower(): column for column in reversed(columns)}

@@ -7,7 +7,7 @@ import re
 import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn.extras import import_optional
@@ -21,8 +21,6 @@ from keras_attn_pipelines.data.readers.tfds_reader import SUFFIXES
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_in
 from keras_attn_pipelines.data.user_cache import user_cache
 
-TAR, PARQUET = ".tar", ".parquet"
-FORMS = {TAR: "WebDataset", PARQUET: "parquet"}
 RECORDS = "records.jsonl"
 TEXTS = (".txt", ".text", ".caption")
 CLASSES = (".cls", ".label")
@@ -31,20 +29,9 @@ SHARD = re.compile(rf"{'|'.join(NAMES)}|of|[\W\d_]+")
 """What differs between the names of one data set's archives."""
 
 
-class Archives(NamedTuple):
-    """The archives of a data folder, and the folder that they are unpacked into.
-
-    Attributes:
-        folder: path of the unpacked records.
-        form: name of the layout.
-    """
-
-    folder: Path
-    form: str
-
-
-def unpacked(data, cache=None) -> Archives | None:
-    """The unpacked archives of a data folder, or one archive; None if it has none.
+def unpacked(data, cache=None) -> tuple[Path, str] | None:
+    """The folder of the unpacked archives of a data folder, or of one archive, and the name of
+    their layout; None if it has none.
 
     images/ has the pictures, records.jsonl what belongs to them, with the splits that the names of
     the archives say. They are unpacked again when an archive changes.
@@ -61,24 +48,19 @@ def unpacked(data, cache=None) -> Archives | None:
     files = _archives(Path(data))
     if not files:
         return None
-    suffix = files[0].suffix.lower()
+    form, read, check = FORMS[files[0].suffix.lower()]
     states = [(str(file.resolve()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     digest = hashlib.sha256(json.dumps(states).encode()).hexdigest()[:32]
     cache = user_cache() / "unpacked" if cache is None else Path(cache)
     folder = cache / f"{Path(data).stem}-{digest}"
     if not folder.is_dir():
         splits = _splits(files)
-        read = _read_tar if suffix == TAR else _read_parquet
-        if suffix == TAR:
-            for file in files:
-                check_tar(file)
-        else:
-            import_optional("parquet files", "pyarrow.parquet", "parquet")
-        made_folder(cache)
-        with whole_folder(cache) as partial:
+        for file in files:
+            check(file)
+        with whole_folder(made_folder(cache)) as partial:
             _write(partial, files, splits, read)
             move_folder(partial, folder)
-    return Archives(folder, FORMS[suffix])
+    return folder, form
 
 
 def _archives(path) -> list[Path]:
@@ -91,13 +73,19 @@ def _archives(path) -> list[Path]:
         found = [file for file in files if file.suffix.lower() in FORMS]
         if not found:
             continue
-        others = [entry for entry in (*path.iterdir(), *files) if _has_records(entry)]
-        if others:
-            return _without(path, found, others)
-        kinds = {file.suffix.lower() for file in found}
-        if len(kinds) > 1:
-            names = ", ".join(file.name for file in found)
-            raise ValueError(f"Expected archives of one kind in {folder}. Received: {names}")
+        names = [file.name for file in found]
+        if others := [entry.name for entry in (*path.iterdir(), *files) if _has_records(entry)]:
+            named = [name for name in others if split_in(name.split(".")[0])]
+            if named and (split := [name for name in names if split_in(Path(name).stem)]):
+                raise ValueError(
+                    f"Expected one layout in {path}. Received: {', '.join(split)} beside "
+                    f"{', '.join(named)}"
+                )
+            return []
+        if len({file.suffix.lower() for file in found}) > 1:
+            raise ValueError(
+                f"Expected archives of one kind in {folder}. Received: {', '.join(names)}"
+            )
         return [check_inside(file, path) for file in found]
     return []
 
@@ -110,17 +98,6 @@ def _has_records(entry) -> bool:
     suffix = entry.suffix.lower()
     named = suffix in (".json", ".txt") and bool(split_in(entry.stem))
     return named or suffix in (*DELIMITERS, *LINES)
-
-
-def _without(path, archives, others) -> list[Path]:
-    """No archives, where there is something else; refused if both name a split."""
-    named = [entry.name for entry in others if split_in(entry.name.split(".")[0])]
-    split = [file.name for file in archives if split_in(file.stem)]
-    if named and split:
-        raise ValueError(
-            f"Expected one layout in {path}. Received: {', '.join(split)} beside {', '.join(named)}"
-        )
-    return []
 
 
 def _splits(files: Sequence[Path]) -> list[str]:
@@ -201,9 +178,14 @@ def _sample(members, place):
     return picture, {key: value for key, value in record.items() if key not in IMAGE_COLUMNS}
 
 
+def _parquet(path):
+    """The module that reads parquet."""
+    return import_optional("parquet files", "pyarrow.parquet", "parquet")
+
+
 def _read_parquet(path) -> Iterator[tuple[bytes | None, dict[str, Any]]]:
     """A picture and the other values of each row; integers of classes as their names."""
-    parquet = import_optional("parquet files", "pyarrow.parquet", "parquet")
+    parquet = _parquet(path)
     try:
         with parquet.ParquetFile(path) as file:
             names = _class_names(file.schema_arrow.metadata or {})
@@ -256,3 +238,11 @@ def _class_names(metadata) -> dict[str, list[str]]:
         return {key: kind["names"] for key, kind in features.items() if "names" in kind}
     except (KeyError, TypeError, ValueError, AttributeError):
         return {}
+
+
+FORMS = {
+    ".tar": ("WebDataset", _read_tar, check_tar),
+    ".parquet": ("parquet", _read_parquet, _parquet),
+}
+"""By suffix: the name of the layout, the function that reads an archive, and one that checks it
+before anything is written."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from keras_attn.text.fact_json import facts_of, meant_facts
 from keras_attn.untrusted import parse_json, scalar_text
-from keras_attn_pipelines.data.columns import Marks, NoSecondError
+from keras_attn_pipelines.data.columns import Marks, NoSecondError, chosen
 from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS, header_and_rows, header_of
@@ -63,7 +63,7 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
         ValueError: nothing found, two files with the same stem, or a table without a text column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    place = opened(data, partial(materialized, write_facts))
+    place = opened(data, partial(materialized, write_facts), "facts with texts")
     folder = place.place
     if folders := _folders_of_xml(folder):
         check_named_splits(folder, folders)
@@ -126,29 +126,21 @@ def _table(path, text_column):
     usual, text = DELIMITERS[suffix_of(path)], start_of(path)
     headers = {mark: header_of(text, mark) for mark in (usual, *OTHERS)}
     fitting = (mark for mark, names in headers.items() if len(names) > 1)
-    delimiter = next((mark for mark in fitting if _chosen(headers[mark], text_column)), usual)
+    delimiter = next((mark for mark in fitting if chosen(text_column, TEXTS, headers[mark])), usual)
     _text_column(headers[delimiter], text_column, path)
     return FORMS[usual], partial(_read_table, path, delimiter, text_column)
 
 
-def _chosen(names: Sequence[str], text_column: str) -> str | None:
-    """The name of the text among column names or keys, or None."""
-    if text_column != AUTO:
-        return text_column if text_column in names else None
-    plain = {name.strip().lower(): name for name in reversed(names)}
-    return next((plain[name] for name in TEXTS if name in plain), None)
-
-
 def _text_column(names, text_column, path) -> str:
-    chosen = _chosen(names, text_column)
-    if chosen is None or len(names) < 2 or len(set(names)) < len(names):
+    column = chosen(text_column, TEXTS, names)
+    if column is None or len(names) < 2 or len(set(names)) < len(names):
         wanted = ", ".join(TEXTS) if text_column == AUTO else repr(text_column)
-        kind = NoSecondError if chosen is None and text_column == AUTO else ValueError
+        kind = NoSecondError if column is None and text_column == AUTO else ValueError
         raise kind(
             f"Expected a header with different fields and a column for the text, one of {wanted} "
             f"(set --text-column), in {path}. Received: {names}"
         )
-    return chosen
+    return column
 
 
 def _read_table(path, delimiter, text_column):
@@ -212,7 +204,7 @@ def _records(value, line, text_column) -> Sequence[FactRecord]:
 def _entry(text_column, value) -> Entry:
     """The entry in a JSON object with triples or a table, and a text, or a list of texts, or of
     objects with text and order of mention."""
-    facts, key = facts_of(value), _chosen(list(value), text_column)
+    facts, key = facts_of(value), chosen(text_column, TEXTS, list(value))
     said = [] if key is None else value[key]
     lexes = []
     for item in said if isinstance(said, list) else [said]:

@@ -12,6 +12,7 @@ from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS
 from keras_attn_pipelines.data.readers.picture_reader import (
     FoundRecords,
     PictureKind,
+    metadata_of_splits,
     read_pictures,
 )
 from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
@@ -64,17 +65,19 @@ def _candidates(folder, images):
     files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
     known = [path for path in files if path.suffix.lower() in SUFFIXES]
     texts = [path for path in known if path.suffix.lower() in TEXTS and _picture_beside(path)]
-    return [*(path for path in known if path not in texts), *sorted(folder.glob(COCO))]
+    tables = [path for path in known if path not in texts]
+    return [*tables, *sorted(folder.glob(COCO)), *metadata_of_splits(folder)]
 
 
-def _beside_pictures(folder, images, has_candidates):
+def _beside_pictures(names, has_candidates):
     """The captions in text files beside pictures, where there are any."""
-    if any(text for _, text in sidecars(images)):
-        return FoundRecords(folder, images, _sidecar_records(folder, images), images, SIDECARS)
-    return None
+    if not any(text for _, text in sidecars(names.images)):
+        return None
+    return FoundRecords(names, _sidecar_records(names), names.images, SIDECARS)
 
 
-def _sidecar_records(folder, images) -> Iterator[tuple[Path, Record]]:
+def _sidecar_records(names) -> Iterator[tuple[Path, Record]]:
+    folder, images = names.folder, names.images
     for picture, text in sidecars(images):
         name = picture.relative_to(images).as_posix()
         if text is None:

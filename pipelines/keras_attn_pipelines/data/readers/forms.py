@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.columns import (
@@ -43,6 +45,22 @@ SAMPLE = re.compile(r"sample_?submission.*", re.IGNORECASE)
 Found = tuple[Path, str, Reader]
 
 
+class RecordFiles(NamedTuple):
+    """Files of records.
+
+    Attributes:
+        files: paths, each with its format and reader.
+        refused: why other files are none.
+        left_out: names of those of test that are left out, since they have no second field.
+        are_guessed: whether their columns are guessed.
+    """
+
+    files: list[Found]
+    refused: dict[Path, str]
+    left_out: list[str]
+    are_guessed: bool
+
+
 def is_table(path: Path, columns: Columns) -> bool:
     """Whether a file of another suffix than those of OPENERS has records, as its start shows."""
     if columns.known is TEXT_LABELS:
@@ -60,35 +78,34 @@ def form_of(path: Path, columns: Columns) -> tuple[str, Reader]:
     return OPENERS.get(suffix_of(path), open_text)(path, columns)
 
 
-def record_files(
-    paths: Iterable[Path], folders: Collection[Path], columns: Columns
-) -> tuple[list[Found], dict[Path, str], list[str]]:
-    """The files of records, each with its format and reader; why other files are not; and the names
-    of those of test that are left out, since they have no second field.
+def record_files(paths: Iterable[Path], folders: Collection[Path], columns: Columns) -> RecordFiles:
+    """The files of records among some files. Columns are guessed where no file has known ones.
 
-    Plain text can be anything, so it needs no reason but damage.
+    Plain text can be anything, so it needs no reason but damage to be left out.
 
     Args:
         paths: of files.
         folders: in which they lie.
         columns: of the records.
     """
-    files: list[Found] = []
-    without: list[str] = []
-    refused: dict[Path, str] = {}
+    paths = [path for path in paths if not SAMPLE.fullmatch(path.name)]
+    found = _record_files(paths, folders, columns)
+    return found if found.files else _record_files(paths, folders, replace(columns, guesses=True))
+
+
+def _record_files(paths, folders, columns):
+    found = RecordFiles([], {}, [], columns.guesses)
     for path in paths:
-        if SAMPLE.fullmatch(path.name):
-            continue
         try:
-            files.append((path, *form_of(check_inside(path, *folders), columns)))
+            found.files.append((path, *form_of(check_inside(path, *folders), columns)))
         except NoRecordsError:
             continue
         except ValueError as error:
             if isinstance(error, NoSecondError) and _is_of_test(path, columns):
-                without.append(path.name)
+                found.left_out.append(path.name)
             else:
-                refused[path] = str(error)
-    return files, refused, without
+                found.refused[path] = str(error)
+    return found
 
 
 def _is_of_test(path, columns):

@@ -14,6 +14,7 @@ from keras_attn_pipelines.data.readers.forms import TABLES
 from keras_attn_pipelines.data.readers.picture_reader import (
     FoundRecords,
     PictureKind,
+    metadata_of_splits,
     read_pictures,
 )
 from keras_attn_pipelines.data.record import Record
@@ -58,14 +59,16 @@ def _unnamed(name):
 
 
 def _candidates(folder, images):
-    return [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
+    tables = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
+    return [*tables, *metadata_of_splits(folder)]
 
 
-def _in_class_folders(folder, images, has_candidates):
+def _in_class_folders(names, has_candidates):
     """The pictures in folders of classes; the label is the name of the class's folder."""
-    if has_class_folders(folder, PICTURE_SUFFIXES, of_splits=not has_candidates):
-        return FoundRecords(folder, folder, _class_records(folder), folder, class_form(folder))
-    return None
+    folder = names.folder
+    if not has_class_folders(folder, PICTURE_SUFFIXES, of_splits=not has_candidates):
+        return None
+    return FoundRecords(names.at(folder), _class_records(folder), folder, class_form(folder))
 
 
 def _class_records(folder):

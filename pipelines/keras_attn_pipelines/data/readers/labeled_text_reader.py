@@ -14,14 +14,11 @@ from keras_attn_pipelines.data.readers.class_folders import (
     class_form,
     has_class_folders,
 )
-from keras_attn_pipelines.data.readers.forms import TABLES, is_table
-from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.pair_reader import table_at, tables_in
-from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_texts
+from keras_attn_pipelines.data.readers.forms import TABLES
+from keras_attn_pipelines.data.readers.pair_reader import text_sources
 from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
-from keras_attn_pipelines.data.split_names import check_named_splits
-from keras_attn_pipelines.data.text_lines import is_text, stem_of, suffix_of, text_of
+from keras_attn_pipelines.data.text_lines import is_text, text_of
 
 TEXT_FILES = (".txt",)
 
@@ -47,36 +44,26 @@ def labeled_texts(
         ValueError: nothing found, or one column for both.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    if text_column == label_column != AUTO:
-        raise ValueError(
-            "Expected a text_column and a label_column that differ. "
-            f"Received: {text_column!r} twice"
-        )
     columns = Columns(text_column, label_column, TEXT_LABELS, language=language)
-    place = opened(data, partial(materialized, write_texts))
-    folder = place.place
-    if folder.is_file():
-        if suffix_of(folder) not in TABLES and not is_table(folder, columns):
-            raise ValueError(f"Expected a file of {', '.join(TABLES)}. Received: {folder}")
-        return {stem_of(folder): table_at(folder, columns)}
-    if not folder.is_dir():
-        raise ValueError(f"Expected labeled texts at {folder}. Received: no such file or folder")
-    tables, refused, unlabeled = tables_in(folder, columns)
-    found: dict[str, RecordFile] = dict(tables)
-    if not tables and has_class_folders(folder, TEXT_FILES):
-        found = dict(_class_folders(folder))
-    if not found:
-        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10]) or " neither"
-        raise ValueError(
-            f"Expected {', '.join(TABLES)} files with a text and a label in {folder}, or "
-            f"{CLASS_FOLDERS} with .txt files. Received:{reasons}"
-        )
-    check_named_splits(folder, [*found, *unlabeled], refused)
-    return place.naming(data, found)
+    return text_sources(
+        data, columns, "labeled texts", _class_folders, lambda path: {}, _expected_labels
+    )
 
 
-def _class_folders(folder):
+def _expected_labels(place, columns):
+    """What was expected in a file or folder without labeled texts, and what came."""
+    if place.is_file():
+        return f"Expected a file of {', '.join(TABLES)}. Received: {place}"
+    return (
+        f"Expected {', '.join(TABLES)} files with a text and a label in {place}, or "
+        f"{CLASS_FOLDERS} with .txt files. Received: neither"
+    )
+
+
+def _class_folders(folder, tables, refused):
     """The files of each split, a text each; all are train where folders are no splits."""
+    if tables or not has_class_folders(folder, TEXT_FILES):
+        return {}
     splits: dict[str, list[ClassFile]] = {}
     for file in class_files(folder, TEXT_FILES):
         splits.setdefault(file.split or "train", []).append(file)

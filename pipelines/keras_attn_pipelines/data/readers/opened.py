@@ -43,16 +43,17 @@ class Opened(NamedTuple):
         }
 
 
-def opened(data, by_name: Callable[[str], Path]) -> Opened:
+def opened(data, by_name: Callable[[str], Path], what: str) -> Opened:
     """Opens data; archives are unpacked and named data sets are written on first use.
 
     Args:
         data: path of a data folder, of a file of records or of an archive, or
             "tfds:NAME[/CONFIG]".
         by_name: function from the name of a data set to its folder, of `tfds_reader`.
+        what: what the data hold, for errors.
 
     Raises:
-        ValueError: see `unpacked`; the data set has none of these records.
+        ValueError: no such file or folder; see `unpacked`; the data set has none of these records.
         ImportError: a package for them is not installed.
     """
     if is_tfds(data):
@@ -61,8 +62,10 @@ def opened(data, by_name: Callable[[str], Path]) -> Opened:
         raise ValueError(
             f"Expected a data folder or a file of records. Received: {data}, a picture"
         )
-    archives = unpacked(data)
-    return Opened(archives.folder, archives.form) if archives else Opened(Path(data))
+    place = Opened(*(unpacked(data) or (Path(data),)))
+    if not place.place.exists():
+        raise ValueError(f"Expected {what} at {data}. Received: no such file or folder")
+    return place
 
 
 def files_by_stem(data, suffixes: Sequence[str], what: str, wanted: str = "") -> dict[str, Path]:

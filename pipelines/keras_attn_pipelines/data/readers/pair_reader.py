@@ -1,5 +1,6 @@
 """Reads pairs of texts from a data folder, a file or a named data set."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -60,51 +61,75 @@ def pair_sources(
         ValueError: nothing found, parallel files without named languages, or one column for both.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    if source_column == target_column != AUTO:
-        raise ValueError(
-            "Expected a source_column and a target_column that differ. "
-            f"Received: {source_column!r} twice"
-        )
     columns = Columns(source_column, target_column, PAIRS, header, places, language)
     are_named = AUTO not in (source_column, target_column)
     suffixes = (source_column.lower().lstrip("."),), (target_column.lower().lstrip("."),)
-    place = opened(data, partial(materialized, write_texts))
+
+    def others(folder, tables, refused):
+        """Pairs in parallel files."""
+        parallel, alone = parallel_files(folder, suffixes) if are_named else ({}, {})
+        if tables and parallel:
+            names = ", ".join(path.name for files in parallel.values() for path in files)
+            known = ", ".join(table.path.name for table in tables.values())
+            raise ValueError(
+                f"Expected one layout of pairs in {folder}. Received: {names} beside {known}"
+            )
+        refused |= alone
+        if not tables and not parallel:
+            sides = suffixes if are_named else SIDES
+            parallel, _ = parallel_files(folder, sides, by_suffix=False)
+        return {stem: _parallel(folder, *files) for stem, files in parallel.items()}
+
+    def alone(path):
+        """The partner of one parallel file."""
+        both, _ = parallel_files(path.parent, suffixes) if are_named else ({}, {})
+        files = both.get(stem_of(path))
+        return {stem_of(path): _parallel(path.parent, *files, named=path)} if files else {}
+
+    return text_sources(data, columns, "pairs of texts", others, alone, _expected_pairs)
+
+
+def text_sources(
+    data,
+    columns: Columns,
+    what: str,
+    others: Callable[[Path, dict[str, RecordFile], dict[Path, str]], dict[str, RecordFile]],
+    alone: Callable[[Path], dict[str, RecordFile]],
+    expected: Callable[[Path, Columns], str],
+) -> dict[str, RecordFile]:
+    """Finds records of two texts in tables, or in another layout.
+
+    Args:
+        data: path of a data folder or of a file, or "tfds:NAME[/CONFIG]".
+        columns: of the records.
+        what: what the data hold, for errors.
+        others: function from a folder, its tables and why other files are none to files of records
+            in another layout; it may say more of what is refused.
+        alone: function from the path of a file that is no table to the records in it.
+        expected: function from a path and the columns to what was expected there and what came, for
+            errors.
+
+    Raises:
+        ValueError: nothing found, or one column for both.
+    """
+    if columns.first == columns.second != AUTO:
+        words = " and a ".join(f"{word}_column" for word in columns.known.words)
+        raise ValueError(f"Expected a {words} that differ. Received: {columns.first!r} twice")
+    place = opened(data, partial(materialized, write_texts), what)
     folder = place.place
+    if folder.is_file() and (suffix_of(folder) in TABLES or is_table(folder, columns)):
+        return {stem_of(folder): table_at(folder, columns)}
     if folder.is_file():
-        return _one_file(folder, columns, suffixes if are_named else ((), ()))
-    if not folder.is_dir():
-        raise ValueError(f"Expected pairs of texts at {folder}. Received: no such file or folder")
+        if not (found := alone(folder)):
+            raise ValueError(expected(folder, columns))
+        return found
     tables, refused, unlabeled = tables_in(folder, columns)
-    parallel, alone = parallel_files(folder, suffixes) if are_named else ({}, {})
-    if tables and parallel:
-        names = ", ".join(path.name for files in parallel.values() for path in files)
-        others = ", ".join(table.path.name for table in tables.values())
-        raise ValueError(
-            f"Expected one layout of pairs in {folder}. Received: {names} beside {others}"
-        )
-    refused |= alone
-    if not tables and not parallel:
-        sides = suffixes if are_named else SIDES
-        parallel, _ = parallel_files(folder, sides, by_suffix=False)
-    tables |= {stem: _parallel(folder, *files) for stem, files in parallel.items()}
-    if not tables:
-        raise ValueError(_no_pairs(folder, columns, refused))
-    check_named_splits(folder, [*tables, *unlabeled], refused)
-    return place.naming(data, tables)
-
-
-def _one_file(path, columns, suffixes):
-    """The source in one file, or in a parallel file and its partner."""
-    if suffix_of(path) in TABLES or is_table(path, columns):
-        return {stem_of(path): table_at(path, columns)}
-    both, _ = parallel_files(path.parent, suffixes)
-    if stem_of(path) in both:
-        return {stem_of(path): _parallel(path.parent, *both[stem_of(path)], named=path)}
-    raise ValueError(
-        f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes are "
-        f"source_column and target_column. Received: {path} with source_column={columns.first!r}, "
-        f"target_column={columns.second!r}"
-    )
+    found = tables | others(folder, tables, refused)
+    if not found:
+        reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
+        raise ValueError(f"{expected(folder, columns)}{reasons}")
+    check_named_splits(folder, [*found, *unlabeled], refused)
+    return place.naming(data, found)
 
 
 def _parallel(folder, *files, named=None):
@@ -147,10 +172,7 @@ def tables_in(
         for path in sorted(folder.iterdir(), reverse=True)
         if path.is_file() and (suffix_of(path) in TABLES or is_table(path, columns))
     ]
-    files, refused, without = record_files(paths, [folder], columns)
-    if not files:
-        columns = replace(columns, guesses=True)
-        files, refused, without = record_files(paths, [folder], columns)
+    files, refused, without, _ = record_files(paths, [folder], columns)
     tables: dict[str, RecordFile] = {}
     for path, form, read in files:
         stem = stem_of(path) if suffix_of(path) in SUFFIXES else _stem_in(path)
@@ -182,18 +204,22 @@ def _check_headers(folder, tables):
         )
 
 
-def _no_pairs(folder, columns, refused):
-    expected = f"Expected {', '.join(TABLES)} files with a source and a target in {folder}, or"
-    known = languages(folder)
-    reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
+def _expected_pairs(place, columns):
+    """What was expected in a file or folder without pairs, and what came."""
+    given = f"source_column={columns.first}, target_column={columns.second}"
+    if place.is_file():
+        return (
+            f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes "
+            f"are source_column and target_column. Received: {place} with {given}"
+        )
+    expected = f"Expected {', '.join(TABLES)} files with a source and a target in {place}, or"
     if AUTO in (columns.first, columns.second):
-        there = f"; the languages there are {', '.join(known)}" if known else ""
+        there = ", ".join(languages(place))
         return (
             f"{expected} the languages of parallel files as source_column and target_column. "
-            f"Received: source_column={columns.first}, target_column={columns.second}"
-            f"{there}{reasons}"
+            f"Received: {given}{there and f'; the languages there are {there}'}"
         )
     return (
         f"{expected} files such as train.{columns.first} and train.{columns.second}. Received: "
-        f"{', '.join(sorted(entry.name for entry in folder.iterdir())[:10]) or 'nothing'}{reasons}"
+        f"{', '.join(sorted(entry.name for entry in place.iterdir())[:10]) or 'nothing'}"
     )

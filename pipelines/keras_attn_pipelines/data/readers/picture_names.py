@@ -3,34 +3,93 @@
 import functools
 import os
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.data_files import way_out
+from keras_attn_pipelines.data.split_names import split_in
 
 
-def locator(folder: Path, images: Path) -> Callable[[str], tuple[Path, str]]:
-    """Function from the name of a picture to its path, and to the reason why it is unusable.
+class PictureNames:
+    """The names of pictures in a data folder.
 
     Dot segments, backslashes, upper and lower case and Unicode's normal forms make no difference
     where a file has no name that is equal to the letter.
 
     Args:
         folder: data folder.
-        images: folder of the pictures.
+        images: folder of the pictures. Names are looked up there, then in the data folder.
     """
-    spelled = functools.cache(_spellings)
 
-    def path_of(name):
-        return _path_of((images, folder), name, spelled)
+    def __init__(self, folder: Path, images: Path):
+        self.folder, self.images = folder, images
+        self.locate = functools.cache(self._locate)
+        self._spelled = functools.cache(_spellings)
 
-    return functools.cache(path_of)
+    def at(self, images: Path) -> "PictureNames":
+        """The names of pictures in another folder."""
+        return PictureNames(self.folder, images)
 
+    @functools.cached_property
+    def inside(self) -> list["PictureNames"]:
+        """The names in each folder of the data folder."""
+        folders = sorted(entry for entry in self.folder.iterdir() if entry.is_dir())
+        return list(map(self.at, folders))
 
-def identity(path: Path) -> str:
-    """What two paths to the same entry of a folder have in common; links count as they are."""
-    return os.path.abspath(path)
+    def is_any(self, name: str) -> bool:
+        """Whether a text names a file in the folder of the pictures, or in a folder beside it."""
+        return bool(name) and any(not own.locate(name)[1] for own in (self, *self.inside))
+
+    def only_folder(self, names: Iterable[str], split: str) -> Path:
+        """The only folder in the data folder that has pictures of some names, or the only one of
+        their split, if they are not in the data folder itself; some may be missing."""
+        fitting = [
+            own.images
+            for own in (self.at(self.folder), *self.inside)
+            if any(name and not own.locate(name)[1] for name in names)
+        ]
+        if self.folder in fitting:
+            return self.folder
+        of_split = [place for place in fitting if split and split_in(place.name) == split]
+        return next((some[0] for some in (of_split, fitting) if len(some) == 1), self.folder)
+
+    def _locate(self, name: str) -> tuple[Path, str]:
+        """The path of a picture by its name, and the reason why it is unusable."""
+        path, folders = self.images / name, (self.images, self.folder)
+        if not name:
+            return path, "no picture named"
+        try:
+            exact = (place / name for place in folders)
+            path = next((candidate for candidate in exact if candidate.is_file()), path)
+            if not path.is_file():
+                path = next(filter(None, (self._other(place, name) for place in folders)), path)
+            if not path.is_file() and not Path(name).suffix:  # An id without its suffix.
+                own = [self.images / f"{name}{suffix}" for suffix in PICTURE_SUFFIXES]
+                found = [candidate for candidate in own if candidate.is_file()]
+                path = found[0] if len(found) == 1 else path
+            if reason := way_out(path, self.folder):
+                return path, f"the path {name!r} is {reason}"
+            return path, "" if path.is_file() else f"no picture at {path}"
+        except (OSError, RuntimeError, ValueError) as error:
+            return path, f"no picture at {name!r:.80}: {error}"
+
+    def _other(self, folder, name) -> Path | None:
+        """The only file of another spelling; None if there is none.
+
+        Raises:
+            ValueError: there are several.
+        """
+        path = folder
+        for part in name.replace("\\", "/").split("/"):
+            exists = part in ("", ".", "..") or os.path.lexists(path / part)
+            others = [part] if exists else self._spelled(path).get(folded(part), [])
+            if len(others) > 1:
+                raise ValueError(f"it may be {' or '.join(sorted(others))}")
+            if not others:
+                return None
+            path = path / others[0]
+        return path if path.is_file() else None
 
 
 def folded(name: str) -> str:
@@ -44,46 +103,3 @@ def _spellings(folder):
     for entry in os.scandir(folder) if folder.is_dir() else ():
         names.setdefault(folded(entry.name), []).append(entry.name)
     return names
-
-
-def _spelled_otherwise(folder, name, spelled) -> Path | None:
-    """The only file of another spelling; None if there is none.
-
-    Raises:
-        ValueError: there are several.
-    """
-    path = folder
-    for part in name.replace("\\", "/").split("/"):
-        if part in ("", ".", ".."):
-            path = path / part
-            continue
-        others = [part] if os.path.lexists(path / part) else spelled(path).get(folded(part), [])
-        if len(others) > 1:
-            raise ValueError(f"it may be {' or '.join(sorted(others))}")
-        if not others:
-            return None
-        path = path / others[0]
-    return path if path.is_file() else None
-
-
-def _path_of(folders: Sequence[Path], name, spelled):
-    """The path of a picture by its name, and the reason it is unusable."""
-    images, folder = folders
-    path = images / name
-    if not name:
-        return path, "no picture named"
-    try:
-        exact = (place / name for place in folders)
-        path = next((candidate for candidate in exact if candidate.is_file()), path)
-        if not path.is_file():
-            others = (_spelled_otherwise(place, name, spelled) for place in folders)
-            path = next(filter(None, others), path)
-        if not path.is_file() and not Path(name).suffix:  # An id without its suffix.
-            own = [images / f"{name}{suffix}" for suffix in PICTURE_SUFFIXES]
-            found = [candidate for candidate in own if candidate.is_file()]
-            path = found[0] if len(found) == 1 else path
-        if reason := way_out(path, folder):
-            return path, f"the path {name!r} is {reason}"
-        return path, "" if path.is_file() else f"no picture at {path}"
-    except (OSError, RuntimeError, ValueError) as error:
-        return path, f"no picture at {name!r:.80}: {error}"

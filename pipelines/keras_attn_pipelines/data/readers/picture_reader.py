@@ -2,6 +2,7 @@
 records, or what stands in their place, joins records and pictures, and collects unusable ones.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from keras_attn_pipelines.data.columns import AUTO, Columns
 from keras_attn_pipelines.data.picture_folder import PictureFolder
 from keras_attn_pipelines.data.readers.forms import Found, form_of, record_files
 from keras_attn_pipelines.data.readers.opened import opened
-from keras_attn_pipelines.data.readers.picture_names import identity, locator
+from keras_attn_pipelines.data.readers.picture_names import PictureNames
 from keras_attn_pipelines.data.record import Record, in_language, unusable
 from keras_attn_pipelines.data.record_file import left_out_note
 from keras_attn_pipelines.data.skipped import Skipped, listing
@@ -32,16 +33,14 @@ class FoundRecords(NamedTuple):
     """Where records of pictures are.
 
     Attributes:
-        folder: path of the data folder.
-        images: path of the folder of the pictures.
+        names: of the pictures in the data folder.
         records: the records, each with its file; they are read as they are asked for.
         source: path of the file, or of the folder, of the records.
         form: description of the format.
         left_out: names of files of test that have no second field.
     """
 
-    folder: Path
-    images: Path
+    names: PictureNames
     records: Iterable[tuple[Path, Record]]
     source: Path
     form: str
@@ -60,7 +59,7 @@ class PictureKind(NamedTuple):
         by_name: function from the name of a data set to its folder.
         candidates: function from the folders of the data and of the pictures to files that may have
             records.
-        without_file: function from the two folders, and whether there are candidates, to
+        without_file: function from the names of pictures, and whether there are candidates, to
             `FoundRecords` where no file has records; None if there are none.
         picture: function from name, path, texts of the records and digest to a picture.
         is_single: whether all records of a picture must have the same text.
@@ -73,41 +72,9 @@ class PictureKind(NamedTuple):
     instead: str
     by_name: Callable[[str], Path]
     candidates: Callable[[Path, Path], Sequence[Path]]
-    without_file: Callable[[Path, Path, bool], FoundRecords | None]
+    without_file: Callable[[PictureNames, bool], FoundRecords | None]
     picture: Callable[[str, Path, tuple[str, ...], str], Any]
     is_single: bool = False
-
-
-class Located(NamedTuple):
-    """A record with the path of its picture.
-
-    Attributes:
-        file: file of the record.
-        record: `Record`.
-        path: path of the picture.
-        reason: why it is unusable, or ''.
-        digest: digest of the picture's bytes, see `Examined`.
-        is_cut: whether the picture is cut short.
-        source: path that the picture is read from: of the PNG that it was converted to, if any.
-    """
-
-    file: Path
-    record: Record
-    path: Path
-    reason: str
-    digest: str = ""
-    is_cut: bool = False
-    source: Path = Path()
-
-    @property
-    def name(self) -> str:
-        """The picture's name in the record."""
-        return self.record.first.strip()
-
-    @property
-    def text(self) -> str:
-        """The caption or the label."""
-        return " ".join(self.record.second.split())
 
 
 def read_pictures(
@@ -137,69 +104,73 @@ def read_pictures(
         ValueError: see `find_pictures`; several languages; nothing usable.
         ImportError: tensorflow-datasets is needed but not installed.
     """
+    from keras_attn_pipelines.data.converted_pictures import convert_pictures
+    from keras_attn_pipelines.data.picture_check import Examined, examine_pictures
+
     found = find_pictures(data, kind, file, columns, image_folder)
-    rows = _located(found, columns, cache)
-    usable: dict[str, list[Located]] = {}
+    rows = list(_located(found, columns))
+    paths = (path for _, record, path in rows if not record.reason)
+    examined = examine_pictures(paths, found.names.folder, cache)
+    read = {path: (path, state) for path, state in examined.items()}
+    read |= convert_pictures(examined, cache)
+    usable: dict[str, list[Record]] = {}  # By what all paths to a file have in common.
+    states: dict[str, tuple[Path, Examined]] = {}
     skipped = []
-    for row in rows:
-        others = [] if row.reason else usable.setdefault(identity(row.path), [])
-        if reason := row.reason or _contradiction(row, others[:1], columns, kind.is_single):
-            skipped.append(Skipped(row.file, row.record.line, reason, row.name))
+    for where, record, path in rows:
+        source, state = read.get(path) or (path, Examined("", ""))
+        key, reason = os.path.abspath(path), record.reason
+        if not reason and state.reason:
+            reason = f"the picture {path} is unusable: {state.reason}"
+        others = [] if reason else usable.setdefault(key, [])
+        if reason := reason or _contradiction(record, others[:1], columns, kind.is_single):
+            skipped.append(Skipped(where, record.line, reason, record.first))
         else:
-            others.append(row)
+            others.append(record)
+            states.setdefault(key, (source, state))
     if not usable:
         raise ValueError(
             f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
         )
-    pictures = [
-        kind.picture(
-            first.name, first.source, (first.text, *(row.text for row in more)), first.digest
-        )
-        for first, *more in usable.values()
-    ]
+    pictures, splits, cut = [], {}, set()
+    for key, records in usable.items():
+        name, (path, state) = records[0].first, states[key]
+        texts = tuple(record.second for record in records)
+        pictures.append(kind.picture(name, path, texts, state.digest))
+        splits[name] = records[0].split
+        cut |= {name} if state.missing else set()
     return PictureFolder(
         pictures,
         len(rows),
         skipped,
         found.source,
         found.form,
-        splits={first.name: first.record.split for first, *_ in usable.values()},
-        cut=frozenset(first.name for first, *_ in usable.values() if first.is_cut),
-        root=found.folder,
-        left_out=found.left_out,
+        splits,
+        frozenset(cut),
+        found.names.folder,
+        found.left_out,
     )
 
 
-def _located(found, columns, cache) -> list[Located]:
-    """The records with their pictures, as `examine_pictures` judges these."""
-    locate, second = locator(found.folder, found.images), columns.known.words[1]
-    rows = []
+def _located(found, columns) -> Iterator[tuple[Path, Record, Path]]:
+    """The records with plain names and texts, each with its file and the path of its picture."""
+    word = columns.known.words[1]
     for file, record in in_language(found.records, columns.language, found.source):
-        path, problem = locate(record.first.strip())
-        reason = record.reason or unusable(second, record.second) or problem
-        rows.append(Located(file, record, path, reason))
-    from keras_attn_pipelines.data.converted_pictures import convert_pictures
-    from keras_attn_pipelines.data.picture_check import examine_pictures
-
-    examined = examine_pictures((row.path for row in rows if not row.reason), found.folder, cache)
-    read = {path: (path, state) for path, state in examined.items()}
-    read |= convert_pictures(examined, cache)
-    return [row if row.reason else _examined(row, *read[row.path]) for row in rows]
+        name = record.first.strip()
+        path, problem = found.names.locate(name)
+        reason = record.reason or unusable(word, record.second) or problem
+        text = " ".join(record.second.split())
+        yield file, replace(record, first=name, second=text, reason=reason), path
 
 
-def _examined(row, source, state):
-    """A record with the result of checking its picture."""
-    reason = state.reason and f"the picture {row.path} is unusable: {state.reason}"
-    return row._replace(reason=reason, digest=state.digest, is_cut=state.missing > 0, source=source)
-
-
-def _contradiction(row, first, columns, is_single):
+def _contradiction(record, first, columns, is_single):
     """Why a record contradicts the first one of the same picture; '' if it does not."""
     for other in first:
-        if is_single and row.text != other.text:
-            return f"the {columns.known.words[1]} {row.text!r} for a picture of {other.text!r}"
-        if row.record.split != other.record.split:
-            return f"the split {row.record.split!r} for a picture of {other.record.split!r}"
+        if is_single and record.second != other.second:
+            return (
+                f"the {columns.known.words[1]} {record.second!r} for a picture of {other.second!r}"
+            )
+        if record.split != other.split:
+            return f"the split {record.split!r} for a picture of {other.split!r}"
     return ""
 
 
@@ -221,37 +192,36 @@ def find_pictures(
         ValueError: no file of records and nothing instead, several, or a missing column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    place = opened(data, kind.by_name)
+    place = opened(data, kind.by_name, kind.data)
     folder, named = place.folder, place.named or ("" if file == AUTO else file)
-    if not named and not folder.is_dir():
-        raise ValueError(f"Expected {kind.data} at {folder}. Received: no such file or folder")
     images = folder / image_folder if (folder / image_folder).is_dir() else folder
-    guessing = replace(columns, guesses=True, is_file=_names_picture(folder, images))
-    without: list[str] = []
-    if named:
-        path = folder / named
-        if not path.is_file():
-            raise ValueError(f"Expected {kind.file} at {path}. Received: no such file")
-        files = [(path, *form_of(path, guessing))]
-    else:
-        paths = [*kind.candidates(folder, images), *_in_splits(folder)]
-        files, refused, without = record_files(paths, {folder, images}, columns)
-        if not files and (instead := kind.without_file(folder, images, bool(paths))):
+    names = PictureNames(folder, images)
+    columns = replace(columns, is_file=names.is_any)
+    path = folder / named
+    if named and not path.is_file():
+        raise ValueError(f"Expected {kind.file} at {path}. Received: no such file")
+    if not named:
+        paths = kind.candidates(folder, images)
+        files, refused, without, are_guessed = record_files(paths, {folder, images}, columns)
+        instead = kind.without_file(names, bool(paths)) if are_guessed or not files else None
+        if instead:
             return instead
-        if not files:
-            files, refused, without = record_files(paths, {folder, images}, guessing)
-        _check_files(folder, files, refused, kind)
+    else:
+        files = [(path, *form_of(path, replace(columns, guesses=True)))]
+        refused, without = {}, []
+    _check_files(folder, files, refused, kind)
     path, form, _ = files[0]
     if len(files) > 1:
         path, form = folder, f"{form} in {' and '.join(path.name for path, _, _ in files)}"
-    form = place.form or f"{form}{left_out_note(without, f'a {columns.known.words[1]}')}"
-    path = Path(data) if place.form else path
+    note = left_out_note(without, f"a {columns.known.words[1]}")
+    path, form = (Path(data), place.form) if place.form else (path, f"{form}{note}")
     places = [images] * len(files)
     if image_folder == IMAGES and images == folder:
-        places = [_folder_of_pictures(folder, file) for file in files]
-    images = places[0] if len(set(places)) == 1 else folder
-    records = _records(files, [place.relative_to(images) for place in places])
-    return FoundRecords(folder, images, records, path, form, without)
+        places = [_folder_of_pictures(names, *file) for file in files]
+    if len(set(places)) == 1:
+        names = names.at(places[0])
+    records = _records(files, [place.relative_to(names.images) for place in places])
+    return FoundRecords(names, records, path, form, without)
 
 
 def _check_files(folder, files, refused, kind):
@@ -291,41 +261,15 @@ def _split_of(path):
     return split_in(stem_of(path)) or exact_split(path.parent.name)
 
 
-def _in_splits(folder):
+def metadata_of_splits(folder: Path) -> list[Path]:
     """The files of records in folders of splits."""
     inside = (path for path in sorted(folder.glob("*/metadata.*")) if exact_split(path.parent.name))
     return [path for path in inside if METADATA.fullmatch(path.name)]
 
 
-def _folders_in(folder):
-    return sorted(entry for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
-
-
-def _names_picture(folder, images):
-    """Function from a text to whether it names a file in the data folder, or in a folder there."""
-    locators = [locator(folder, place) for place in (images, *_folders_in(folder))]
-
-    def is_file(name):
-        return bool(name) and any(not locate(name)[1] for locate in locators)
-
-    return is_file
-
-
-def _folder_of_pictures(folder, file):
-    """The only folder in the data folder that has a file's first pictures, or the only one of its
-    split, if they are not in the data folder itself."""
-    if METADATA.fullmatch(file[0].name):
-        return file[0].parent
-    names = {record.first.strip() for _, record in islice(_records([file], [Path()]), TRIED)} - {""}
-
-    def has_any(place):
-        """Whether at least one picture is in a folder; some may be missing."""
-        locate = locator(folder, place)
-        return any(not locate(name)[1] for name in names)
-
-    if has_any(folder):
-        return folder
-    fitting = list(filter(has_any, _folders_in(folder)))
-    split = split_in(stem_of(file[0]))
-    own = [place for place in fitting if split and split_in(place.name) == split]
-    return next((some[0] for some in (own, fitting) if len(some) == 1), folder)
+def _folder_of_pictures(names, path, form, read):
+    """The folder that has a file's first pictures, as far as it can be told."""
+    if METADATA.fullmatch(path.name):
+        return path.parent
+    first = {record.first.strip() for record in islice(read(), TRIED)}
+    return names.only_folder(first, split_in(stem_of(path)))
