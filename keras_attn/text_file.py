@@ -64,6 +64,11 @@ def max_text_bytes() -> int:
     return int(value)
 
 
+def text_of(data: bytes) -> str:
+    """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
+    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
+
+
 def encoded_lines(data: bytes) -> list[bytes]:
     """The lines in a text, without its byte order mark and without their LF or CRLF.
 
@@ -75,3 +80,8 @@ def encoded_lines(data: bytes) -> list[bytes]:
     if not lines[-1]:
         lines.pop()
     return [line.removesuffix(b"\r") for line in lines]
+
+
+def is_text(value: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from keras_attn.text_file import is_text
 from keras_attn_pipelines.data.pairs import CONTROLS
 from keras_attn_pipelines.data.record import AUTO, in_language, unusable
 from keras_attn_pipelines.data.record_file import ReadFile
 from keras_attn_pipelines.data.skipped import Skipped, listing
-from keras_attn_pipelines.data.text_lines import is_text
 
 Fact = tuple[str, str, str]
 PARTS = ("subject", "property", "object")

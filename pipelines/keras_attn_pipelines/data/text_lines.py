@@ -1,10 +1,16 @@
 """Names, bytes and lines of text files."""
 
-import codecs
 import sys
 from pathlib import Path
 
-from keras_attn.text_file import GZIP, bytes_of, check_text, encoded_lines, max_text_bytes
+from keras_attn.text_file import (
+    GZIP,
+    bytes_of,
+    check_text,
+    encoded_lines,
+    max_text_bytes,
+    text_of,
+)
 
 SNIFFED = 2**20
 """How many bytes of a file tell its layout."""
@@ -33,11 +39,6 @@ def stem_of(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() == GZIP else path).stem
 
 
-def text_of(data: bytes) -> str:
-    """Text without its byte order mark; bytes that are not UTF-8 become surrogates."""
-    return data.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
-
-
 def start_of(path: Path) -> str:
     """The text in the first SNIFFED bytes of a file; see `text_of`."""
     return text_of(bytes_of(path, SNIFFED))
@@ -54,8 +55,3 @@ def lines_in(data: bytes) -> list[str]:
     They are decoded one by one: as a whole, a single emoji makes a text four times as large.
     """
     return [line.decode("utf-8", "surrogateescape") for line in encoded_lines(data)]
-
-
-def is_text(value: str) -> bool:
-    """Whether a text can be written as UTF-8."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 import re
 import tarfile
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Any
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn.extras import import_optional
 from keras_attn.progress import Progress
-from keras_attn.untrusted import check_tar, naming_damage, parse_json, scalar_text
+from keras_attn.untrusted import check_tar, naming_damage, parse_json
 from keras_attn.whole_file import made_folder, move_folder, whole_folder
 from keras_attn_pipelines.data.columns import IMAGE_COLUMNS, Marks
 from keras_attn_pipelines.data.data_files import check_inside
@@ -130,7 +129,7 @@ def _write(folder, files, splits, read):
                     record = {"image": name} | record
                 if split and Marks.of(list(record)).split is None:  # The record's own goes first.
                     record["split"] = split
-                lines.write(json.dumps(record) + "\n")
+                lines.write(json.dumps(record, default=_as_text) + "\n")
 
 
 def _read_tar(path) -> Iterator[tuple[bytes | None, dict[str, Any]]]:
@@ -206,7 +205,7 @@ def _row(row, names):
         if key in names and isinstance(value, int):  # Below 0 stands for no class.
             value = names[key][value] if 0 <= value < len(names[key]) else None
         if key not in pictures:
-            record[key] = _jsonable(value)
+            record[key] = value
     return pictures[known[0]] if known else None, record
 
 
@@ -218,17 +217,9 @@ def _picture(value):
     return value if isinstance(value, bytes) and value[:2] in SUFFIXES else None
 
 
-def _jsonable(value):
-    """A value as JSON can hold it."""
-    if isinstance(value, dict):
-        return {key: _jsonable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(inner) for inner in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return None
-    return value if isinstance(scalar_text(value), str) else str(value)
+def _as_text(value):
+    """A value that JSON cannot hold as its text."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def _class_names(metadata) -> dict[str, list[str]]:

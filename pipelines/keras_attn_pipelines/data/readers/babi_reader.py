@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from keras_attn.text_file import is_text
 from keras_attn_pipelines.data.data_files import check_inside
 from keras_attn_pipelines.data.split_names import check_named_splits, exact_split, is_like_dev
-from keras_attn_pipelines.data.text_lines import is_text, lines_of
+from keras_attn_pipelines.data.text_lines import lines_of
 
 FILE = re.compile(r"qa(\d+)(?:_(.+))?_([a-z]+)\.txt(?:\.gz)?", re.IGNORECASE)
 ANY = re.compile(r"qa\d+_(?:.+_)?([a-z]+)([^a-z_].*)?", re.IGNORECASE)

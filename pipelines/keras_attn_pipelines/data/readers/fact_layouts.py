@@ -33,18 +33,8 @@ class Lex(NamedTuple):
     order: Sequence[int] = ()
 
 
-class Entry(NamedTuple):
-    """Facts, with texts that may be in several languages.
-
-    Attributes:
-        facts: subject, property and object of each.
-        lexes: the texts.
-        category: of the facts; '' if unknown.
-    """
-
-    facts: tuple[Fact, ...]
-    lexes: Sequence[Lex]
-    category: Any = ""
+Entry = tuple[tuple[Fact, ...], Sequence[Lex], Any]
+"""Facts, their texts, which may be in several languages, and the category of the facts."""
 
 
 def records_of(
@@ -74,8 +64,9 @@ def unusable_facts(line: int, reason: str, language: str = "") -> FactRecord:
 
 
 def _records_of(entry, line) -> Iterator[FactRecord]:
-    said: dict[str, list[Lex]] = {} if entry.lexes else {"": []}
-    for lex in entry.lexes:
+    facts, lexes, category = entry
+    said: dict[str, list[Lex]] = {} if lexes else {"": []}
+    for lex in lexes:
         if not isinstance(lex.text, str):
             raise ValueError(f"the text is not a string: {lex.text!r:.40}")
         own, mark = said.setdefault(lex.language.strip().lower(), []), lex.mark.strip()
@@ -83,11 +74,11 @@ def _records_of(entry, line) -> Iterator[FactRecord]:
             own.append(lex)
         else:
             yield unusable_facts(line, f"a text marked {mark!r:.40}", lex.language.strip().lower())
-    category = entry.category if isinstance(entry.category, str) else ""
+    category = category if isinstance(category, str) else ""
     for language, own in said.items():
         texts = tuple(lex.text for lex in own)
         orders = tuple(tuple(lex.order) for lex in own)
-        yield FactRecord(FactSet(entry.facts, texts, orders, category, line), language=language)
+        yield FactRecord(FactSet(facts, texts, orders, category, line), language=language)
 
 
 def read_webnlg(path: Path) -> Iterator[FactRecord]:
@@ -114,7 +105,7 @@ def _webnlg_xml(entry: ElementTree.Element) -> Entry:
         order = dict.fromkeys(facts.index(fact) for fact in said if fact in facts)
         text = (lex.findtext("text") or lex.text or "").strip()
         lexes.append(_lex(text, lex.get("lang"), lex.get("comment"))._replace(order=list(order)))
-    return Entry(facts, lexes, entry.get("category", ""))
+    return facts, lexes, entry.get("category", "")
 
 
 def _lex(text, language=None, comment=None):
@@ -130,7 +121,7 @@ def _webnlg(value) -> Entry:
     lexes = [
         _lex(lex["lex"], lex.get("lang"), lex.get("comment")) for lex in value["lexicalisations"]
     ]
-    return Entry(facts, lexes, value.get("category"))
+    return facts, lexes, value.get("category")
 
 
 def _hub_webnlg(value) -> Entry:
@@ -139,7 +130,7 @@ def _hub_webnlg(value) -> Entry:
     lex = value["lex"]
     empty = [""] * len(lex["text"])
     marks = zip(lex["text"], lex.get("lang") or empty, lex.get("comment") or empty)
-    return Entry(triples_in(triples), [_lex(*own) for own in marks], value.get("category"))
+    return triples_in(triples), [_lex(*own) for own in marks], value.get("category")
 
 
 def _is_gem(value):
@@ -151,7 +142,7 @@ def _is_gem(value):
 def _gem(value) -> Entry:
     """GEM's WebNLG: triples in strings; its texts are its references, or its target."""
     texts = value.get("references") or [value.get("target")]
-    return Entry(triples_in(value["input"]), list(map(Lex, texts)), value.get("category"))
+    return triples_in(value["input"]), list(map(Lex, texts)), value.get("category")
 
 
 def _dart(value) -> Entry:
@@ -159,10 +150,8 @@ def _dart(value) -> Entry:
     for number, fact in enumerate(value["tripleset"], 1):
         if not (isinstance(fact, list) and list(map(type, fact)) == [str] * 3):
             raise ValueError(f"fact {number} without three parts")
-    return Entry(
-        tuple((subject, name, thing) for subject, name, thing in value["tripleset"]),
-        [Lex(annotation["text"]) for annotation in value["annotations"]],
-    )
+    facts = tuple((subject, name, thing) for subject, name, thing in value["tripleset"])
+    return facts, [Lex(annotation["text"]) for annotation in value["annotations"]], ""
 
 
 def _totto(value) -> Entry:
@@ -172,7 +161,7 @@ def _totto(value) -> Entry:
     subject = title if isinstance(title, str) else ""
     texts = [said["final_sentence"] for said in value.get("sentence_annotations") or []]
     facts = tuple(_cells(value["table"], value["highlighted_cells"], subject))
-    return Entry(facts, list(map(Lex, texts)))
+    return facts, list(map(Lex, texts)), ""
 
 
 def _cells(table, highlighted, subject):

@@ -7,11 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from keras_attn.text.fact_json import facts_of, meant_facts
+from keras_attn.text_table import header_and_rows, header_of
 from keras_attn.untrusted import parse_json, scalar_text
 from keras_attn_pipelines.data.columns import Marks, NoSecondError, chosen
 from keras_attn_pipelines.data.data_files import files_below
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
-from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS, header_and_rows, header_of
+from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS
 from keras_attn_pipelines.data.readers.fact_layouts import (
     OBJECTS,
     Entry,
@@ -214,4 +215,4 @@ def _entry(text_column, value) -> Entry:
         if not known or len(set(order)) < len(order) or not set(order) <= set(range(len(facts))):
             raise ValueError(f"no order of {len(facts)} facts: {order!r:.40}")
         lexes.append(Lex(scalar_text(text.get("text")), order=order))
-    return Entry(facts, lexes, value.get("category"))
+    return facts, lexes, value.get("category")

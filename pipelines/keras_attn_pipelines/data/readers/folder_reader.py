@@ -1,23 +1,19 @@
 """Reads captioned pictures from a data folder, a caption file or a named data set."""
 
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.columns import AUTO, Columns
-from keras_attn_pipelines.data.data_files import files_below, way_out
 from keras_attn_pipelines.data.picture_folder import CaptionedPicture, PictureFolder
-from keras_attn_pipelines.data.readers.forms import SUFFIXES, TEXTS
+from keras_attn_pipelines.data.readers.forms import TABLES, TEXTS
 from keras_attn_pipelines.data.readers.picture_reader import (
     FoundRecords,
     PictureKind,
     metadata_of_splits,
     read_pictures,
 )
-from keras_attn_pipelines.data.readers.text_reader import read_sidecar, sidecars
+from keras_attn_pipelines.data.readers.text_reader import read_sidecars, sidecars
 from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_pictures
-from keras_attn_pipelines.data.record import Record
 
 COCO = "annotations/*captions*.json"
 """Those of COCO's files that have captions."""
@@ -63,40 +59,26 @@ def read_captions(
 
 def _candidates(folder, images):
     files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
-    known = [path for path in files if path.suffix.lower() in SUFFIXES]
-    texts = [path for path in known if path.suffix.lower() in TEXTS and _picture_beside(path)]
-    tables = [path for path in known if path not in texts]
+    beside = {picture.with_suffix("") for picture in files if _suffix(picture) in PICTURE_SUFFIXES}
+    tables = [
+        file
+        for file in files
+        if _suffix(file) in TABLES
+        or (_suffix(file) in TEXTS and file.with_suffix("") not in beside)
+    ]
     return [*tables, *sorted(folder.glob(COCO)), *metadata_of_splits(folder)]
+
+
+def _suffix(path):
+    return path.suffix.lower()
 
 
 def _beside_pictures(names, has_candidates):
     """The captions in text files beside pictures, where there are any."""
-    if not any(text for _, text in sidecars(names.images)):
-        return None
-    return FoundRecords(names, _sidecar_records(names), names.images, SIDECARS)
-
-
-def _sidecar_records(names) -> Iterator[tuple[Path, Record]]:
     folder, images = names.folder, names.images
-    for picture, text in sidecars(images):
-        name = picture.relative_to(images).as_posix()
-        if text is None:
-            yield picture, Record(0, reason="no text file with captions beside it")
-            continue
-        reason = way_out(text, folder)
-        for record in [Record(0, reason=reason)] if reason else read_sidecar(text, name):
-            yield text, record
-    if images != folder:
-        for path in files_below(images):
-            if path.suffix == ".txt" and not _picture_beside(path):
-                yield path, Record(0, reason="no picture beside it")
-
-
-def _picture_beside(path) -> Path | None:
-    """The picture beside a text file."""
-    suffixes = (*PICTURE_SUFFIXES, *(suffix.upper() for suffix in PICTURE_SUFFIXES))
-    pictures = (path.with_suffix(suffix) for suffix in suffixes)
-    return next((file for file in pictures if file.is_file()), None)
+    if not any(sidecars(images).values()):
+        return None
+    return FoundRecords(names, read_sidecars(folder, images), images, SIDECARS)
 
 
 CAPTIONED = PictureKind(

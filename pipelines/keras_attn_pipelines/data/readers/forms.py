@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from keras_attn.text_file import bytes_of
+from keras_attn.text_table import TAB
 from keras_attn_pipelines.data.columns import (
     IMAGE_COLUMNS,
     PAIRS,
@@ -16,7 +17,7 @@ from keras_attn_pipelines.data.columns import (
     NoSecondError,
 )
 from keras_attn_pipelines.data.data_files import check_inside
-from keras_attn_pipelines.data.readers.csv_reader import TAB, open_table
+from keras_attn_pipelines.data.readers.csv_reader import open_table
 from keras_attn_pipelines.data.readers.json_reader import open_json, open_lines
 from keras_attn_pipelines.data.readers.text_reader import LABEL, NoRecordsError, open_text
 from keras_attn_pipelines.data.readers.tmx_reader import TMX, open_tmx

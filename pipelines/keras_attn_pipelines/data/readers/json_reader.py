@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from keras_attn.text_file import bytes_of
+from keras_attn.text_file import bytes_of, is_text, text_of
 from keras_attn.untrusted import naming_damage, parse_json, scalar_text
 from keras_attn_pipelines.data.columns import CAPTIONS, GUESSED_FROM, Columns
 from keras_attn_pipelines.data.record import Reader, Record
 from keras_attn_pipelines.data.split_names import split_named
-from keras_attn_pipelines.data.text_lines import is_text, start_of, text_of
+from keras_attn_pipelines.data.text_lines import start_of
 
 
 def open_lines(path: Path, columns: Columns) -> tuple[str, Reader]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from keras_attn.text_file import bytes_of
+from keras_attn.text_file import bytes_of, is_text, text_of
 from keras_attn_pipelines.data.columns import AUTO, TEXT_LABELS, Columns
 from keras_attn_pipelines.data.data_files import way_out
 from keras_attn_pipelines.data.pairs import TextPair, collected_files
@@ -18,7 +18,6 @@ from keras_attn_pipelines.data.readers.forms import TABLES
 from keras_attn_pipelines.data.readers.pair_reader import text_sources
 from keras_attn_pipelines.data.record import Record
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
-from keras_attn_pipelines.data.text_lines import is_text, text_of
 
 TEXT_FILES = (".txt",)
 
@@ -45,9 +44,7 @@ def labeled_texts(
         ImportError: tensorflow-datasets is needed but not installed.
     """
     columns = Columns(text_column, label_column, TEXT_LABELS, language=language)
-    return text_sources(
-        data, columns, "labeled texts", _class_folders, lambda path: {}, _expected_labels
-    )
+    return text_sources(data, columns, "labeled texts", _class_folders, _expected_labels)
 
 
 def _expected_labels(place, columns):
@@ -62,7 +59,7 @@ def _expected_labels(place, columns):
 
 def _class_folders(folder, tables, refused):
     """The files of each split, a text each; all are train where folders are no splits."""
-    if tables or not has_class_folders(folder, TEXT_FILES):
+    if tables or folder.is_file() or not has_class_folders(folder, TEXT_FILES):
         return {}
     splits: dict[str, list[ClassFile]] = {}
     for file in class_files(folder, TEXT_FILES):

@@ -67,6 +67,12 @@ def pair_sources(
 
     def others(folder, tables, refused):
         """Pairs in parallel files."""
+        if folder.is_file():
+            both, _ = parallel_files(folder.parent, suffixes) if are_named else ({}, {})
+            files = both.get(stem_of(folder))
+            return (
+                {stem_of(folder): _parallel(folder.parent, *files, named=folder)} if files else {}
+            )
         parallel, alone = parallel_files(folder, suffixes) if are_named else ({}, {})
         if tables and parallel:
             names = ", ".join(path.name for files in parallel.values() for path in files)
@@ -80,13 +86,7 @@ def pair_sources(
             parallel, _ = parallel_files(folder, sides, by_suffix=False)
         return {stem: _parallel(folder, *files) for stem, files in parallel.items()}
 
-    def alone(path):
-        """The partner of one parallel file."""
-        both, _ = parallel_files(path.parent, suffixes) if are_named else ({}, {})
-        files = both.get(stem_of(path))
-        return {stem_of(path): _parallel(path.parent, *files, named=path)} if files else {}
-
-    return text_sources(data, columns, "pairs of texts", others, alone, _expected_pairs)
+    return text_sources(data, columns, "pairs of texts", others, _expected_pairs)
 
 
 def text_sources(
@@ -94,7 +94,6 @@ def text_sources(
     columns: Columns,
     what: str,
     others: Callable[[Path, dict[str, RecordFile], dict[Path, str]], dict[str, RecordFile]],
-    alone: Callable[[Path], dict[str, RecordFile]],
     expected: Callable[[Path, Columns], str],
 ) -> dict[str, RecordFile]:
     """Finds records of two texts in tables, or in another layout.
@@ -104,10 +103,8 @@ def text_sources(
         columns: of the records.
         what: what the data hold, for errors.
         others: function from a folder, its tables and why other files are none to files of records
-            in another layout; it may say more of what is refused.
-        alone: function from the path of a file that is no table to the records in it.
-        expected: function from a path and the columns to what was expected there and what came, for
-            errors.
+            in another layout; it may say more of what is refused. Or from a file that is no table.
+        expected: function from a path and the columns to what was expected there and what came.
 
     Raises:
         ValueError: nothing found, or one column for both.
@@ -116,19 +113,17 @@ def text_sources(
         words = " and a ".join(f"{word}_column" for word in columns.known.words)
         raise ValueError(f"Expected a {words} that differ. Received: {columns.first!r} twice")
     place = opened(data, partial(materialized, write_texts), what)
-    folder = place.place
-    if folder.is_file() and (suffix_of(folder) in TABLES or is_table(folder, columns)):
-        return {stem_of(folder): table_at(folder, columns)}
-    if folder.is_file():
-        if not (found := alone(folder)):
-            raise ValueError(expected(folder, columns))
-        return found
-    tables, refused, unlabeled = tables_in(folder, columns)
-    found = tables | others(folder, tables, refused)
+    path = place.place
+    if path.is_file() and (suffix_of(path) in TABLES or is_table(path, columns)):
+        columns = replace(columns, guesses=True)
+        return {stem_of(path): _file(path, *form_of(path, columns), columns)}
+    tables, refused, unlabeled = ({}, {}, []) if path.is_file() else _tables_in(path, columns)
+    found = tables | others(path, tables, refused)
     if not found:
         reasons = "".join(f"\n  {reason}" for reason in [*refused.values()][:10])
-        raise ValueError(f"{expected(folder, columns)}{reasons}")
-    check_named_splits(folder, [*found, *unlabeled], refused)
+        raise ValueError(f"{expected(path, columns)}{reasons}")
+    if path.is_dir():
+        check_named_splits(path, [*found, *unlabeled], refused)
     return place.naming(data, found)
 
 
@@ -143,30 +138,15 @@ def _parallel(folder, *files, named=None):
     return _file(files[0], form, partial(read_parallel, *files), Columns(known=PAIRS))
 
 
-def table_at(path: Path, columns: Columns) -> RecordFile:
-    """The `RecordFile` of one table, whose columns may be guessed.
-
-    Raises:
-        ValueError: a missing column.
-    """
-    columns = replace(columns, guesses=True)
-    return _file(path, *form_of(path, columns), columns)
-
-
 def _file(path, form, read, columns):
     """The `RecordFile` of records that a function yields."""
     words, language = columns.known.words, columns.language
     return RecordFile(path, form, lambda path, form: collected(path, form, read(), words, language))
 
 
-def tables_in(
-    folder: Path, columns: Columns
-) -> tuple[dict[str, RecordFile], dict[Path, str], list[str]]:
+def _tables_in(folder, columns):
     """`RecordFile`s of the tables in a folder by stem, why other files are not tables, and the
-    stems of those of test that are left out, since they have no second field.
-
-    Columns are guessed where no table has known ones.
-    """
+    stems of those of test that are left out, since they have no second field."""
     paths = [
         path
         for path in sorted(folder.iterdir(), reverse=True)

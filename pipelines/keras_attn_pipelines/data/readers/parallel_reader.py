@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from keras_attn.text_file import is_text
 from keras_attn_pipelines.data.record import Record
-from keras_attn_pipelines.data.text_lines import is_text, lines_of, stem_of, suffix_of
+from keras_attn_pipelines.data.text_lines import lines_of, stem_of, suffix_of
 
 SIDES = ("source", "src"), ("target", "tgt", "trg")
 """Words in the names of files of sources, and of targets."""

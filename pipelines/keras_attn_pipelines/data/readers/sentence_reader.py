@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from keras_attn.text_file import is_text
 from keras_attn_pipelines.data.readers.opened import files_by_stem
 from keras_attn_pipelines.data.record import unusable
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped
-from keras_attn_pipelines.data.text_lines import is_text, lines_of
+from keras_attn_pipelines.data.text_lines import lines_of
 
 FORM = "a sentence on each line"
 

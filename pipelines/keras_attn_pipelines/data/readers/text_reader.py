@@ -6,11 +6,13 @@ from functools import partial
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
+from keras_attn.text_file import is_text
+from keras_attn.text_table import TAB, header_of
 from keras_attn_pipelines.data.columns import PAIRS, TEXT_LABELS, Columns
-from keras_attn_pipelines.data.data_files import files_below
-from keras_attn_pipelines.data.readers.csv_reader import TAB, delimiter_of, header_of, open_table
+from keras_attn_pipelines.data.data_files import files_below, way_out
+from keras_attn_pipelines.data.readers.csv_reader import delimiter_of, open_table
 from keras_attn_pipelines.data.record import Reader, Record
-from keras_attn_pipelines.data.text_lines import is_text, lines_of, start_of
+from keras_attn_pipelines.data.text_lines import lines_of, start_of
 
 TOKEN_LINE = re.compile(r"(?P<name>[^\t]+)#\d+\t(?P<caption>.*)", re.DOTALL)
 FIRST_LINES = 10
@@ -75,21 +77,38 @@ def read_labeled_lines(path: Path) -> Iterator[Record]:
             yield Record(line, said, labels[0].removeprefix(LABEL))
 
 
-def sidecars(folder: Path) -> list[tuple[Path, Path | None]]:
+def sidecars(images: Path) -> dict[Path, Path | None]:
     """Pictures in a folder, at any depth, each with the text file beside it or None."""
-    pictures = [file for file in files_below(folder) if file.suffix.lower() in PICTURE_SUFFIXES]
-    beside = ((picture, picture.with_suffix(".txt")) for picture in pictures if picture.is_file())
-    return [(picture, text if text.is_file() else None) for picture, text in beside]
+    files = [file for file in files_below(images) if file.suffix.lower() in PICTURE_SUFFIXES]
+    beside = ((file, file.with_suffix(".txt")) for file in files if file.is_file())
+    return {picture: text if text.is_file() else None for picture, text in beside}
 
 
-def read_sidecar(path: Path, name: str) -> Iterator[Record]:
-    """Yields the captions of one picture, one per line; skips blank lines."""
-    empty = True
-    for line, text in _lines(path):
-        empty = False
-        yield Record(line, name, text) if is_text(text) else Record(line, reason="not UTF-8")
-    if empty:
-        yield Record(1, reason="empty caption")
+def read_sidecars(folder: Path, images: Path) -> Iterator[tuple[Path, Record]]:
+    """Yields the captions of pictures, one per line of the text files beside them; blank lines do
+    not count.
+
+    Args:
+        folder: data folder, which text files may not lead out of.
+        images: folder of the pictures, whose other text files are no captions.
+    """
+    pictures = sidecars(images)
+    texts = set(pictures.values())
+    for picture, text in pictures.items():
+        name = picture.relative_to(images).as_posix()
+        if text is None or (reason := way_out(text, folder)):
+            reason = reason if text else "no text file with captions beside it"
+            yield text or picture, Record(0, reason=reason)
+            continue
+        line = 0
+        for line, said in _lines(text):
+            reason = "" if is_text(said) else "not UTF-8"
+            yield text, Record(line, reason=reason) if reason else Record(line, name, said)
+        if not line:
+            yield text, Record(1, reason="empty caption")
+    for path in files_below(images) if images != folder else ():
+        if path.suffix == ".txt" and path not in texts:
+            yield path, Record(0, reason="no picture beside it")
 
 
 def _lines(path):
