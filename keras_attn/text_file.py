@@ -39,6 +39,23 @@ def bytes_of(path, most: int = -1) -> bytes:
     return data
 
 
+def utf8_text(path) -> str:
+    """A text file's text, without its byte order mark; see `bytes_of`.
+
+    Raises:
+        ValueError: it is not UTF-8; with the line.
+    """
+    data = bytes_of(path)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"Expected UTF-8 at {path}:{line}. Received: {error.reason}, byte "
+            f"0x{error.object[error.start]:02x}"
+        ) from error
+
+
 def check_text(data: bytes, limit: int, place) -> None:
     """Raises DamagedFileError for a text of more bytes than `limit`, or one in UTF-16 or UTF-32."""
     if len(data) > limit:

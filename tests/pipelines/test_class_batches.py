@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_attn.images.picture_format import PictureFormat
 from keras_attn.text.label_table import LabelTable
 from keras_attn_pipelines.data.augmentation import Augmentation
-from keras_attn_pipelines.data.readers.label_reader import read_labels
+from keras_attn_pipelines.data.readers.picture_kinds import read_labels
 from keras_attn_pipelines.tasks.classification.picture_work import labeled_batches
 from tests.pipelines.labeled_pictures import write_classes
 

@@ -11,7 +11,7 @@ from keras_attn.images.picture_format import PictureFormat, read_picture
 from keras_attn.saved.inputs import PICTURES
 from keras_attn_pipelines.data import converted_pictures
 from keras_attn_pipelines.data.picture_splits import split_pictures
-from keras_attn_pipelines.data.readers.label_reader import read_labels
+from keras_attn_pipelines.data.readers.picture_kinds import read_labels
 from tests.images.encoded_pictures import DEEP, PALETTE, RGB, RGBA, encoded
 
 EXIF = Image.Exif()

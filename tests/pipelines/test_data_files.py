@@ -11,10 +11,9 @@ from keras_attn_pipelines.data.picture_folder import LabeledPicture, PictureFold
 from keras_attn_pipelines.data.picture_splits import named_split, split_pictures
 from keras_attn_pipelines.data.readers.babi_reader import read_task, task_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
-from keras_attn_pipelines.data.readers.folder_reader import CAPTIONED, read_captions
-from keras_attn_pipelines.data.readers.label_reader import LABELED
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.readers.picture_kinds import CAPTIONED, LABELED, read_captions
 from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 from keras_attn_pipelines.data.readers.sentence_reader import sentence_files
 from keras_attn_pipelines.data.readers.tree_reader import tree_sources

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from keras_attn_pipelines.data.picture_splits import split_pictures
-from keras_attn_pipelines.data.readers.label_reader import CLASS_FOLDERS, read_labels
+from keras_attn_pipelines.data.readers.picture_kinds import CLASS_FOLDERS, read_labels
 from keras_attn_pipelines.recipes.vit_classifier import RECIPE
 from keras_attn_pipelines.tasks.classification import LabeledPictures
 from tests.pipelines.encoded import encoded

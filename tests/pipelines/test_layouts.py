@@ -10,10 +10,9 @@ from keras_attn_pipelines.data.file_splits import FileSplits
 from keras_attn_pipelines.data.picture_splits import split_pictures
 from keras_attn_pipelines.data.readers.class_folders import class_files
 from keras_attn_pipelines.data.readers.fact_reader import fact_sources
-from keras_attn_pipelines.data.readers.folder_reader import read_captions
-from keras_attn_pipelines.data.readers.label_reader import read_labels
 from keras_attn_pipelines.data.readers.labeled_text_reader import labeled_texts
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.readers.picture_kinds import read_captions, read_labels
 
 pytestmark = pytest.mark.reads
 

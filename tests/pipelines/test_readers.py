@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn_pipelines.data.picture_splits import split_pictures
-from keras_attn_pipelines.data.readers.folder_reader import read_captions
+from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.data.user_cache import user_cache
 from tests.pipelines.picture_folder import pictures
 

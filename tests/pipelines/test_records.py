@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from keras_attn_pipelines.data.picture_splits import split_pictures
-from keras_attn_pipelines.data.readers.folder_reader import read_captions
+from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 
 pytestmark = pytest.mark.reads

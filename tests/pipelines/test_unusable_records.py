@@ -13,7 +13,7 @@ from keras_attn_pipelines.data.picture_check import (
     naming_pictures,
 )
 from keras_attn_pipelines.data.picture_splits import picture_records, split_pictures
-from keras_attn_pipelines.data.readers.folder_reader import read_captions
+from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.experiment import SplitShares
 from keras_attn_pipelines.tasks.captioning import CaptionedPictures
 from tests.images.encoded_pictures import KINDS

@@ -6,8 +6,8 @@ import shutil
 import numpy as np
 import pytest
 
-from keras_attn_pipelines.data.readers.folder_reader import read_captions
 from keras_attn_pipelines.data.readers.pair_reader import pair_sources
+from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 from keras_attn_pipelines.recipes import load_recipe
 from tests.pipelines.picture_folder import pictures
 

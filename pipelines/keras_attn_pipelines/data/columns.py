@@ -336,6 +336,26 @@ class Columns:
         return f"{name}, guessed {self.guessed}" if self.guessed else name
 
 
+def text_places(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
+    """The first two columns, from 1, of rows without a header that have texts: other ones have only
+    numbers, languages, or terms of use as Tatoeba's; () if there are no two.
+
+    Example:
+        >>> text_places([["1276", "Go.", "18", "Va !", "CC-BY 2.0"]])
+        (2, 4)
+    """
+    cells = {
+        place: [row[place - 1].strip() for row in rows if place <= len(row)]
+        for place in range(1, len(rows[0]) + 1)
+    }
+    texts = [
+        place
+        for place, own in cells.items()
+        if not all(map(NO_TEXT.fullmatch, own)) and not all(map(LANGUAGE.fullmatch, own))
+    ]
+    return tuple(texts[:2]) if len(texts) > 1 else (1, 2) if len(cells) == 2 else ()
+
+
 def _are_labels(cells):
     few = len(cells) < 3 or len(set(cells)) < len(cells)
     return few and _words(cells) <= 3 * len(cells)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
-from keras_attn_pipelines.data.data_files import check_inside
+from keras_attn_pipelines.data.data_files import check_inside, folded
 from keras_attn_pipelines.data.hash_split import place_of, split_by_place
 from keras_attn_pipelines.data.picture_check import naming_pictures
 from keras_attn_pipelines.data.picture_folder import (
@@ -16,7 +16,6 @@ from keras_attn_pipelines.data.picture_folder import (
     PictureFolder,
 )
 from keras_attn_pipelines.data.readers.class_folders import CLASS_FOLDERS
-from keras_attn_pipelines.data.readers.picture_names import folded
 from keras_attn_pipelines.data.skipped import Skipped, listing
 from keras_attn_pipelines.data.split_names import (
     SPLIT_NAMES,

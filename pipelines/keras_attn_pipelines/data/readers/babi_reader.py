@@ -112,24 +112,19 @@ def read_task(file: TaskFile) -> list[StoryQuestion]:
     story: list[str] = []
     questions: list[StoryQuestion] = []
     last = 0
-    for place, line in enumerate(lines_of(file.path), 1):
-        number, sentence, answer = _fields(line, f"{file.path}:{place}")
-        if number not in (1, last + 1):
-            raise ValueError(
-                f"{file.path}:{place}: Expected the line number 1 of a story, or {last + 1}. "
-                f"Received: {number}"
-            )
-        story, last = ([] if number == 1 else story), number
+    for number, line in enumerate(lines_of(file.path), 1):
+        place = f"{file.path}:{number}"
+        count, sentence, answer = _fields(line, place)
+        if count not in (1, last + 1):
+            raise _malformed(place, f"the line number 1 of a story, or {last + 1}", count)
+        story, last = ([] if count == 1 else story), count
         if answer is None:
             story.append(sentence)
             continue
         if not story:
-            raise ValueError(
-                f"{file.path}:{place}: Expected a sentence of the story before its first question. "
-                f"Received: {line!r:.80}"
-            )
+            raise _malformed(place, "a sentence of the story before its first question", line)
         name = file.path.name
-        questions.append(StoryQuestion(file.task, tuple(story), sentence, answer, name, place))
+        questions.append(StoryQuestion(file.task, tuple(story), sentence, answer, name, number))
     if not questions:
         raise ValueError(f"Expected questions in {file.path}. Received: none")
     return questions
@@ -139,23 +134,19 @@ def _fields(line: str, place: str) -> tuple[int, str, str | None]:
     """Number and sentence of a line, and its answer if it is a question."""
     match = LINE.fullmatch(line)
     if match is None or not is_text(line):
-        raise ValueError(
-            f"{place}: Expected a number, a space and a sentence in UTF-8. Received: {line!r:.80}"
-        )
+        raise _malformed(place, "a number, a space and a sentence in UTF-8", line)
     sentence, *rest = match[2].split("\t")
     sentence = sentence.strip()
     if not sentence:
-        raise ValueError(f"{place}: Expected a sentence. Received: {line!r:.80}")
-    if not rest:
-        if sentence.endswith("?"):
-            raise ValueError(
-                f"{place}: Expected a tab and an answer after a question. Received: {line!r:.80}"
-            )
-        return int(match[1]), sentence, None
-    answer = rest[0].strip().lower()
-    if len(answer.split()) != 1:
-        raise ValueError(
-            f"{place}: Expected an answer of one word, or of several with commas between them, "
-            f"after the tab. Received: {line!r:.80}"
-        )
+        raise _malformed(place, "a sentence", line)
+    if not rest and sentence.endswith("?"):
+        raise _malformed(place, "a tab and an answer after a question", line)
+    answer = rest[0].strip().lower() if rest else None
+    if answer is not None and len(answer.split()) != 1:
+        one = "an answer of one word, or of several with commas between them"
+        raise _malformed(place, f"{one}, after the tab", line)
     return int(match[1]), sentence, answer
+
+
+def _malformed(place, expected, received):
+    return ValueError(f"{place}: Expected {expected}. Received: {received!r:.80}")

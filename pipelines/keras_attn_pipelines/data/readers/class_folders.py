@@ -63,7 +63,8 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
 
     def split(parts):
         """The split of the first folder; a word of its name counts if each folder has one."""
-        return (split_in(parts[wrapped]) if worded else "") or _split(parts[wrapped:])
+        name = parts[wrapped]
+        return (worded and split_in(name)) or exact_split(name) or name
 
     nested = [split(parts) for _, parts in files if len(parts) > wrapped + 2]
     all_splits = len(nested) == len(files) and set(nested) <= set(SPLIT_NAMES)
@@ -82,16 +83,12 @@ def class_files(folder: Path, suffixes: Sequence[str]) -> list[ClassFile]:
                 f"Expected a folder for each of at least two classes in {folder}. Received: "
                 f"{', '.join(sorted(classes))}"
             )
-    return [
-        ClassFile(
-            path,
-            "/".join(parts),
-            parts[depth] if len(parts) > depth + 1 else "",
-            split(parts) if depth else "",
-        )
-        for path, parts in files
-        if not (len(parts) > depth + 1 and parts[depth].lower() in UNLABELED)
-    ]
+    found = []
+    for path, parts in files:
+        label = parts[depth] if len(parts) > depth + 1 else ""
+        if label.lower() not in UNLABELED:
+            found.append(ClassFile(path, "/".join(parts), label, split(parts) if depth else ""))
+    return found
 
 
 def class_form(folder: Path) -> str:
@@ -146,8 +143,7 @@ def _split_of_folder(name):
 def _check_split_folders(folder, splits, suffixes):
     """Raises ValueError for a folder of a split in which there is no class."""
     for path in sorted(folder.iterdir()):
-        split = _split((path.name,))
-        if split in SPLIT_NAMES and split not in splits:
+        if (split := exact_split(path.name)) and split not in splits:
             received = "none" if path.exists() else "a dangling link"
             raise ValueError(
                 f"Expected class folders with {', '.join(suffixes)} files in {path} for the split "
@@ -158,12 +154,12 @@ def _check_split_folders(folder, splits, suffixes):
 def _check_class_folders(folder, files):
     """Raises ValueError for folders of splits in folders of classes."""
     for path, parts in files:
-        for part in parts[1:-1]:
-            if (split := exact_split(part)) and split != "train":
-                raise ValueError(
-                    f"Expected folders of splits with folders of classes in them in {folder}, such "
-                    f"as {split}/{parts[0]}. Received: the split {split!r} inside a folder: {path}"
-                )
+        splits = {exact_split(part) for part in parts[1:-1]} - {"", "train"}
+        for split in sorted(splits):
+            raise ValueError(
+                f"Expected folders of splits with folders of classes in them in {folder}, such "
+                f"as {split}/{parts[0]}. Received: the split {split!r} inside a folder: {path}"
+            )
 
 
 def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:
@@ -171,8 +167,3 @@ def _files(folder, suffixes) -> Iterator[tuple[Path, tuple[str, ...]]]:
     for path in files_below(folder, hidden=False):
         if path.suffix.lower() in suffixes and path.is_file():
             yield path, path.relative_to(folder).parts
-
-
-def _split(parts):
-    """The split named by the first folder of a path; the folder's name if it names none."""
-    return exact_split(parts[0]) or parts[0]

@@ -1,14 +1,14 @@
 """CSV and TSV with a header row; one record per row."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from keras_attn.text_table import DECLARED, TAB, first_rows, header_and_rows, header_of
 from keras_attn.untrusted import listed_texts
-from keras_attn_pipelines.data.columns import GUESSED_FROM, LANGUAGE, NO_TEXT, Columns
+from keras_attn_pipelines.data.columns import GUESSED_FROM, Columns, text_places
 from keras_attn_pipelines.data.record import Reader, Record
 from keras_attn_pipelines.data.text_lines import start_of
 
@@ -109,23 +109,3 @@ def _without_header(path, columns, first_row, rows):
             yield Record(line, reason=reason or f"{len(row)} values, without column {max(places)}")
         else:
             yield Record(line, *(row[place - 1] for place in places))
-
-
-def text_places(rows: Sequence[Sequence[str]]) -> tuple[int, ...]:
-    """The first two columns, from 1, of rows without a header that have texts: other ones have only
-    numbers, languages, or terms of use as Tatoeba's; () if there are no two.
-
-    Example:
-        >>> text_places([["1276", "Go.", "18", "Va !", "CC-BY 2.0"]])
-        (2, 4)
-    """
-    cells = {
-        place: [row[place - 1].strip() for row in rows if place <= len(row)]
-        for place in range(1, len(rows[0]) + 1)
-    }
-    texts = [
-        place
-        for place, own in cells.items()
-        if not all(map(NO_TEXT.fullmatch, own)) and not all(map(LANGUAGE.fullmatch, own))
-    ]
-    return tuple(texts[:2]) if len(texts) > 1 else (1, 2) if len(cells) == 2 else ()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from keras_attn.text.fact_json import facts_of, meant_facts
 from keras_attn.text_table import header_and_rows, header_of
-from keras_attn.untrusted import parse_json, scalar_text
+from keras_attn.untrusted import scalar_text
 from keras_attn_pipelines.data.columns import Marks, NoSecondError, chosen
-from keras_attn_pipelines.data.data_files import files_below
+from keras_attn_pipelines.data.data_files import files_below, files_by_stem
 from keras_attn_pipelines.data.facts import FactRecord, FactSet, collected_facts
 from keras_attn_pipelines.data.readers.csv_reader import FORMS, OTHERS
 from keras_attn_pipelines.data.readers.fact_layouts import (
@@ -22,17 +22,14 @@ from keras_attn_pipelines.data.readers.fact_layouts import (
     unusable_facts,
 )
 from keras_attn_pipelines.data.readers.forms import DELIMITERS, LINES
-from keras_attn_pipelines.data.readers.json_reader import load_json
-from keras_attn_pipelines.data.readers.opened import files_by_stem, opened
+from keras_attn_pipelines.data.readers.json_reader import json_lines, load_json
+from keras_attn_pipelines.data.readers.opened import opened
 from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_facts
 from keras_attn_pipelines.data.record import AUTO
 from keras_attn_pipelines.data.record_file import RecordFile, left_out
 from keras_attn_pipelines.data.split_names import check_named_splits, exact_split, split_in
-from keras_attn_pipelines.data.text_lines import lines_of, start_of, suffix_of
+from keras_attn_pipelines.data.text_lines import start_of, suffix_of
 
-XML = ".xml"
-JSON = ".json"
-SUFFIXES = (*LINES, *DELIMITERS, XML, JSON)
 LANGUAGE_CODES = ("lang", "locale")
 """Columns of a table that are no fields of facts; a language is."""
 TEXTS = ("texts", "text", "target", "targets", "references", "sentence", "description", "ref")
@@ -64,12 +61,15 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
         ValueError: nothing found, two files with the same stem, or a table without a text column.
         ImportError: tensorflow-datasets is needed but not installed.
     """
-    place = opened(data, partial(materialized, write_facts), "facts with texts")
-    folder = place.place
+    source = opened(data, partial(materialized, write_facts, "tfds-facts"), "facts with texts")
+    folder = source.place
     if folders := _folders_of_xml(folder):
         check_named_splits(folder, folders)
-        return {name: _xml(path, language, files) for name, (path, files) in folders.items()}
-    files = files_by_stem(folder, SUFFIXES, "facts with texts")
+        return {
+            name: _file(place, "WebNLG XML", read_webnlg, language, files)
+            for name, (place, files) in folders.items()
+        }
+    files = files_by_stem(folder, tuple(OPENERS), "facts with texts")
     sources, without = {}, []
     for stem, path in files.items():
         try:
@@ -78,7 +78,7 @@ def fact_sources(data, text_column: str = AUTO, language: str = AUTO) -> dict[st
             if len(files) == 1 or split_in(stem) != "test":
                 raise ValueError(str(error)) from error
             without.append(path.name)
-    return place.naming(data, left_out(sources, without, "texts"))
+    return source.naming(data, left_out(sources, without, "texts"))
 
 
 def _folders_of_xml(folder) -> dict[str, tuple[Path, list[Path]]]:
@@ -86,41 +86,26 @@ def _folders_of_xml(folder) -> dict[str, tuple[Path, list[Path]]]:
     found: dict[str, tuple[Path, list[Path]]] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_dir() and exact_split(path.name):
-            files = [file for file in files_below(path, hidden=False) if suffix_of(file) == XML]
+            files = [file for file in files_below(path, hidden=False) if suffix_of(file) == ".xml"]
             found |= {path.name: (path, files)} if files else {}
     return found
 
 
 def _source(path, text_column, language):
-    suffix = suffix_of(path)
-    if suffix not in SUFFIXES:
-        raise ValueError(f"Expected a file of {', '.join(SUFFIXES)}. Received: {path}")
-    if suffix == XML:
-        return _xml(path, language, [path])
-    form, read = _table(path, text_column) if suffix in DELIMITERS else _json(path, text_column)
-    return _file(path, form, lambda: ((path, record) for record in read()), language)
+    if (opener := OPENERS.get(suffix_of(path))) is None:
+        raise ValueError(f"Expected a file of {', '.join(OPENERS)}. Received: {path}")
+    return _file(path, *opener(path, text_column), language, [path])
 
 
-def _file(path, form, read, language):
-    """The `RecordFile` of the records that a function yields, each with its file; rows of a table
-    with the same facts are joined."""
+def _file(place, form, read, language, files):
+    """The `RecordFile` of what a function reads from files; rows of the same facts are joined."""
     joins = form in FORMS.values()
-    return RecordFile(
-        path, form, lambda path, form: collected_facts(path, form, read(), joins, language)
-    )
 
+    def collect(path, form):
+        records = ((file, record) for file in files for record in read(file))
+        return collected_facts(path, form, records, joins, language)
 
-def _xml(folder, language, files):
-    def read():
-        return ((file, record) for file in files for record in read_webnlg(file))
-
-    return _file(folder, "WebNLG XML", read, language)
-
-
-def _json(path, text_column):
-    if suffix_of(path) == JSON:
-        return "JSON records", partial(_read_array, load_json(path), path, text_column)
-    return "JSON lines", partial(_read_lines, path, text_column)
+    return RecordFile(place, form, collect)
 
 
 def _table(path, text_column):
@@ -129,7 +114,7 @@ def _table(path, text_column):
     fitting = (mark for mark, names in headers.items() if len(names) > 1)
     delimiter = next((mark for mark in fitting if chosen(text_column, TEXTS, headers[mark])), usual)
     _text_column(headers[delimiter], text_column, path)
-    return FORMS[usual], partial(_read_table, path, delimiter, text_column)
+    return FORMS[usual], partial(_read_table, delimiter, text_column)
 
 
 def _text_column(names, text_column, path) -> str:
@@ -144,7 +129,7 @@ def _text_column(names, text_column, path) -> str:
     return column
 
 
-def _read_table(path, delimiter, text_column):
+def _read_table(delimiter, text_column, path):
     names, rows = header_and_rows(path, delimiter)
     text = _text_column(names, text_column, path)
     marks = Marks.of([name for name in names if name != text], LANGUAGE_CODES)
@@ -162,7 +147,7 @@ def _read_table(path, delimiter, text_column):
         yield marks.marked(FactRecord(found, reason), values)
 
 
-def _read_array(value, path, text_column):
+def _read_array(value, text_column, path):
     entries = value
     if isinstance(value, dict):  # WebNLG's, or GEM's.
         entries = value.get("entries", value.get("values"))
@@ -179,16 +164,12 @@ def _read_array(value, path, text_column):
             yield replace(record, reason=reason)
 
 
-def _read_lines(path, text_column):
-    for line, text in enumerate(lines_of(path), 1):
-        if not text.strip():
-            continue
-        try:
-            value = parse_json(text)
-        except ValueError as error:
-            yield unusable_facts(line, f"malformed JSON: {error}")
-            continue
-        yield from _records(value, line, text_column)
+def _read_lines(text_column, path):
+    for line, value, reason in json_lines(path):
+        if reason:
+            yield unusable_facts(line, reason)
+        else:
+            yield from _records(value, line, text_column)
 
 
 def _records(value, line, text_column) -> Sequence[FactRecord]:
@@ -216,3 +197,13 @@ def _entry(text_column, value) -> Entry:
             raise ValueError(f"no order of {len(facts)} facts: {order!r:.40}")
         lexes.append(Lex(scalar_text(text.get("text")), order=order))
     return facts, lexes, value.get("category")
+
+
+OPENERS = {
+    **dict.fromkeys(LINES, lambda path, text: ("JSON lines", partial(_read_lines, text))),
+    **dict.fromkeys(DELIMITERS, _table),
+    ".xml": lambda path, text: ("WebNLG XML", read_webnlg),
+    ".json": lambda path, text: ("JSON records", partial(_read_array, load_json(path), text)),
+}
+"""By suffix, the function from a path and the column of texts to the name of the format, and to a
+function that yields the records of a file."""

@@ -84,27 +84,33 @@ def _settled(columns, objects):
 def _shown(value):
     """A value in JSON as its text; of a list of texts, the first; '' for other ones."""
     value = value[0] if isinstance(value, list) and value else value
-    if isinstance(value, dict):
-        return json.dumps(value)
-    value = scalar_text(value)
+    value = json.dumps(value) if isinstance(value, dict) else scalar_text(value)
     return value if isinstance(value, str) else ""
 
 
 def read_jsonl(path: Path, columns: Columns) -> Iterator[Record]:
     """Yields the records of a file with one JSON object per line; skips blank lines."""
+    for line, value, reason in json_lines(path):
+        if reason:
+            yield Record(line, reason=reason)
+        else:
+            yield from _records(value, line, columns, "")
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Any, str]]:
+    """Yields line, value and reason for each line of JSON that is not blank; the reason says why it
+    is malformed, or is ''."""
     for line, data in enumerate(bytes_of(path).split(b"\n"), 1):
         text = text_of(data).strip() if line == 1 else data.decode("utf-8", "surrogateescape")
         if not text.strip():
             continue
         if not is_text(text):
-            yield Record(line, reason="not UTF-8")
+            yield line, None, "not UTF-8"
             continue
         try:
-            value = parse_json(text)
+            yield line, parse_json(text), ""
         except ValueError as error:
-            yield Record(line, reason=f"malformed JSON: {error}")
-            continue
-        yield from _records(value, line, columns, "")
+            yield line, None, f"malformed JSON: {error}"
 
 
 def members_of(value: dict, columns: Columns) -> dict:

@@ -5,7 +5,7 @@ from functools import partial
 from keras_attn.text_file import bytes_of, is_text, text_of
 from keras_attn_pipelines.data.columns import AUTO, TEXT_LABELS, Columns
 from keras_attn_pipelines.data.data_files import way_out
-from keras_attn_pipelines.data.pairs import TextPair, collected_files
+from keras_attn_pipelines.data.pairs import collected_files
 from keras_attn_pipelines.data.readers.class_folders import (
     CLASS_FOLDERS,
     NO_CLASS,
@@ -17,7 +17,7 @@ from keras_attn_pipelines.data.readers.class_folders import (
 from keras_attn_pipelines.data.readers.forms import TABLES
 from keras_attn_pipelines.data.readers.pair_reader import text_sources
 from keras_attn_pipelines.data.record import Record
-from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
+from keras_attn_pipelines.data.record_file import RecordFile
 
 TEXT_FILES = (".txt",)
 
@@ -64,22 +64,18 @@ def _class_folders(folder, tables, refused):
     splits: dict[str, list[ClassFile]] = {}
     for file in class_files(folder, TEXT_FILES):
         splits.setdefault(file.split or "train", []).append(file)
+
+    def read(files, path, form):
+        records = ((file.path, _record(file, folder)) for file in files)
+        return collected_files(path, form, records, TEXT_LABELS.words)
+
     form = class_form(folder)
-    return {
-        split: RecordFile(folder, form, partial(_read_files, folder, files))
-        for split, files in splits.items()
-    }
-
-
-def _read_files(folder, files, path, form) -> ReadFile[TextPair]:
-    records = ((file.path, _record(file, folder)) for file in files)
-    return collected_files(path, form, records, TEXT_LABELS.words)
+    return {split: RecordFile(folder, form, partial(read, own)) for split, own in splits.items()}
 
 
 def _record(file, folder):
     if reason := way_out(file.path, folder):
         return Record(0, reason=reason)
     text = text_of(bytes_of(file.path))
-    reason = "" if file.label else NO_CLASS
-    reason = reason or ("" if is_text(text) else "not UTF-8")
-    return Record(0, reason=reason) if reason else Record(0, text, file.label)
+    reason = "" if is_text(text) else "not UTF-8"
+    return Record(0, text, file.label, reason if file.label else NO_CLASS)

@@ -68,11 +68,9 @@ def pair_sources(
     def others(folder, tables, refused):
         """Pairs in parallel files."""
         if folder.is_file():
-            both, _ = parallel_files(folder.parent, suffixes) if are_named else ({}, {})
-            files = both.get(stem_of(folder))
-            return (
-                {stem_of(folder): _parallel(folder.parent, *files, named=folder)} if files else {}
-            )
+            stem, place = stem_of(folder), folder.parent
+            files = parallel_files(place, suffixes)[0].get(stem) if are_named else None
+            return {stem: _parallel(place, *files, named=folder)} if files else {}
         parallel, alone = parallel_files(folder, suffixes) if are_named else ({}, {})
         if tables and parallel:
             names = ", ".join(path.name for files in parallel.values() for path in files)
@@ -112,7 +110,7 @@ def text_sources(
     if columns.first == columns.second != AUTO:
         words = " and a ".join(f"{word}_column" for word in columns.known.words)
         raise ValueError(f"Expected a {words} that differ. Received: {columns.first!r} twice")
-    place = opened(data, partial(materialized, write_texts), what)
+    place = opened(data, partial(materialized, write_texts, "tfds-texts"), what)
     path = place.place
     if path.is_file() and (suffix_of(path) in TABLES or is_table(path, columns)):
         columns = replace(columns, guesses=True)
@@ -155,7 +153,9 @@ def _tables_in(folder, columns):
     files, refused, without, _ = record_files(paths, [folder], columns)
     tables: dict[str, RecordFile] = {}
     for path, form, read in files:
-        stem = stem_of(path) if suffix_of(path) in SUFFIXES else _stem_in(path)
+        stem = stem_of(path)
+        if suffix_of(path) not in SUFFIXES:
+            stem = split_in(path.name) or stem  # Of cooking.train.
         other = tables.get(stem)
         if other is not None and suffix_of(other.path) != suffix_of(path):
             both = f"{path.name} and {other.path.name}"
@@ -166,11 +166,6 @@ def _tables_in(folder, columns):
     _check_headers(folder, [table for table in tables.values() if "TSV" in table.form])
     tables = left_out(tables, without, f"a {columns.known.words[1]}")
     return dict(sorted(tables.items())), refused, [stem_of(Path(name)) for name in without]
-
-
-def _stem_in(path):
-    """The split in a file's whole name, as of cooking.train; otherwise its stem."""
-    return split_in(path.name) or stem_of(path)
 
 
 def _check_headers(folder, tables):
@@ -192,14 +187,13 @@ def _expected_pairs(place, columns):
             f"Expected a file of {', '.join(TABLES)}, or one of two parallel files whose suffixes "
             f"are source_column and target_column. Received: {place} with {given}"
         )
-    expected = f"Expected {', '.join(TABLES)} files with a source and a target in {place}, or"
+    instead = f"files such as train.{columns.first} and train.{columns.second}"
+    received = ", ".join(sorted(entry.name for entry in place.iterdir())[:10]) or "nothing"
     if AUTO in (columns.first, columns.second):
+        instead = "the languages of parallel files as source_column and target_column"
         there = ", ".join(languages(place))
-        return (
-            f"{expected} the languages of parallel files as source_column and target_column. "
-            f"Received: {given}{there and f'; the languages there are {there}'}"
-        )
+        received = f"{given}{there and f'; the languages there are {there}'}"
     return (
-        f"{expected} files such as train.{columns.first} and train.{columns.second}. Received: "
-        f"{', '.join(sorted(entry.name for entry in place.iterdir())[:10]) or 'nothing'}"
+        f"Expected {', '.join(TABLES)} files with a source and a target in {place}, or {instead}. "
+        f"Received: {received}"
     )

@@ -1,13 +1,11 @@
 """Finds the pictures that records name, however the names are spelled."""
 
 import functools
-import os
-import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
 from keras_attn.contracts import PICTURE_SUFFIXES
-from keras_attn_pipelines.data.data_files import way_out
+from keras_attn_pipelines.data.data_files import spelled_otherwise, spellings_in, way_out
 from keras_attn_pipelines.data.split_names import split_in
 
 
@@ -25,7 +23,7 @@ class PictureNames:
     def __init__(self, folder: Path, images: Path):
         self.folder, self.images = folder, images
         self.locate = functools.cache(self._locate)
-        self._spelled = functools.cache(_spellings)
+        self._spellings = functools.cache(spellings_in)
 
     def at(self, images: Path) -> "PictureNames":
         """The names of pictures in another folder."""
@@ -63,7 +61,8 @@ class PictureNames:
             exact = (place / name for place in folders)
             path = next((candidate for candidate in exact if candidate.is_file()), path)
             if not path.is_file():
-                path = next(filter(None, (self._other(place, name) for place in folders)), path)
+                others = (spelled_otherwise(place, name, self._spellings) for place in folders)
+                path = next(filter(None, others), path)
             if not path.is_file() and not Path(name).suffix:  # An id without its suffix.
                 own = [self.images / f"{name}{suffix}" for suffix in PICTURE_SUFFIXES]
                 found = [candidate for candidate in own if candidate.is_file()]
@@ -73,33 +72,3 @@ class PictureNames:
             return path, "" if path.is_file() else f"no picture at {path}"
         except (OSError, RuntimeError, ValueError) as error:
             return path, f"no picture at {name!r:.80}: {error}"
-
-    def _other(self, folder, name) -> Path | None:
-        """The only file of another spelling; None if there is none.
-
-        Raises:
-            ValueError: there are several.
-        """
-        path = folder
-        for part in name.replace("\\", "/").split("/"):
-            exists = part in ("", ".", "..") or os.path.lexists(path / part)
-            others = [part] if exists else self._spelled(path).get(folded(part), [])
-            if len(others) > 1:
-                raise ValueError(f"it may be {' or '.join(sorted(others))}")
-            if not others:
-                return None
-            path = path / others[0]
-        return path if path.is_file() else None
-
-
-def folded(name: str) -> str:
-    """What all spellings of a name in upper and lower case and normal forms have in common."""
-    return unicodedata.normalize("NFC", name).casefold()
-
-
-def _spellings(folder):
-    """The names in a folder by what they have in common with other spellings."""
-    names: dict[str, list[str]] = {}
-    for entry in os.scandir(folder) if folder.is_dir() else ():
-        names.setdefault(folded(entry.name), []).append(entry.name)
-    return names

@@ -108,21 +108,22 @@ def read_pictures(
     from keras_attn_pipelines.data.picture_check import Examined, examine_pictures
 
     found = find_pictures(data, kind, file, columns, image_folder)
-    rows = list(_located(found, columns))
+    word = columns.known.words[1]
+    rows = list(_located(found, columns.language, word))
     paths = (path for _, record, path in rows if not record.reason)
     examined = examine_pictures(paths, found.names.folder, cache)
-    read = {path: (path, state) for path, state in examined.items()}
-    read |= convert_pictures(examined, cache)
+    sources = {path: (path, state) for path, state in examined.items()}
+    sources |= convert_pictures(examined, cache)
     usable: dict[str, list[Record]] = {}  # By what all paths to a file have in common.
     states: dict[str, tuple[Path, Examined]] = {}
     skipped = []
     for where, record, path in rows:
-        source, state = read.get(path) or (path, Examined("", ""))
+        source, state = sources.get(path) or (path, Examined("", ""))
         key, reason = os.path.abspath(path), record.reason
         if not reason and state.reason:
             reason = f"the picture {path} is unusable: {state.reason}"
         others = [] if reason else usable.setdefault(key, [])
-        if reason := reason or _contradiction(record, others[:1], columns, kind.is_single):
+        if reason := reason or _contradiction(record, others[:1], word, kind.is_single):
             skipped.append(Skipped(where, record.line, reason, record.first))
         else:
             others.append(record)
@@ -131,30 +132,20 @@ def read_pictures(
         raise ValueError(
             f"Expected usable records in {found.source}. Received: none{listing(skipped)}"
         )
-    pictures, splits, cut = [], {}, set()
+    pictures, splits = [], {}
     for key, records in usable.items():
         name, (path, state) = records[0].first, states[key]
         texts = tuple(record.second for record in records)
         pictures.append(kind.picture(name, path, texts, state.digest))
         splits[name] = records[0].split
-        cut |= {name} if state.missing else set()
-    return PictureFolder(
-        pictures,
-        len(rows),
-        skipped,
-        found.source,
-        found.form,
-        splits,
-        frozenset(cut),
-        found.names.folder,
-        found.left_out,
-    )
+    cut = frozenset(name for name, key in zip(splits, usable) if states[key][1].missing)
+    read = PictureFolder(pictures, len(rows), skipped, found.source, found.form, splits, cut)
+    return replace(read, root=found.names.folder, left_out=found.left_out)
 
 
-def _located(found, columns) -> Iterator[tuple[Path, Record, Path]]:
+def _located(found, language, word) -> Iterator[tuple[Path, Record, Path]]:
     """The records with plain names and texts, each with its file and the path of its picture."""
-    word = columns.known.words[1]
-    for file, record in in_language(found.records, columns.language, found.source):
+    for file, record in in_language(found.records, language, found.source):
         name = record.first.strip()
         path, problem = found.names.locate(name)
         reason = record.reason or unusable(word, record.second) or problem
@@ -162,13 +153,11 @@ def _located(found, columns) -> Iterator[tuple[Path, Record, Path]]:
         yield file, replace(record, first=name, second=text, reason=reason), path
 
 
-def _contradiction(record, first, columns, is_single):
+def _contradiction(record, first, word, is_single):
     """Why a record contradicts the first one of the same picture; '' if it does not."""
     for other in first:
         if is_single and record.second != other.second:
-            return (
-                f"the {columns.known.words[1]} {record.second!r} for a picture of {other.second!r}"
-            )
+            return f"the {word} {record.second!r} for a picture of {other.second!r}"
         if record.split != other.split:
             return f"the split {record.split!r} for a picture of {other.split!r}"
     return ""
@@ -193,7 +182,9 @@ def find_pictures(
         ImportError: tensorflow-datasets is needed but not installed.
     """
     place = opened(data, kind.by_name, kind.data)
-    folder, named = place.folder, place.named or ("" if file == AUTO else file)
+    folder, named = place.place, "" if file == AUTO else file
+    if folder.is_file():
+        folder, named = folder.parent, folder.name
     images = folder / image_folder if (folder / image_folder).is_dir() else folder
     names = PictureNames(folder, images)
     columns = replace(columns, is_file=names.is_any)

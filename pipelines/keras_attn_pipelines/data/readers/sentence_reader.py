@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from keras_attn.text_file import is_text
-from keras_attn_pipelines.data.readers.opened import files_by_stem
+from keras_attn_pipelines.data.data_files import files_by_stem
 from keras_attn_pipelines.data.record import unusable
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped
@@ -36,19 +36,18 @@ def read_sentences(path: Path, form: str) -> ReadFile[Sentence]:
     Raises:
         ValueError: no usable line.
     """
-    sentences, skipped, count = [], [], 0
+    sentences, skipped = [], []
     for line, text in enumerate(lines_of(path), 1):
         if not text.strip():
             continue
-        count += 1
         reason = "not UTF-8" if not is_text(text) else unusable("sentence", text)
         if reason:
             skipped.append(Skipped(path, line, reason))
         else:
             sentences.append(Sentence(" ".join(text.split()), line))
-    if not count:
+    if not sentences and not skipped:
         raise ValueError(f"Expected a sentence on each line of {path}. Received: none")
-    return ReadFile(path, form, sentences, count, skipped)
+    return ReadFile(path, form, sentences, len(sentences) + len(skipped), skipped)
 
 
 def sentence_files(data, suffix: str) -> dict[str, RecordFile]:

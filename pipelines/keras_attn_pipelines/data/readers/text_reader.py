@@ -55,26 +55,23 @@ def is_token_file(text: str) -> bool:
 def read_tokens(path: Path) -> Iterator[Record]:
     """Yields the records of a Flickr8k token file."""
     for line, text in _lines(path):
-        match = TOKEN_LINE.fullmatch(text)
         if not is_text(text):
             yield Record(line, reason="not UTF-8")
-        elif match is None:
-            yield Record(line, reason="expected picture#number, a tab and the caption")
-        else:
+        elif match := TOKEN_LINE.fullmatch(text):
             yield Record(line, match["name"], match["caption"])
+        else:
+            yield Record(line, reason="expected picture#number, a tab and the caption")
 
 
 def read_labeled_lines(path: Path) -> Iterator[Record]:
     """Yields the records of fastText's format, `__label__LABEL TEXT`."""
     for line, text in _lines(path):
         words = text.split()
-        labels = [word for word in words if word.startswith(LABEL)]
-        if not is_text(text) or len(labels) != 1:
-            reason = f"{len(labels)} labels (expected one)" if is_text(text) else "not UTF-8"
-            yield Record(line, reason=reason)
-        else:
-            said = " ".join(word for word in words if not word.startswith(LABEL))
-            yield Record(line, said, labels[0].removeprefix(LABEL))
+        labels = [word.removeprefix(LABEL) for word in words if word.startswith(LABEL)]
+        said = " ".join(word for word in words if not word.startswith(LABEL))
+        reason = "" if len(labels) == 1 else f"{len(labels)} labels (expected one)"
+        reason = reason if is_text(text) else "not UTF-8"
+        yield Record(line, reason=reason) if reason else Record(line, said, labels[0])
 
 
 def sidecars(images: Path) -> dict[Path, Path | None]:

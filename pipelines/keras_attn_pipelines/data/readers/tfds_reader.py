@@ -8,7 +8,7 @@ from pathlib import Path
 from keras_attn.extras import import_optional
 from keras_attn.progress import Progress
 from keras_attn.whole_file import move_folder, whole_folder
-from keras_attn_pipelines.data.columns import CAPTION_COLUMNS, IMAGE_COLUMNS
+from keras_attn_pipelines.data.columns import AUTO, CAPTION_COLUMNS, IMAGE_COLUMNS, chosen
 from keras_attn_pipelines.data.user_cache import user_cache
 
 PREFIX = "tfds:"
@@ -21,11 +21,12 @@ def is_tfds(data) -> bool:
     return str(data).startswith(PREFIX)
 
 
-def materialized(write: Callable[[str, Path], None], name: str, cache=None) -> Path:
+def materialized(write: Callable[[str, Path], None], place: str, name: str, cache=None) -> Path:
     """The data folder of a data set; on first use it is prepared and written.
 
     Args:
         write: `write_pictures`, `write_texts` or `write_facts`.
+        place: name of the folder in the user's cache.
         name: "tfds:NAME" or "tfds:NAME/CONFIG", such as "tfds:web_nlg/en".
         cache: path of the folder for data folders; in the user's cache if None.
 
@@ -34,7 +35,7 @@ def materialized(write: Callable[[str, Path], None], name: str, cache=None) -> P
         ValueError: the data set has none of these records.
     """
     dataset_name = name.removeprefix(PREFIX)
-    cache = user_cache() / CACHES[write] if cache is None else Path(cache)
+    cache = user_cache() / place if cache is None else Path(cache)
     folder = cache / re.sub(r"[^\w.-]+", "-", dataset_name)
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
@@ -50,13 +51,10 @@ def write_pictures(dataset_name: str, folder: Path) -> None:
     tfds = import_optional(dataset_name)
     builder = tfds.builder(dataset_name)
     image, caption = _features(builder.info.features, dataset_name)
-    builder.download_and_prepare()
+    decoders = {image: tfds.decode.SkipDecoding()}
     (folder / "images").mkdir()
     with (folder / "captions.jsonl").open("w", encoding="utf-8") as file:
-        for split in builder.info.splits:
-            decoders = {image: tfds.decode.SkipDecoding()}
-            dataset = builder.as_dataset(split=split, decoders=decoders, shuffle_files=False)
-            examples = Progress.over(dataset, f"{dataset_name} {split}", "picture")
+        for split, examples in _examples(builder, dataset_name, decoders=decoders):
             for index, example in enumerate(examples):
                 data = bytes(example[image].numpy())
                 name = f"{split}_{index:06d}{SUFFIXES.get(data[:2], '.jpg')}"
@@ -69,12 +67,10 @@ def write_pictures(dataset_name: str, folder: Path) -> None:
 def write_texts(dataset_name: str, folder: Path) -> None:
     """Writes, for each split, `split.jsonl` with every text feature and the names of classes."""
     builder = import_optional(dataset_name).builder(dataset_name)
-    builder.download_and_prepare()
     names = _class_names(builder.info)
-    for split in builder.info.splits:
-        dataset = builder.as_dataset(split=split, shuffle_files=False)
+    for split, examples in _examples(builder, dataset_name):
         with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as file:
-            for example in Progress.over(dataset, f"{dataset_name} {split}", "record"):
+            for example in examples:
                 values = {
                     key: value.numpy() for key, value in example.items() if hasattr(value, "numpy")
                 }
@@ -90,17 +86,15 @@ def write_facts(dataset_name: str, folder: Path) -> None:
     """Writes, for each split, `split.jsonl` with the triples or the table of each example; examples
     with the same facts are joined."""
     builder = import_optional(dataset_name).builder(dataset_name)
-    builder.download_and_prepare()
     keys = list(builder.info.features)
     if not {"input_text", "target_text"} <= set(keys):
         raise ValueError(
             "Expected a data set with input_text, which has a table, and target_text. "
             f"Received: {dataset_name} with {keys}"
         )
-    for split in builder.info.splits:
-        dataset = builder.as_dataset(split=split, shuffle_files=False)
+    for split, examples in _examples(builder, dataset_name):
         sets: dict[str, tuple[list[list[str]], list[str]]] = {}
-        for example in Progress.over(dataset, f"{dataset_name} {split}", "record"):
+        for example in examples:
             facts = _facts(example["input_text"]["table"])
             _, texts = sets.setdefault(json.dumps(sorted(facts)), (facts, []))
             texts.append(_decoded(example["target_text"].numpy()))
@@ -109,12 +103,12 @@ def write_facts(dataset_name: str, folder: Path) -> None:
                 file.write(json.dumps({"triples": facts, "texts": texts}) + "\n")
 
 
-CACHES: dict[Callable[[str, Path], None], str] = {
-    write_pictures: "tfds",
-    write_texts: "tfds-texts",
-    write_facts: "tfds-facts",
-}
-"""Folders in the user's cache."""
+def _examples(builder, dataset_name, **options):
+    """The examples of each split of a data set, which is prepared on first use."""
+    builder.download_and_prepare()
+    for split in builder.info.splits:
+        dataset = builder.as_dataset(split=split, shuffle_files=False, **options)
+        yield split, Progress.over(dataset, f"{dataset_name} {split}", "record")
 
 
 def _facts(table):
@@ -147,8 +141,7 @@ def _decoded(text):
 def _features(features, dataset_name):
     """The keys of the picture and of the captions."""
     keys = list(features)
-    image = next((key for key in IMAGE_COLUMNS if key in keys), None)
-    caption = next((key for key in CAPTION_COLUMNS if key in keys), None)
+    image, caption = chosen(AUTO, IMAGE_COLUMNS, keys), chosen(AUTO, CAPTION_COLUMNS, keys)
     if image is None or caption is None:
         raise ValueError(
             f"Expected a data set with image and captions. Received: {dataset_name} with {keys}"
@@ -159,7 +152,7 @@ def _features(features, dataset_name):
 def _texts(value) -> Iterator[str]:
     """The captions in a feature: a text, several, or several with other fields."""
     if isinstance(value, dict):
-        key = next((key for key in CAPTION_COLUMNS if key in value), None)
+        key = chosen(AUTO, CAPTION_COLUMNS, list(value))
         yield from _texts(value[key]) if key else ()
         return
     array = value.numpy()

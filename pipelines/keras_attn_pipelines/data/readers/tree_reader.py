@@ -7,8 +7,8 @@ from pathlib import Path
 from keras_attn.text.bracket_text import parse_trees, without_markup
 from keras_attn.text.tree_rules import RULES, Rule, normalized
 from keras_attn.text.trees import Node, childless, leaves
-from keras_attn.text_file import bytes_of
-from keras_attn_pipelines.data.readers.opened import files_by_stem
+from keras_attn.text_file import utf8_text
+from keras_attn_pipelines.data.data_files import files_by_stem
 from keras_attn_pipelines.data.record_file import ReadFile, RecordFile
 from keras_attn_pipelines.data.skipped import Skipped, listing
 
@@ -70,8 +70,10 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> ReadFile[TreePair]:
             `parse_trees`), or no tree with words; with the file and, if known, the line.
     """
     path = Path(path)
+    if not path.is_file():
+        raise ValueError(f"Expected a file of trees at {path}. Received: no such file")
     pairs, skipped = [], []
-    text, count = without_markup(_text(path))
+    text, count = without_markup(utf8_text(path))
     for line, node in parse_trees(text, str(path)):
         tree = normalized(node, rules)
         words = leaves(tree) if tree is not None else []
@@ -90,17 +92,3 @@ def read_trees(path, rules: Sequence[Rule] = RULES) -> ReadFile[TreePair]:
         raise ValueError(f"Expected trees with words in {path}. Received:{reasons}")
     form = f"{FORM}, without {count} tags and comments" if count else FORM
     return ReadFile(path, form, pairs, len(pairs) + len(skipped), skipped)
-
-
-def _text(path):
-    if not path.is_file():
-        raise ValueError(f"Expected a file of trees at {path}. Received: no such file")
-    data = bytes_of(path)
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"Expected UTF-8 at {path}:{line}. Received: {error.reason}, byte "
-            f"0x{error.object[error.start]:02x}"
-        ) from error

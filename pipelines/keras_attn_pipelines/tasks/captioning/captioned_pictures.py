@@ -28,7 +28,7 @@ class CaptionedPictures(PictureSource):
     def find(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.columns import Columns
-        from keras_attn_pipelines.data.readers.folder_reader import CAPTIONED
+        from keras_attn_pipelines.data.readers.picture_kinds import CAPTIONED
         from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 
         columns = Columns(self.image_column, self.caption_column)
@@ -41,7 +41,7 @@ class CaptionedPictures(PictureSource):
         return CaptionedPicture
 
     def _folder(self, data):
-        from keras_attn_pipelines.data.readers.folder_reader import read_captions
+        from keras_attn_pipelines.data.readers.picture_kinds import read_captions
 
         columns = (self.captions_file, self.image_column, self.caption_column, self.image_folder)
         return read_captions(data, *columns, self.language)

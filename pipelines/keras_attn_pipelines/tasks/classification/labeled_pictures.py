@@ -27,7 +27,7 @@ class LabeledPictures(PictureSource):
     def find(self, data):
         """See `Source`."""
         from keras_attn_pipelines.data.columns import LABELS, Columns
-        from keras_attn_pipelines.data.readers.label_reader import LABELED
+        from keras_attn_pipelines.data.readers.picture_kinds import LABELED
         from keras_attn_pipelines.data.readers.picture_reader import find_pictures
 
         columns = Columns(self.image_column, self.label_column, LABELS)
@@ -40,7 +40,7 @@ class LabeledPictures(PictureSource):
         return LabeledPicture
 
     def _folder(self, data):
-        from keras_attn_pipelines.data.readers.label_reader import read_labels
+        from keras_attn_pipelines.data.readers.picture_kinds import read_labels
 
         columns = (self.labels_file, self.image_column, self.label_column, self.image_folder)
         return read_labels(data, *columns)
