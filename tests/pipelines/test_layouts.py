@@ -152,6 +152,28 @@ CAPTIONS = {
         {"images\\a.jpg": ("red",), "images\\B.JPG": ("blue",)},
         None,
     ),
+    "Flickr8k as it is released": (
+        {
+            "Flickr8k.token.txt": "a.jpg#0\ta red square\na.jpg#1\tone red shape\n"
+            "b.jpg#0\ta blue square\n",
+            "Flickr8k.lemma.token.txt": "a.jpg#0\ta red square be\nb.jpg#0\ta blue square be\n",
+            "Flickr_8k.trainImages.txt": "a.jpg\n",
+            "Flickr_8k.devImages.txt": "b.jpg\n",
+            "Flickr_8k.testImages.txt": "",
+            "ExpertAnnotations.txt": "a.jpg\tb.jpg#0\t1\t1\t2\n",
+            "CrowdFlowerAnnotations.txt": "a.jpg\tb.jpg#0\t0\t0\t3\n",
+            "readme.txt": "Captions of 8,000 pictures, and judgments of them.\n",
+        },
+        ["Flicker8k_Dataset/a.jpg", "Flicker8k_Dataset/b.jpg"],
+        SQUARES,
+        {"train": ["a.jpg"], "dev": ["b.jpg"], "test": []},
+    ),
+    "titles in a column named image": (
+        {"captions.csv": "image,file,caption\nRed,a.jpg,a red square\nBlue,b.jpg,a blue square\n"},
+        ["images/a.jpg", "images/b.jpg"],
+        {"a.jpg": ("a red square",), "b.jpg": ("a blue square",)},
+        None,
+    ),
     "Unicode normal forms": (
         {"captions.csv": "image,caption\ncafe\u0301.jpg,a red square\nCAF\u00c9.jpg,red\n"},
         ["caf\u00e9.jpg"],
@@ -170,6 +192,31 @@ def test_captions(name, tmp_path):
     if splits is not None:
         split = split_pictures(tmp_path, folder, required=())
         assert {name: [p.name for p in part] for name, part in split.items()} == splits
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        (
+            "Flickr8k as it is released",
+            "Flickr8k tokens (Flickr8k.lemma.token.txt left out, without inflection)",
+        ),
+        ("titles in a column named image", "CSV, guessed --image-column file"),
+    ],
+)
+def test_a_run_says_what_it_leaves_out_or_guesses(name, form, tmp_path):
+    files, pictures, *_ = CAPTIONS[name]
+    folder = written(tmp_path, files, pictures)
+    assert read_captions(folder, cache=tmp_path / "cache").form == form
+
+
+def test_two_columns_with_names_of_files_are_not_guessed(tmp_path):
+    table = "image,small,large,caption\nRed,a.jpg,b.jpg,a red square\n"
+    folder = written(tmp_path, {"captions.csv": table}, ["a.jpg", "b.jpg"])
+    with pytest.raises(ValueError, match="no picture at"):
+        read_captions(folder, cache=tmp_path / "cache")
+    (picture,) = read_captions(folder, image_column="large", cache=tmp_path / "cache").pictures
+    assert picture.name == "b.jpg"
 
 
 def test_a_header_before_tokens_is_skipped(tmp_path):

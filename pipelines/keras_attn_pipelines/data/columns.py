@@ -240,12 +240,17 @@ class Columns:
         """These columns, with guesses for the missing ones.
 
         A column of pictures is the only one with names of files, one of captions the only other one
-        with sentences; of two columns, one is what the other is not.
+        with sentences; of two columns, one is what the other is not. A column with a known name and
+        without names of files gives way to the only one with some.
 
         Args:
             columns: names.
             rows: the first rows of the table.
         """
+        if (column := self._other_pictures(columns, rows)) is not None:
+            flag = f"{self.known.flags[0]} {column}"
+            settled = replace(self, first=column).settled(columns, rows)
+            return replace(settled, guessed=" ".join(filter(None, (flag, settled.guessed))))
         missing, given = self._missing(columns), [self.first_of(columns), self.second_of(columns)]
         if not self.guesses or any((self.first, self.second)[place] != AUTO for place in missing):
             return self
@@ -266,6 +271,19 @@ class Columns:
         flags = " ".join(f"{self.known.flags[place]} {given[place]}" for place in missing)
         first, second = (name or "" for name in given)
         return replace(self, first=first, second=second, guessed=flags)
+
+    def _other_pictures(self, columns, rows) -> str | None:
+        """The only column with names of pictures, if the one with a known name has none."""
+        known = self.first_of(columns)
+        if self.is_file is None or self.first != AUTO or known is None:
+            return None
+
+        def has_files(column):
+            place = columns.index(column)
+            return any(self.is_file(row[place].strip()) for row in rows if place < len(row))
+
+        fitting = [] if has_files(known) else list(filter(has_files, columns))
+        return fitting[0] if len(fitting) == 1 else None
 
     def _may_be_meant(self, column):
         """Whether a column may be guessed: it is no index, and no language of pairs."""

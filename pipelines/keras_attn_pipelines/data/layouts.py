@@ -56,15 +56,17 @@ LAYOUTS: dict[str, tuple[Layout, ...]] = {
         Layout(
             "Flickr8k tokens",
             "Flickr8k, Flickr30k",
-            "lines of picture#number, a tab and a caption",
-            "a picture with its captions; splits by lists such as train.txt",
+            "lines of picture#number, a tab and a caption; a .lemma. file beside it is left out",
+            "a picture with its captions; splits by lists such as train.txt or "
+            "Flickr_8k.trainImages.txt",
         ),
         *_tables(
             "image",
             "caption",
             "Kaggle's Flickr8k (captions.txt), Flickr30k (results.csv), your own",
             "a picture with the captions of all its rows; a cell may hold a list, and columns may "
-            "be numbered (caption_1, caption_2); splits by a column split, or held out",
+            "be numbered (caption_1, caption_2); the only column with names of files is that of "
+            "the pictures, whatever its name; splits by a column split, or held out",
         ),
         Layout(
             "a text file beside each picture",

@@ -20,7 +20,6 @@ from keras_attn_pipelines.data.readers.tfds_reader import SUFFIXES
 from keras_attn_pipelines.data.split_names import SPLIT_NAMES, split_in
 from keras_attn_pipelines.data.user_cache import user_cache
 
-RECORDS = "records.jsonl"
 TEXTS = (".txt", ".text", ".caption")
 CLASSES = (".cls", ".label")
 NAMES = sorted((name for names in SPLIT_NAMES.values() for name in names), key=len, reverse=True)
@@ -118,7 +117,7 @@ def _splits(files: Sequence[Path]) -> list[str]:
 def _write(folder, files, splits, read):
     """Writes pictures and records."""
     (folder / "images").mkdir()
-    with (folder / RECORDS).open("w", encoding="utf-8") as lines:
+    with (folder / "records.jsonl").open("w", encoding="utf-8") as lines:
         for file, split in zip(files, splits):
             for number, (picture, record) in enumerate(
                 Progress.over(read(file), f"unpacking {file.name}", "record")
@@ -184,9 +183,8 @@ def _parquet(path):
 
 def _read_parquet(path) -> Iterator[tuple[bytes | None, dict[str, Any]]]:
     """A picture and the other values of each row; integers of classes as their names."""
-    parquet = _parquet(path)
     try:
-        with parquet.ParquetFile(path) as file:
+        with _parquet(path).ParquetFile(path) as file:
             names = _class_names(file.schema_arrow.metadata or {})
             for batch in file.iter_batches(batch_size=64):
                 for row in batch.to_pylist():

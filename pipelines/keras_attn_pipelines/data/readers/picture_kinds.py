@@ -80,10 +80,10 @@ def _suffix(path):
 
 def _beside_pictures(names, has_candidates):
     """The captions in text files beside pictures, where there are any."""
-    folder, images = names.folder, names.images
+    images = names.images
     if not any(sidecars(images).values()):
         return None
-    return FoundRecords(names, read_sidecars(folder, images), images, SIDECARS)
+    return FoundRecords(names, read_sidecars(names.folder, images), images, SIDECARS)
 
 
 CAPTIONED = PictureKind(

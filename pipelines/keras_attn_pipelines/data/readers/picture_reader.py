@@ -25,6 +25,8 @@ IMAGES = "images"
 """The folder of pictures where none is named."""
 METADATA = re.compile(r"metadata\.(csv|jsonl)")
 """The file of records beside the pictures of a split, as hubs have it."""
+LEMMAS = ".lemma."
+"""Part of the name of Flickr8k's file with the base forms of words, beside that with the words."""
 TRIED = 20
 """How many records are tried to find the folder of their pictures."""
 
@@ -193,18 +195,19 @@ def find_pictures(
         raise ValueError(f"Expected {kind.file} at {path}. Received: no such file")
     if not named:
         paths = kind.candidates(folder, images)
-        files, refused, without, are_guessed = record_files(paths, {folder, images}, columns)
-        instead = kind.without_file(names, bool(paths)) if are_guessed or not files else None
-        if instead:
+        found, refused, without, are_guessed = record_files(paths, {folder, images}, columns)
+        if (are_guessed or not found) and (instead := kind.without_file(names, bool(paths))):
             return instead
     else:
-        files = [(path, *form_of(path, replace(columns, guesses=True)))]
+        found = [(path, *form_of(path, replace(columns, guesses=True)))]
         refused, without = {}, []
+    files = [file for file in found if LEMMAS not in file[0].name] or found
+    note = left_out_note([file[0].name for file in found if file not in files], "inflection")
     _check_files(folder, files, refused, kind)
     path, form, _ = files[0]
     if len(files) > 1:
         path, form = folder, f"{form} in {' and '.join(path.name for path, _, _ in files)}"
-    note = left_out_note(without, f"a {columns.known.words[1]}")
+    note += left_out_note(without, f"a {columns.known.words[1]}")
     path, form = (Path(data), place.form) if place.form else (path, f"{form}{note}")
     places = [images] * len(files)
     if image_folder == IMAGES and images == folder:

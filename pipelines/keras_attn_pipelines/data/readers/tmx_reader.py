@@ -42,9 +42,8 @@ def read_tmx(path: Path, columns: Columns) -> Iterator[Record]:
                     f"{' and '.join(columns.known.flags)}). Received: {', '.join(sorted(seen))}"
                 )
         if not all(known):
-            received = ", ".join(found) or "none"
-            reason = f"{place}no text in {' and '.join(names)}; languages: {received}"
-            yield Record(0, reason=reason)
+            said = f"no text in {' and '.join(names)}; languages: {', '.join(found) or 'none'}"
+            yield Record(0, reason=f"{place}{said}")
             continue
         for source, target in itertools.product(*(found[own[0]] for own in known)):
             yield Record(0, source, target)
