@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 import lazy_loader
 
-from keras_attn.native_log import quiet
+from keras_attn.native_log import quiet_imports
 from keras_attn.version import __version__
 
 _BACKENDS = ("tensorflow", "jax", "torch")
@@ -30,7 +30,7 @@ def _is_installed(package):
 if not any(map(_is_installed, _BACKENDS)):
     _commands = " or ".join(f"pip install 'keras-attn[{name}]'" for name in _BACKENDS)
     warnings.warn(f"Expected a backend of Keras. Received: none; {_commands}", stacklevel=2)
-quiet()  # From now on: it changes how TensorFlow is found.
+quiet_imports()  # From now on: it changes how TensorFlow is found.
 
 _PACKAGES = (
     "alignment",

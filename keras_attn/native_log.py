@@ -18,18 +18,18 @@ _lock = threading.Lock()
 _depth, _terminal = 0, -1
 
 
-def quiet() -> None:
+def quiet_imports() -> None:
     """Keeps TensorFlow quiet from its import on, unless the user has asked for its messages.
 
     A package that has been imported before is left as it is, and so is the level of the logger
     `tensorflow`, if it has one.
     """
-    if is_hidden():
+    if hides_native_log():
         loud = [name for name in _LOUD if name not in sys.modules]
         sys.meta_path[:0] = [_QuietImport(name) for name in loud]
 
 
-def is_hidden() -> bool:
+def hides_native_log() -> bool:
     """Whether messages are hidden: neither environment variable asks for them."""
     return not os.environ.get(NATIVE_LOG) and LEVEL not in os.environ
 
@@ -38,7 +38,7 @@ def is_hidden() -> bool:
 def hidden_native_log():
     """Context in which what the process writes to the file descriptor of standard error is lost,
     unless the user has asked for it; for calls of native code alone."""
-    if not is_hidden():
+    if not hides_native_log():
         yield
         return
     _redirect(1)
@@ -96,7 +96,7 @@ class _QuietImport(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__spec__.loader = module.__loader__ = self.loader
         logger = logging.getLogger("tensorflow")
         is_set = logger.level != logging.NOTSET
-        level = _level("3") if is_hidden() else contextlib.nullcontext()
+        level = _level("3") if hides_native_log() else contextlib.nullcontext()
         with hidden_native_log(), level:  # An error that matters is raised as well.
             self.loader.exec_module(module)
         if not is_set:

@@ -86,19 +86,21 @@ class Progress:
 
     def _line(self):
         seconds = time.monotonic() - self._begin
-        parts = [in_time(seconds)]
+        parts = [format_duration(seconds)]
         if self.done:
             parts.insert(0, f"{self.done:,}" + (f" of {self.total:,}" if self.total else ""))
         if self.done and self.total:
-            parts.append(f"about {in_time(seconds / self.done * (self.total - self.done))} left")
+            parts.append(
+                f"about {format_duration(seconds / self.done * (self.total - self.done))} left"
+            )
         return f"{self.work}: {', '.join(parts)}"
 
 
-def in_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds in words, to the minute above a minute and a half, in hours above 90 minutes.
 
     Example:
-        >>> in_time(89), in_time(100), in_time(8000)
+        >>> format_duration(89), format_duration(100), format_duration(8000)
         ('89 s', '2 min', '2.2 h')
     """
     if seconds < 90:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from keras_attn import native_log
-from keras_attn.native_log import hidden_native_log, quiet
+from keras_attn.native_log import hidden_native_log, quiet_imports
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = """
@@ -82,7 +82,7 @@ def test_a_loud_package_is_imported_quietly(unasked, monkeypatch, tmp_path, capf
     monkeypatch.setattr(native_log, "_LOUD", ("loud_package",))
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     before = len(sys.meta_path)
-    quiet()
+    quiet_imports()
     import loud_package
 
     assert loud_package.level == "3" and native_log.LEVEL not in os.environ

@@ -80,7 +80,7 @@ def parts_of(fed: Mapping[str, Any], name: str, metadata: Mapping[str, Any]) -> 
     return Parts(tuple(names), fed, [{**fed, name: rest} for rest in without])
 
 
-def falls(saved, parts: Parts, answer: str) -> np.ndarray:
+def score_drops(saved, parts: Parts, answer: str) -> np.ndarray:
     """How much less probable an answer is without each part.
 
     Args:
@@ -111,11 +111,11 @@ def occlusion_view(
         answer: a text or a label.
 
     Raises:
-        ValueError: see `falls` and `parts_of`.
+        ValueError: see `score_drops` and `parts_of`.
     """
     parts = parts_of(fed, saved.scored[0], saved.metadata)
     rows = _words(saved.views, explained, _scored(saved, [fed], answer)[0], answer)
-    by_token = falls(saved, parts, answer)
+    by_token = score_drops(saved, parts, answer)
     steps = np.stack([by_token[:, places].sum(axis=1) for places in rows.places])
     is_whole = rows.names == (answer,)
     if not parts.names:

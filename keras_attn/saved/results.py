@@ -17,7 +17,7 @@ NATS, PROBABILITY = "nats", "probability"
 """Units of scores: of texts, and of labels."""
 
 
-def shown_score(score: float, unit: str) -> str:
+def format_score(score: float, unit: str) -> str:
     """A score, rounded, with its unit."""
     return f"{100 * score:.1f}%" if unit == PROBABILITY else f"{score:.2f} {unit}"
 
@@ -52,14 +52,14 @@ class Prediction:
         if self.error:
             return f"error: {self.error}"
         best = self.alternatives or ((self.text, self.score),)
-        return "\n".join(f"{text} ({shown_score(score, self.unit)})" for text, score in best)
+        return "\n".join(f"{text} ({format_score(score, self.unit)})" for text, score in best)
 
     def __repr__(self):
         if self.error:
             return f"Prediction(error={self.error!r})"
         best = self.alternatives[1:]
         more = f", and {len(best)} more" if best else ""
-        return f"Prediction({self.text!r}, {shown_score(self.score, self.unit)}{more})"
+        return f"Prediction({self.text!r}, {format_score(self.score, self.unit)}{more})"
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from keras_attn.extras import extra
 from keras_attn.lazy_tensorflow import tf
 from keras_attn.ops.check_choice import check_choice
 from keras_attn.progress import Progress
-from keras_attn.saved.answering import BATCH, Answering, answered_by
 from keras_attn.saved.attended_pair import AttendedPair
 from keras_attn.saved.earlier import views_of
 from keras_attn.saved.inputs import check_fit, encoded_text, in_words, inputs_named, text_of
 from keras_attn.saved.occlusion import occlusion_view
+from keras_attn.saved.predictor import BATCH, Predictor, answered_by
 from keras_attn.saved.results import NATS, Drawing, best_of
 from keras_attn.saved.session import SavedSession
 from keras_attn.saved.signatures import signatures_as_json
@@ -48,7 +48,7 @@ ATTENTION, OCCLUSION = "attention", "occlusion"
 """What an answer is explained by: where the model looked, or what changes the answer."""
 
 
-class Saved(Answering):
+class Saved(Predictor):
     """An exported model, called by its signatures; `keras_attn.load` makes one.
 
     What it takes is known from the names of its inputs, what can be drawn from the views that it
@@ -221,15 +221,15 @@ class Saved(Answering):
         if by == OCCLUSION:
             views.insert(0, occlusion_view(self, fed, answers[first], best_of(answers[first])[0]))
         best = self.prediction(answers[first]).alternatives
-        others = []
+        other_views = []
         if by == ATTENTION and self.unit == NATS:
             leading = [view for view in self.views if view.signature == first]
-            others = [
-                [view.read(answers[first], words, place) for view in leading]
-                for place in range(1, len(best))
+            other_views = [
+                [view.read(answers[first], words, index) for view in leading]
+                for index in range(1, len(best))
             ]
         notes = self.notes_on(answers[first])
-        return ExplorerPage(self._title(asked, words), best, views, self.unit, notes, others)
+        return ExplorerPage(self._title(asked, words), best, views, self.unit, notes, other_views)
 
     def align(
         self, sources: Sequence[str], targets: Sequence[str], progress: bool | None = None

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attn.progress import in_time
+from keras_attn.progress import format_duration
 
 WIDTH, REFRESH = 30, 0.1
 """Characters of a bar, and the least time in seconds between two states of it."""
-COMPILING = "compiling the training step, once"
+COMPILING = "compiling the training step"
 
 
 class TrainingProgress(keras.callbacks.Callback):
@@ -24,7 +24,7 @@ class TrainingProgress(keras.callbacks.Callback):
 
     Args:
         epochs: int. Epochs of the whole training.
-        steps: int. Steps of an epoch.
+        steps_per_epoch: int. Steps of an epoch.
         monitors: keys of the logs to print beside the losses.
         bar: bool. Whether to draw a bar; None: on a terminal.
 
@@ -34,9 +34,11 @@ class TrainingProgress(keras.callbacks.Callback):
 
     changes_model = False
 
-    def __init__(self, epochs, steps, monitors: Sequence[str] = (), bar: bool | None = None):
+    def __init__(
+        self, epochs, steps_per_epoch, monitors: Sequence[str] = (), bar: bool | None = None
+    ):
         super().__init__()
-        self.epochs, self.steps = epochs, steps
+        self.epochs, self.steps_per_epoch = epochs, steps_per_epoch
         self.monitors = dict.fromkeys(["loss", "val_loss", *monitors])
         self.bar = sys.stdout.isatty() if bar is None else bar
         self.compiled, self.epoch = False, None
@@ -44,7 +46,9 @@ class TrainingProgress(keras.callbacks.Callback):
         self.scored = False
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.done = int(keras.ops.convert_to_numpy(self.model.optimizer.iterations)) % self.steps
+        self.done = (
+            int(keras.ops.convert_to_numpy(self.model.optimizer.iterations)) % self.steps_per_epoch
+        )
         now = time.monotonic()
         if epoch != self.epoch:
             self.epoch, self.seconds = epoch, 0.0
@@ -60,13 +64,13 @@ class TrainingProgress(keras.callbacks.Callback):
             self.mark = now, self.done
         elif self.done > self.mark[1]:
             self.pace = (now - self.mark[0]) / (self.done - self.mark[1])
-        last = self.done == self.steps
+        last = self.done == self.steps_per_epoch
         if self.bar and (last or now - self.drawn >= REFRESH):
             self.drawn = now
             self._draw(logs or {}, "\n" if last else "")
 
     def on_epoch_end(self, epoch, logs=None):
-        if self.done < self.steps:  # Another call of `fit` goes on with the epoch.
+        if self.done < self.steps_per_epoch:  # Another call of `fit` goes on with the epoch.
             return
         seconds = time.monotonic() - self.begin
         unknown = "" if self.scored else ", plus scoring"
@@ -75,18 +79,18 @@ class TrainingProgress(keras.callbacks.Callback):
         self.scored = True
         shown = [f"{key} {logs[key]:.4g}" for key in self.monitors if key in (logs or {})]
         rest = self.epochs - epoch - 1
-        left = self.pace * self.steps * rest + self.scoring * rest
-        shown += [f"about {in_time(left)} left{unknown}"] if rest else []
-        line = f"epoch {epoch + 1} of {self.epochs}: {in_time(seconds)}, {', '.join(shown)}"
+        left = self.pace * self.steps_per_epoch * rest + self.scoring * rest
+        shown += [f"about {format_duration(left)} left{unknown}"] if rest else []
+        line = f"epoch {epoch + 1} of {self.epochs}: {format_duration(seconds)}, {', '.join(shown)}"
         print(line, flush=True)
 
     def _draw(self, logs, end):
         """Draws the bar in Keras' plain form over the line before."""
-        filled = WIDTH * self.done // self.steps
+        filled = WIDTH * self.done // self.steps_per_epoch
         bar = ("=" * filled + ">" * (filled < WIDTH)).ljust(WIDTH, ".")
-        left = self.pace * (self.steps - self.done)
-        times = f"{in_time(left)} left" if left else in_time(self.seconds)
-        line = f"{self.done}/{self.steps} [{bar}] {times}"
+        left = self.pace * (self.steps_per_epoch - self.done)
+        times = f"{format_duration(left)} left" if left else format_duration(self.seconds)
+        line = f"{self.done}/{self.steps_per_epoch} [{bar}] {times}"
         line += "".join(f" - {name}: {float(value):.4f}" for name, value in logs.items())
         width = shutil.get_terminal_size().columns - 1
         print(f"\r{line[:width]:{width}}", end=end, flush=True)

@@ -312,9 +312,9 @@ class Export:
         from keras_attn.serving.precision import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
         from keras_attn_pipelines.runs.export import export, limits_in
-        from keras_attn_pipelines.runs.kept import trained_line
         from keras_attn_pipelines.runs.next_commands import after_export
         from keras_attn_pipelines.runs.run import Run
+        from keras_attn_pipelines.runs.training_summary import trained_line
 
         run, measured = Run(self.run_folder), []
         limits = "" if self.limits is None else limits_in(self.limits)
@@ -404,11 +404,11 @@ class Predict:
         else:
             from keras_attn.decoding import Sampling
             from keras_attn_pipelines.runs.run import Run
-            from keras_attn_pipelines.runs.run_answers import RunAnswers
+            from keras_attn_pipelines.runs.run_predictor import RunPredictor
 
             n_best = self.n_best or 1
             sampling = Sampling(n=n_best, **draws) if self.sample else None
-            model = RunAnswers(Run(self.folder), self.beam_width, n_best, sampling)
+            model = RunPredictor(Run(self.folder), self.beam_width, n_best, sampling)
         print_answers(model, self)
 
     def _check_search(self):

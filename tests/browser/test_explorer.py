@@ -101,7 +101,7 @@ def test_an_answer_is_said_once_and_another_is_chosen_by_a_click(opened):
         TokenView("Alignment", ["Ein", "Hund"], ["Two", "dogs"], np.eye(2)[None, None]),
     )
     answers = [("Zwei Hunde spielen", -1.25), ("Ein Hund", -2.5)]
-    tab = opened(ExplorerPage("Two dogs play", answers, [first], others=[[other]]))
+    tab = opened(ExplorerPage("Two dogs play", answers, [first], other_views=[[other]]))
     heading = tab.get_by_role("heading", level=1)
     assert heading.inner_text() == "Zwei Hunde spielen" and heading.bounding_box()["width"] <= 1
     assert tab.get_by_role("status").inner_text().startswith("Zwei: Two 0.90")  # Lit at once.

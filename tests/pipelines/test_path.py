@@ -92,7 +92,7 @@ def test_export_predict_explain(run, data, tmp_path, capsys, monkeypatch):
     assert f"Command: `{command} --precision float32`" in card
     assert "| BLEU-1 |" in card and '"hidden_dim": 7' in card and "tensorflow 2." in card
     assert "\nKept: epoch 2 of 2, val" in card
-    assert "**This model is far from trained: BLEU is" in card
+    assert "**This model is undertrained: BLEU is" in card
     with monkeypatch.context() as patch:  # Scores of the same weights are reused.
         patch.setattr(Run, "service", None)
         assert evaluate(run, data, "dev", reuse=True).cells["BLEU-1"] in card
@@ -323,7 +323,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
     assert Run(out).description["ended"]
     said = capsys.readouterr().out
     assert "kept: epoch 2 of 2, val_loss 5." in said and "; all 2 epochs were trained\n" in said
-    assert "This model is far from trained: BLEU is 0" in said
+    assert "This model is undertrained: BLEU is 0" in said
     example = sorted((data / "images").glob("dev_*"))[0]
     assert f"  keras-attn predict saved_models/run {example}\n" in said
 

@@ -8,7 +8,7 @@ from keras_attn.contracts import END_ID, ERROR, LABEL, SCORE
 from keras_attn.evaluation.pointing import points_at
 from keras_attn.images.picture_format import read_picture
 from keras_attn.saved.inputs import picture_bytes
-from keras_attn.saved.occlusion import CELLS, falls, occlusion_view, parts_of
+from keras_attn.saved.occlusion import CELLS, occlusion_view, parts_of, score_drops
 from keras_attn.serving.requests import Requests
 from keras_attn.viz.declared import PictureMap, Pieces
 from keras_attn.viz.views import PictureView, ShadedView, TokenView
@@ -103,7 +103,7 @@ def test_the_error_of_a_part_is_passed_on():
             return {ERROR: [b""] + [b"too short"] * (rows - 1), SCORE: np.zeros(rows)}
 
     with pytest.raises(ValueError, match=r"that can be scored. Received: too short"):
-        falls(
+        score_drops(
             Refuses(None, ("source", "label")), parts_of({"source": b"a b"}, "source", {}), "good"
         )
 

@@ -34,7 +34,7 @@ def test_time_left_leaves_out_compiling_and_the_first_scoring(train, capsys):
     train(callback, 0, [0], 10, compiling=3000.0, scoring=500.0)
     train(callback, 10, [1], 10, scoring=5.0)
     assert capsys.readouterr().out.splitlines() == [
-        "epoch 1 of 13: compiling the training step, once",
+        "epoch 1 of 13: compiling the training step",
         "epoch 1 of 13: 58 min, loss 2.25, val_loss 3, val_bleu 12.35, about 2 min left, "
         "plus scoring",
         "epoch 2 of 13: 15 s, loss 2.25, val_loss 3, val_bleu 12.35, about 3 min left",

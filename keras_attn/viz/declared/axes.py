@@ -33,7 +33,7 @@ class Axis(Plain, abc.ABC):
 
     @abc.abstractmethod
     def read(
-        self, answer: Mapping[str, Any], asked: Mapping[str, Any], size: int, place: int = 0
+        self, answer: Mapping[str, Any], asked: Mapping[str, Any], size: int, index: int = 0
     ) -> Names:
         """The names of an axis of `size` places; see `DeclaredView.read`."""
 
@@ -51,8 +51,8 @@ class Strings(Axis):
     output: Output
     title: str = ""
 
-    def read(self, answer, asked, size, place=0):
-        return _each(strings_of(answer, self.output, size, place))
+    def read(self, answer, asked, size, index=0):
+        return _each(strings_of(answer, self.output, size, index))
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,19 @@ class Pieces(Axis):
     title: str = ""
     tokens: Output = ""
 
-    def pieces(self, answer: Mapping[str, Any], size: int, place: int = 0) -> list[str]:
+    def pieces(self, answer: Mapping[str, Any], size: int, index: int = 0) -> list[str]:
         """The pieces, the end among them; see `strings_of`."""
         if not self.tokens:
-            return strings_of(answer, self.output, size, place)
-        tokens = _row(answer, self.tokens, NUMBERS, size, place)
-        pieces = _row(answer, self.output, STRINGS, size, place)
+            return strings_of(answer, self.output, size, index)
+        tokens = _row(answer, self.tokens, NUMBERS, size, index)
+        pieces = _row(answer, self.output, STRINGS, size, index)
         return [
             END_PIECE if token == END_ID else piece.decode()
             for token, piece in zip(_before_padding(self.tokens, tokens, PAD_ID), pieces)
         ]
 
-    def read(self, answer, asked, size, place=0):
-        return Names(*in_words(self.pieces(answer, size, place)))
+    def read(self, answer, asked, size, index=0):
+        return Names(*in_words(self.pieces(answer, size, index)))
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class Before(Axis):
     title: str = ""
     words: bool = True
 
-    def read(self, answer, asked, size, place=0):
-        pieces = [START_PIECE, *strings_of(answer, self.output, size, place)[:-1]]
+    def read(self, answer, asked, size, index=0):
+        pieces = [START_PIECE, *strings_of(answer, self.output, size, index)[:-1]]
         return Names(*in_words(pieces)) if self.words else _each(pieces)
 
 
@@ -126,7 +126,7 @@ class Requested(Axis):
     groups: Output = ""
     first: str = ""
 
-    def read(self, answer, asked, size, place=0):
+    def read(self, answer, asked, size, index=0):
         if not isinstance(asked[self.input], list):
             kind = "a text" if isinstance(asked[self.input], str) else "a picture"
             raise ValueError(f"Expected an input {self.input} of several parts. Received: {kind}")
@@ -151,12 +151,12 @@ class Numbered(Axis):
     name: str
     title: str = ""
 
-    def read(self, answer, asked, size, place=0):
+    def read(self, answer, asked, size, index=0):
         return _each([f"{self.name} {number}" for number in range(1, size + 1)])
 
 
 def strings_of(
-    answer: Mapping[str, Any], output: str, size: int | None = None, place: int = 0
+    answer: Mapping[str, Any], output: str, size: int | None = None, index: int = 0
 ) -> list[str]:
     """The strings of an output before its padding; of several answers, of one.
 
@@ -164,12 +164,12 @@ def strings_of(
         answer: of a signature, for one request, as NumPy arrays by name.
         output: its name.
         size: how many there are, padding included; None for any number.
-        place: which of several answers, from 0.
+        index: which of several answers, from 0.
 
     Raises:
         ValueError: another number, padding before a string, or an output of another kind.
     """
-    pieces = _row(answer, output, STRINGS, size, place)
+    pieces = _row(answer, output, STRINGS, size, index)
     return [piece.decode() for piece in _before_padding(output, pieces, b"")]
 
 
@@ -182,7 +182,7 @@ def _before_padding(output, values, padding):
     return values[:count]
 
 
-def _row(answer, output, kinds, size=None, place=0):
+def _row(answer, output, kinds, size=None, index=0):
     """An output (S,); the row of an answer in (n, S).
 
     Raises:
@@ -196,7 +196,7 @@ def _row(answer, output, kinds, size=None, place=0):
             f"Expected {expected} of 1 or 2 axes as {output}. "
             f"Received: {values.dtype} of shape {values.shape}"
         )
-    values = values[place] if several else values
+    values = values[index] if several else values
     if size is not None and len(values) != size:
         raise ValueError(
             f"Expected {output} for each of the {size} places of the weights. "

@@ -26,14 +26,14 @@ class DeclaredView(Plain, abc.ABC):
     heads: str = ""
 
     @abc.abstractmethod
-    def read(self, answer: Mapping[str, Any], asked: Mapping[str, Any], place: int = 0) -> View:
+    def read(self, answer: Mapping[str, Any], asked: Mapping[str, Any], index: int = 0) -> View:
         """The view of one answer.
 
         Args:
             answer: of the signature, for one request, as NumPy arrays by name.
             asked: the request by the name of each input: a picture as uint8 (height, width, 3), a
                 text as a string, facts as a list of strings.
-            place: which of several answers, from 0, where the outputs have a row for each.
+            index: which of several answers, from 0, where the outputs have a row for each.
 
         Raises:
             ValueError: weights and names that do not match.

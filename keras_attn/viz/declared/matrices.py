@@ -41,13 +41,13 @@ class Matrix(DeclaredView):
     outlined: bool = False
     sideways: bool = False
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         weights = weights_of(answer, self.weights, (1,) if self.rows is None else (2, 3))
-        weights = weights[place] if weights.ndim == 3 else np.atleast_2d(weights)
+        weights = weights[index] if weights.ndim == 3 else np.atleast_2d(weights)
         rows, title = Names(("",), [[0]]), "weights"
         if self.rows is not None:
-            rows, title = self.rows.read(answer, asked, len(weights), place), self.rows.title
-        columns = self.columns.read(answer, asked, weights.shape[-1], place)
+            rows, title = self.rows.read(answer, asked, len(weights), index), self.rows.title
+        columns = self.columns.read(answer, asked, weights.shape[-1], index)
         return TokenView(
             self.name or self.weights,
             rows.names,
@@ -80,7 +80,7 @@ class Heads(DeclaredView):
         """Whether it can be drawn for one word."""
         return isinstance(self.rows, Pieces) and self.rows == self.columns
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         weights = weights_of(answer, self.weights, (4,))
         rows = self.rows.read(answer, asked, weights.shape[-2])
         columns = self.columns.read(answer, asked, weights.shape[-1])

@@ -43,19 +43,19 @@ class PictureMap(DeclaredView):
         """Whether it can be drawn for one word."""
         return self.steps is not None and bool(self.heads)
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         axes = (4,) if self.grid else (3, 4, 5) if self.steps else (2, 5)
         weights = weights_of(answer, self.weights, axes)
         if self.grid:
             grid = weights_of(answer, self.grid, (2,)).shape
             weights = PictureHeads(weights, grid).maps()[:, :, None]
         elif weights.ndim == 4:
-            weights = weights[place]
+            weights = weights[index]
         while weights.ndim < 5:
             weights = weights[None]
         names: tuple[str, ...] = ()
         if self.steps is not None:
-            read = self.steps.read(answer, asked, weights.shape[2], place)
+            read = self.steps.read(answer, asked, weights.shape[2], index)
             steps = [step for step in zip(*read) if step[0] not in ("", END_PIECE)]
             steps = [step for step in steps if is_word(step[0])] or steps
             names = tuple(name for name, _ in steps)
@@ -83,7 +83,7 @@ class Samples(DeclaredView):
     crop: Output
     view: Output = ""
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         picture, crop = (pixels_of(answer, output) for output in (self.picture, self.crop))
         grid = weights_of(answer, self.grid, (3,))
         if grid.shape != (*crop.shape[:2], 2):

@@ -31,7 +31,7 @@ class ShadedText(DeclaredView):
     words: Axis
     signed: bool = False
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         weights = weights_of(answer, self.weights, (1,)).astype("float64")
         if not self.signed:
             check_shares(self.weights, weights)
@@ -61,15 +61,15 @@ class Tree(DeclaredView):
     words: Output
     tags: Output
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         words, tags = (tuple(strings_of(answer, output)) for output in (self.words, self.tags))
-        symbols = tuple(strings_of(answer, self.symbols, place=place))
+        symbols = tuple(strings_of(answer, self.symbols, index=index))
         if len(tags) != len(words) - 1:
             raise ValueError(
                 f"Expected as many {self.tags} as {self.words} before the end. "
                 f"Received: {len(tags)} and {len(words)}, the end included"
             )
-        weights = weights_of(answer, self.weights, (3,))[place]
+        weights = weights_of(answer, self.weights, (3,))[index]
         check_places(self.weights, weights, {0: [range(len(symbols))], 1: [range(len(words))]})
         weights = weights[: len(symbols), : len(words)]
         return TreeView(self.name, words[:-1], tags, symbols, weights)
@@ -90,7 +90,7 @@ class Tracks(DeclaredView):
     read_from: Output
     steps: Axis
 
-    def read(self, answer, asked, place=0):
+    def read(self, answer, asked, index=0):
         write, read = (weights_of(answer, name, (3,)) for name in (self.write, self.read_from))
         steps = self.steps.read(answer, asked, len(write)).names
         for name, weights in ((self.write, write), (self.read_from, read)):

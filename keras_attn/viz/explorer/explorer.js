@@ -437,13 +437,13 @@ function sectionsOf(views) {
 /* Shows one of the answers, which is heard and read once: by its words, where a view has them. */
 function answer(place) {
   const [text, score] = facts.answers[place] || ["(no answer)", null];
-  const views = place ? facts.others[place - 1] : facts.views;
+  const views = place ? facts.other_views[place - 1] : facts.views;
   drawers = [];
   const words = views.length ? views[0].steps || views[0].rows || [] : [];
   title.textContent = text || "(no answer)";
   title.classList.toggle("unseen", words.length > 0 && letters(words.join("")) === letters(text));
   const named = (value) => `${value.toFixed(facts.unit === "probability" ? 3 : 2)} ${facts.unit}`;
-  const can = facts.others.length > 0;
+  const can = facts.other_views.length > 0;
   answers.replaceChildren(...facts.answers.map(([other, value], at) => (at === place
     ? element("span", { class: "score", text: `${facts.answers.length > 1 ? `answer ${at + 1}: ` : ""}${named(score)}` })
     : element(can ? "button" : "span", { type: "button", class: "other", onclick: () => can && answer(at) }, [

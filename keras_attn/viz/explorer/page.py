@@ -31,8 +31,8 @@ class ExplorerPage:
         views: tuple of `View`s.
         unit: of the scores: "nats", "probability" or another.
         notes: sentences about the answer.
-        others: tuple of such tuples, the views of each answer after the first; empty where there
-            are views of the best alone.
+        other_views: tuple of such tuples, the views of each answer after the first; empty where
+            there are views of the best alone.
     """
 
     asked: str
@@ -40,7 +40,7 @@ class ExplorerPage:
     views: Sequence[View]
     unit: str = "nats"
     notes: Sequence[str] = ()
-    others: Sequence[Sequence[View]] = ()
+    other_views: Sequence[Sequence[View]] = ()
 
     def html(self) -> str:
         """The page; "?" for what UTF-8 cannot hold."""
@@ -51,7 +51,7 @@ class ExplorerPage:
             "answers": [[text, round(float(score), 4)] for text, score in self.answers],
             "notes": list(self.notes),
             "views": _parts(self.views, pictures),
-            "others": [_parts(views, pictures) for views in self.others],
+            "other_views": [_parts(views, pictures) for views in self.other_views],
             "pictures": list(pictures),
         }
         style, script = _resource("explorer.css"), _resource("explorer.js")

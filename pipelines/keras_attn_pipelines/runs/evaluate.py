@@ -15,11 +15,11 @@ from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.sharded import read_split
 from keras_attn_pipelines.runs.description import KEPT
-from keras_attn_pipelines.runs.kept import trained_line
-from keras_attn_pipelines.runs.measured import key_of, recall, remember
+from keras_attn_pipelines.runs.measured import evaluation_key, load_evaluation, save_evaluation
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.runs.run_answers import FunctionRequests
+from keras_attn_pipelines.runs.run_predictor import FunctionRequests
 from keras_attn_pipelines.runs.saved_description import SavedDescription
+from keras_attn_pipelines.runs.training_summary import trained_line
 
 
 def evaluate(
@@ -58,8 +58,8 @@ def evaluate(
     with Progress("reading data"):
         records = read_split(experiment.source, data, split)
     settings = {"beam": beam_width, "precision": precision, "max_pixels": max_pixels}
-    key = key_of(run, records, split, {**settings, "tokenization": metric_tokenization})
-    if reuse and (known := recall(run, key)):
+    key = evaluation_key(run, records, split, {**settings, "tokenization": metric_tokenization})
+    if reuse and (known := load_evaluation(run, key)):
         return replace(known, data=str(data))
     service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
     function, inputs = service.signatures()["serving_default"]
@@ -75,7 +75,7 @@ def evaluate(
     evaluation = replace(
         evaluation, metric_tokenization=metric_tokenization, trained=trained_line(run)
     )
-    remember(run, key, evaluation)
+    save_evaluation(run, key, evaluation)
     return evaluation
 
 

@@ -19,9 +19,9 @@ from keras_attn.serving.precision import precision_of
 from keras_attn.serving.warm_up import WARM_UP_BATCHES
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.runs.description import FACTS, KEPT
-from keras_attn_pipelines.runs.kept import Kept, trained_line
 from keras_attn_pipelines.runs.origin import LICENSE, LIMITS, fold_inherited, with_inherited
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.training_summary import TrainingSummary, trained_line
 
 TERMS_OF_WEIGHTS = (
     "The weights are subject to the terms of their training data and of the pretrained model, if "
@@ -83,11 +83,12 @@ def export(
 
 def _dev_metrics(run, description) -> str:
     """The scores of dev that selected the epoch, where nothing else was measured."""
-    kept, records = Kept.of(run), description["records"]
-    if kept is None:
+    summary, records = TrainingSummary.of(run), description["records"]
+    if summary is None:
         return "Not measured."
     unit = escape_markdown(description["unit"])
-    how = f"{escape_markdown(kept.monitor)} {kept.value:.4g} on {records['dev']} {unit} of dev"
+    score = f"{escape_markdown(summary.monitor)} {summary.value:.4g}"
+    how = f"{score} on {records['dev']} {unit} of dev"
     return f"{how}, as training measured it. Not measured by the search of the service."
 
 
@@ -121,7 +122,7 @@ def _metrics_section(run, evaluation, precision, max_pixels):
 
 
 def _card(title, run, description, metrics, service, storage, limits, terms):
-    experiment, kept = run.experiment(), Kept.of(run)
+    experiment, summary = run.experiment(), TrainingSummary.of(run)
     facts = {
         key: escape_markdown(text) for key, text in description.items() if isinstance(text, str)
     }
@@ -138,8 +139,8 @@ def _card(title, run, description, metrics, service, storage, limits, terms):
     sections = {LIMITS: limits.strip(), LICENSE: words.get(LICENSE, TERMS_OF_WEIGHTS)}
     sections[LICENSE] += f"\n\nTerms of use: {escape_markdown(terms)}" if terms else ""
     known = {key: with_inherited(key, text, origin) for key, text in sections.items()}
-    warning = f"\n\n**{kept.warning()}**" if kept and kept.warning() else ""
-    ended = ". ".join(filter(None, [str(kept), kept.change])) if kept else ""
+    warning = f"\n\n**{summary.warning()}**" if summary and summary.warning() else ""
+    ended = ". ".join(filter(None, [str(summary), summary.change])) if summary else ""
     training = f"\n\nKept: {escape_markdown(ended)}." if ended else ""
     read = "".join(f"\n- {escape_markdown(fact)}" for fact in description.get(FACTS, ()))
     card = model_card(

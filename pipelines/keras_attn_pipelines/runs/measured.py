@@ -19,14 +19,16 @@ MOST_KEPT = 32
 """Evaluations that a run keeps, the latest ones."""
 
 
-def key_of(run: Run, records: Sequence[Any], split: str, settings: Mapping[str, Any]) -> str:
+def evaluation_key(
+    run: Run, records: Sequence[Any], split: str, settings: Mapping[str, Any]
+) -> str:
     """What an evaluation depends on: version, weights, records, split and settings."""
     weights = digest_of(run.folder / MODEL_FILE)
     content = [__version__, weights, fingerprint({split: records}), split, dict(settings)]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def recall(run: Run, key: str) -> Evaluation | None:
+def load_evaluation(run: Run, key: str) -> Evaluation | None:
     """An evaluation that was made before, without its answers; None if there is none."""
     stored = _stored(run).get(key)
     if stored is None:
@@ -37,7 +39,7 @@ def recall(run: Run, key: str) -> Evaluation | None:
         return Evaluation(**stored)
 
 
-def remember(run: Run, key: str, evaluation: Evaluation) -> None:
+def save_evaluation(run: Run, key: str, evaluation: Evaluation) -> None:
     """Keeps an evaluation in the run, without its answers; on a read-only disk, does nothing."""
     stored = {**_stored(run), key: asdict(evaluation) | {"facts": {}}}
     latest = dict(list(stored.items())[-MOST_KEPT:])

@@ -26,7 +26,6 @@ from keras_attn_pipelines.runs.description import (
     START,
 )
 from keras_attn_pipelines.runs.fitting import Fitting
-from keras_attn_pipelines.runs.kept import Kept
 from keras_attn_pipelines.runs.next_commands import example_of
 from keras_attn_pipelines.runs.prepared import Prepared
 from keras_attn_pipelines.runs.run import (
@@ -36,6 +35,7 @@ from keras_attn_pipelines.runs.run import (
     MODEL_FILE,
     Run,
 )
+from keras_attn_pipelines.runs.training_summary import TrainingSummary
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 
@@ -213,8 +213,8 @@ class RunSession(Session):
     def finish(self, fitting):
         self.run.describe({**self._description, KEPT: fitting.describe_best(), ENDED: True})
         self.run.settle()
-        kept = Kept.of(self.run)
-        lines = [f"kept: {kept}", kept.change, kept.warning()]
+        summary = TrainingSummary.of(self.run)
+        lines = [f"kept: {summary}", summary.change, summary.warning()]
         print("\n".join(filter(None, lines)), flush=True)
 
 

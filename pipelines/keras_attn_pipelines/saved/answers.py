@@ -8,7 +8,7 @@ from pathlib import Path
 from keras_attn.contracts import ERROR
 from keras_attn.escaping import escape_json_line, escape_terminal
 from keras_attn.progress import Progress
-from keras_attn.saved.answering import Answering
+from keras_attn.saved.predictor import Predictor
 from keras_attn.saved.results import Prediction
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.text_lines import input_bytes, lines_in
@@ -18,7 +18,7 @@ MOST_SHOWN = 4096
 """Characters of an input that a message repeats: as many as a path may have."""
 
 
-def print_answers(saved: Answering, arguments) -> None:
+def print_answers(saved: Predictor, arguments) -> None:
     """Prints a model's answer to each input, in order and as soon as it is available.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from keras_attn.saved.answering import Answering
+from keras_attn.saved.predictor import Predictor
 from keras_attn.viz.declared import Samples
 from keras_attn.whole_file import check_folder, made_folder, whole_file
 
@@ -35,7 +35,7 @@ class CropFolder:
     written: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, saved: Answering, folder) -> "CropFolder":
+    def of(cls, saved: Predictor, folder) -> "CropFolder":
         """The folder at a path, for the crops of a model.
 
         Raises:

@@ -15,7 +15,7 @@ LOW_BLEU = 1.0
 
 
 @dataclass(frozen=True)
-class Kept:
+class TrainingSummary:
     """Which epoch of a training was kept, and why training ended.
 
     Attributes:
@@ -42,7 +42,7 @@ class Kept:
     change: str = ""
 
     @classmethod
-    def of(cls, run: Run) -> "Kept | None":
+    def of(cls, run: Run) -> "TrainingSummary | None":
         """What a run kept, stopped ones included; None for a mean of runs, or a run of an earlier
         version that does not say."""
         description, fit = run.description, run.experiment().fit
@@ -64,14 +64,14 @@ class Kept:
 
     def _end(self):
         if not self.ended:
-            return f"training was stopped after epoch {self.trained} and has not ended"
+            return f"interrupted after epoch {self.trained}"
         if self.trained < self.epochs:
             epochs = "1 epoch" if self.patience == 1 else f"{self.patience} epochs"
-            return f"training ended after epoch {self.trained}, without improvement in {epochs}"
+            return f"training ended after epoch {self.trained}: no improvement for {epochs}"
         return f"all {self.epochs} epochs were trained" if self.epochs > 1 else "it was trained"
 
     def shortcomings(self) -> list[str]:
-        """Signs that the model is far from trained."""
+        """Signs that the model is undertrained."""
         signs = []
         key = "val_loss" if self.rows and "val_loss" in self.rows[0] else "loss"
         losses = [row[key] for row in self.rows if key in row]
@@ -85,16 +85,18 @@ class Kept:
         return signs
 
     def warning(self) -> str:
-        """A sentence if the model is far from trained, else ''."""
+        """A sentence if the model is undertrained, else ''."""
         signs = self.shortcomings()
-        return f"This model is far from trained: {'; '.join(signs)}." if signs else ""
+        return f"This model is undertrained: {'; '.join(signs)}." if signs else ""
 
 
 def trained_line(run: Run) -> str:
-    """Which epoch a run kept, what became of the metrics and whether it is far from trained, in one
+    """Which epoch a run kept, what became of the metrics and whether it is undertrained, in one
     line; '' of a run that does not say."""
-    kept = Kept.of(run)
-    return ". ".join(filter(None, [str(kept), kept.change, kept.warning()])) if kept else ""
+    summary = TrainingSummary.of(run)
+    if summary is None:
+        return ""
+    return ". ".join(filter(None, [str(summary), summary.change, summary.warning()]))
 
 
 def _so_far(run, monitor) -> dict[str, Any]:

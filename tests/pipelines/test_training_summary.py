@@ -5,9 +5,9 @@ import pytest
 
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.recipes import load_recipe
-from keras_attn_pipelines.runs.kept import Kept
 from keras_attn_pipelines.runs.next_commands import after_training
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.training_summary import TrainingSummary
 
 FIT = {"monitor": "val_bleu", "epochs": 20, "patience": 3, "ended": True}
 RECIPE = load_recipe("scenes").replaced({"monitor": "val_cider_d", "epochs": 9})
@@ -43,11 +43,11 @@ def run(tmp_path):
 
 
 def test_why_training_ended():
-    kept = Kept(**FIT, value=31.234, epoch=7, trained=10, rows=rows([9.0] * 10))
-    ended = "training ended after epoch 10, without improvement in 3 epochs"
-    assert str(kept) == f"epoch 7 of 20, val_bleu 31.23; {ended}"
-    kept = Kept(**FIT, value=31.0, epoch="mean of the last 3", trained=20)
-    assert str(kept) == "mean of the last 3 epochs, val_bleu 31; all 20 epochs were trained"
+    summary = TrainingSummary(**FIT, value=31.234, epoch=7, trained=10, rows=rows([9.0] * 10))
+    ended = "training ended after epoch 10: no improvement for 3 epochs"
+    assert str(summary) == f"epoch 7 of 20, val_bleu 31.23; {ended}"
+    summary = TrainingSummary(**FIT, value=31.0, epoch="mean of the last 3", trained=20)
+    assert str(summary) == "mean of the last 3 epochs, val_bleu 31; all 20 epochs were trained"
 
 
 @pytest.mark.parametrize(
@@ -60,34 +60,36 @@ def test_why_training_ended():
     ],
 )
 def test_a_model_that_is_far_from_trained(history, sign):
-    kept = Kept(**FIT, value=3.0, epoch=3, trained=3, rows=history)
-    assert kept.warning() == (f"This model is far from trained: {sign}." if sign else "")
+    summary = TrainingSummary(**FIT, value=3.0, epoch=3, trained=3, rows=history)
+    assert summary.warning() == (f"This model is undertrained: {sign}." if sign else "")
 
 
 def test_a_history_that_is_behind_the_checkpoint():
-    kept = Kept(**FIT, value=3.0, epoch=3, trained=2, rows=rows([6.0, 5.9], val_bleu=0.5))
-    assert kept.warning() == ""
+    summary = TrainingSummary(
+        **FIT, value=3.0, epoch=3, trained=2, rows=rows([6.0, 5.9], val_bleu=0.5)
+    )
+    assert summary.warning() == ""
 
 
 def test_a_training_from_other_weights_says_what_became_of_them(run):
     kept = {"monitor": "val_cider_d", "value": 0.557, "epoch": 2, "sha256": "x"}
     start = {"val_cider_d": 0.4912, "error of val_cider_d": 0.0812, "val_bleu_1": 3.0}
-    change = Kept.of(run(kept=kept, ended=True, start=start)).change
+    change = TrainingSummary.of(run(kept=kept, ended=True, start=start)).change
     assert change.endswith("CIDEr-D 0.491 → 0.557 (± 0.081) on 24 pictures")
-    assert Kept.of(run(kept=kept, ended=True)).change == ""
-    assert Kept.of(run(kept={"sha256": "x"}, ended=True)) is None
+    assert TrainingSummary.of(run(kept=kept, ended=True)).change == ""
+    assert TrainingSummary.of(run(kept={"sha256": "x"}, ended=True)) is None
     with pytest.raises(ValueError, match=r"start in .* to be an object of numbers"):
-        Kept.of(run(start={"val_loss": "x"}))
+        TrainingSummary.of(run(start={"val_loss": "x"}))
 
 
 def test_a_stopped_training_says_so(run):
     stopped = run()
-    assert Kept.of(stopped) is None
+    assert TrainingSummary.of(stopped) is None
     state = {"BestModel": {"best": 0.5, "best_epoch": 1}}
     content = np.frombuffer(json.dumps(state).encode(), np.uint8)
     np.savez(stopped.folder / "checkpoint.npz", state=content)
-    ended = "training was stopped after epoch 2 and has not ended"
-    assert str(Kept.of(stopped)) == f"epoch 1 of 9, val_cider_d 0.5; {ended}"
+    ended = "interrupted after epoch 2"
+    assert str(TrainingSummary.of(stopped)) == f"epoch 1 of 9, val_cider_d 0.5; {ended}"
 
 
 def test_the_next_commands_are_ready_to_paste(run):

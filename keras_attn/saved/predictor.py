@@ -26,7 +26,7 @@ BATCH = 32
 """Batch size."""
 
 
-class Answering(Requests):
+class Predictor(Requests):
     """Abstract: a model that answers inputs by `serving_default`; subclasses answer a batch.
 
     Attributes:

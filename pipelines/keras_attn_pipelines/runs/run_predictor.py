@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from keras_attn.decoding import Sampling
-from keras_attn.saved.answering import Answering, answered_by
 from keras_attn.saved.inputs import inputs_named
+from keras_attn.saved.predictor import Predictor, answered_by
 from keras_attn.serving.in_graph import in_graph
 from keras_attn.serving.requests import Requests, joined
 from keras_attn.viz.declared import DeclaredView, Note
@@ -25,7 +25,7 @@ class FunctionRequests(Requests):
         return _batch(self.answer, chunk)
 
 
-class RunAnswers(Answering):
+class RunPredictor(Predictor):
     """A run's model, which answers with the weights that training kept.
 
     Args:
@@ -41,7 +41,7 @@ class RunAnswers(Answering):
         ValueError: as `Run.service`, or sampling of a model whose answers are not decoded.
 
     Example:
-        `RunAnswers(Run("runs/mine"), n_best=3).predict(["photo.jpg"])`
+        `RunPredictor(Run("runs/mine"), n_best=3).predict(["photo.jpg"])`
     """
 
     def __init__(
