@@ -1,11 +1,13 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from keras_attn_pipelines.experiment.parts import Request
 from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.recipes import load_recipe
-from keras_attn_pipelines.runs.next_commands import after_training
+from keras_attn_pipelines.runs.next_commands import PLACEHOLDER, after_training, example_of
 from keras_attn_pipelines.runs.run import Run
 from keras_attn_pipelines.runs.training_summary import TrainingSummary
 
@@ -59,7 +61,7 @@ def test_why_training_ended():
         (rows([0.02, 0.015, 0.0148], val_bleu=99.0), ""),
     ],
 )
-def test_a_model_that_is_far_from_trained(history, sign):
+def test_a_model_that_is_undertrained(history, sign):
     summary = TrainingSummary(**FIT, value=3.0, epoch=3, trained=3, rows=history)
     assert summary.warning() == (f"This model is undertrained: {sign}." if sign else "")
 
@@ -99,3 +101,36 @@ def test_the_next_commands_are_ready_to_paste(run):
     assert lines[2] == f"  keras-attn export {trained.folder} saved_models/{trained.folder.name}"
     assert lines[3].endswith(f"""{trained.folder.name} 'two dogs'"'"' toys'""")
     assert after_training(run()).endswith(f"keras-attn serve saved_models/{trained.folder.name}")
+
+
+def test_a_split_without_records_is_not_suggested(run):
+    lines = after_training(run(records={"train": 300, "dev": 24, "test": 0}))
+    assert " --split dev\n" in lines
+
+
+def request(text):
+    return Request("x", {"source": text.encode()})
+
+
+@pytest.mark.parametrize(
+    ("requests", "example"),
+    [
+        ([request("Two dogs play."), request("Run.")], "Two dogs play."),
+        ([request("--out of\tplace"), request("-1 degrees"), request("warm")], "warm"),
+        ([request("long " * 99)], "long " * 31 + "long"),
+        ([Request("digits.npz, 3", {"image": b"\x89PNG"})], PLACEHOLDER),
+        ([Request(__file__, {"image": b"\x89PNG"})], __file__),
+        (
+            [Request("qa1:3", {"story": b"Mary left.\nJohn ran.", "question": b"Who ran?"})],
+            "Mary left. John ran. Who ran?",
+        ),
+        ([Request("qa1:3", {"story": b"mary left\njohn ran", "question": b"who ran"})], ""),
+        (
+            [Request("x", {"facts": np.array([[b"Ada", b"born in", b"London"]], object)})],
+            '[["Ada", "born in", "London"]]',
+        ),
+    ],
+)
+def test_the_example_is_the_first_input_that_fits(requests, example):
+    work = SimpleNamespace(request=lambda record: record)
+    assert example_of(work, requests) == example
