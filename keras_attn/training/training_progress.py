@@ -1,4 +1,4 @@
-"""Progress of a training."""
+"""Progress of a training: a bar within an epoch on a terminal, a line a minute elsewhere."""
 
 import shutil
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import keras
 
-from keras_attn.progress import format_duration
+from keras_attn.progress import MINUTE, format_duration
 
 WIDTH, REFRESH = 30, 0.1
 """Characters of a bar, and the least time in seconds between two states of it."""
@@ -15,9 +15,10 @@ COMPILING = "compiling the training step"
 
 
 class TrainingProgress(keras.callbacks.Callback):
-    """Prints a line after each epoch, and on a terminal a bar within it; takes the place of Keras'.
+    """Prints a line after each epoch, and within it a bar on a terminal, elsewhere a line a minute.
 
-    The time left counts steps at the pace of the latest epoch, and the scoring after it. It leaves
+    Takes the place of Keras' own progress: `fit` needs `verbose=0`, or both are printed. The time
+    left counts steps at the pace of the latest epoch, and the scoring after it. It leaves
     out what happens once: the first step, which compiles, and the first scoring. Where a call of
     `fit` begins within an epoch, the bar goes on from that step. Stands behind callbacks that add
     to the logs.
@@ -26,10 +27,13 @@ class TrainingProgress(keras.callbacks.Callback):
         epochs: int. Epochs of the whole training.
         steps_per_epoch: int. Steps of an epoch.
         monitors: keys of the logs to print beside the losses.
-        bar: bool. Whether to draw a bar; None: on a terminal.
+        bar: bool. Whether to draw a bar, and not a line a minute; None: on a terminal.
 
     Attributes:
         compiled: bool. Whether the training step is compiled; set it to False if it changes.
+
+    Example:
+        `model.fit(data, epochs=9, callbacks=[TrainingProgress(9, len(data))], verbose=0)`
     """
 
     changes_model = False
@@ -42,18 +46,16 @@ class TrainingProgress(keras.callbacks.Callback):
         self.monitors = dict.fromkeys(["loss", "val_loss", *monitors])
         self.bar = sys.stdout.isatty() if bar is None else bar
         self.compiled, self.epoch = False, None
-        self.pace = self.scoring = self.seconds = 0.0
-        self.scored = False
+        self.pace = self.seconds = 0.0
+        self.scored, self.scoring = False, None
 
     def on_epoch_begin(self, epoch, logs=None):
-        self.done = (
-            int(keras.ops.convert_to_numpy(self.model.optimizer.iterations)) % self.steps_per_epoch
-        )
-        now = time.monotonic()
+        steps, now = self.model.optimizer.iterations, time.monotonic()
+        self.done = int(keras.ops.convert_to_numpy(steps)) % self.steps_per_epoch
         if epoch != self.epoch:
             self.epoch, self.seconds = epoch, 0.0
         self.begin, self.first, self.drawn = now - self.seconds, self.done, 0.0
-        self.mark = (now, self.done) if self.compiled else None
+        self.mark, self.printed = (now, self.done) if self.compiled else None, now
         if not self.compiled:
             print(f"epoch {epoch + 1} of {self.epochs}: {COMPILING}", flush=True)
 
@@ -61,28 +63,45 @@ class TrainingProgress(keras.callbacks.Callback):
         self.done, now = self.first + batch + 1, time.monotonic()
         self.seconds, self.compiled = now - self.begin, True
         if self.mark is None:
-            self.mark = now, self.done
+            self.mark, self.printed = (now, self.done), now
         elif self.done > self.mark[1]:
             self.pace = (now - self.mark[0]) / (self.done - self.mark[1])
         last = self.done == self.steps_per_epoch
         if self.bar and (last or now - self.drawn >= REFRESH):
             self.drawn = now
             self._draw(logs or {}, "\n" if last else "")
+        elif not self.bar and not last and now - self.printed >= MINUTE:
+            self.printed = now
+            step = f"step {self.done:,} of {self.steps_per_epoch:,}"
+            loss = {"loss": logs["loss"]} if logs and "loss" in logs else {}
+            self._print(step, loss, self.steps_per_epoch - self.done)
 
     def on_epoch_end(self, epoch, logs=None):
         if self.done < self.steps_per_epoch:  # Another call of `fit` goes on with the epoch.
             return
         seconds = time.monotonic() - self.begin
-        unknown = "" if self.scored else ", plus scoring"
         if self.scored:
             self.scoring = seconds - self.seconds
         self.scored = True
-        shown = [f"{key} {logs[key]:.4g}" for key in self.monitors if key in (logs or {})]
-        rest = self.epochs - epoch - 1
-        left = self.pace * self.steps_per_epoch * rest + self.scoring * rest
-        shown += [f"about {format_duration(left)} left{unknown}"] if rest else []
-        line = f"epoch {epoch + 1} of {self.epochs}: {format_duration(seconds)}, {', '.join(shown)}"
-        print(line, flush=True)
+        shown = {key: logs[key] for key in self.monitors if key in (logs or {})}
+        self._print(format_duration(seconds), shown, 0)
+
+    def _print(self, done, shown, steps):
+        """Prints what is done of the epoch, some metrics, and the time left.
+
+        Args:
+            done: in words.
+            shown: metrics by name.
+            steps: steps left in the epoch.
+        """
+        rest = self.epochs - self.epoch - 1
+        parts = [done, *(f"{key} {float(value):.4g}" for key, value in shown.items())]
+        if steps or rest:
+            left = self.pace * (steps + self.steps_per_epoch * rest)
+            left += (self.scoring or 0.0) * (rest + bool(steps))
+            unknown = ", plus scoring" if self.scoring is None else ""
+            parts.append(f"about {format_duration(left)} left{unknown}")
+        print(f"epoch {self.epoch + 1} of {self.epochs}: {', '.join(parts)}", flush=True)
 
     def _draw(self, logs, end):
         """Draws the bar in Keras' plain form over the line before."""

@@ -41,6 +41,25 @@ def test_time_left_leaves_out_compiling_and_the_first_scoring(train, capsys):
     ]
 
 
+def test_without_a_terminal_a_long_epoch_says_a_line_a_minute(train, capsys):
+    callback = TrainingProgress(3, 8)
+    train(callback, 0, [0], 8, seconds=25.0, compiling=10.0)
+    train(callback, 8, [1], 8, seconds=25.0, scoring=60.0)
+    train(callback, 16, [2], 8, seconds=25.0, scoring=60.0)
+    assert capsys.readouterr().out.splitlines() == [
+        "epoch 1 of 3: compiling the training step",
+        "epoch 1 of 3: step 4 of 8, loss 2.5, about 8 min left, plus scoring",
+        "epoch 1 of 3: step 7 of 8, loss 2.5, about 7 min left, plus scoring",
+        "epoch 1 of 3: 4 min, loss 2.25, val_loss 3, about 7 min left, plus scoring",
+        "epoch 2 of 3: step 3 of 8, loss 2.5, about 5 min left, plus scoring",
+        "epoch 2 of 3: step 6 of 8, loss 2.5, about 4 min left, plus scoring",
+        "epoch 2 of 3: 4 min, loss 2.25, val_loss 3, about 4 min left",
+        "epoch 3 of 3: step 3 of 8, loss 2.5, about 3 min left",
+        "epoch 3 of 3: step 6 of 8, loss 2.5, about 2 min left",
+        "epoch 3 of 3: 4 min, loss 2.25, val_loss 3",
+    ]
+
+
 def test_a_bar_goes_on_where_the_epoch_does(train, capsys):
     callback = TrainingProgress(3, 10, bar=True)
     train(callback, 14, [1], 2)

@@ -1,12 +1,20 @@
 """The metadata of a SavedModel exported from a run."""
 
+import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from keras_attn.saved.versions import version_folder
-from keras_attn.serving.export import DIGESTS, MODEL_KEY, TOKENIZERS_FOLDER, read_metadata
+from keras_attn.serving.export import (
+    CARD_FILE,
+    DIGESTS,
+    MODEL_KEY,
+    TOKENIZERS_FOLDER,
+    read_metadata,
+)
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import described, restored
 from keras_attn_pipelines.runs.run import load_vocabularies
@@ -61,10 +69,29 @@ class SavedDescription:
         return restored(self.metadata["parts"], recipe, self.version)
 
     def vocabularies(self, experiment: Experiment) -> dict[str, Any]:
-        """Its vocabularies by name.
+        """Its vocabularies by name, checked by the digests of the metadata, or of the model card.
 
         Raises:
             ValueError: one is missing, damaged or not the one that was exported.
         """
-        digests = self.metadata.get(DIGESTS)
+        digests = self.metadata.get(DIGESTS) or _digests_on_card(self.version)
         return load_vocabularies(self.version / TOKENIZERS_FOLDER, experiment, digests)
+
+
+def _digests_on_card(version) -> dict[str, str] | None:
+    """`digest_of_folder` of each vocabulary's folder, from the SHA-256 of its files on the model
+    card, which has had them for longer than the metadata; None if it has none."""
+    card = version / CARD_FILE
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    _, _, section = text.rpartition("\n## Files\n")
+    files: dict[str, list[tuple[PurePosixPath, str]]] = {}
+    for digest, name in re.findall(r"^([0-9a-f]{64})  (.+)$", section, re.MULTILINE):
+        path = PurePosixPath(name)
+        if path.is_relative_to(TOKENIZERS_FOLDER) and len(path.parts) > 2:
+            folder, *inside = path.relative_to(TOKENIZERS_FOLDER).parts
+            files.setdefault(folder, []).append((PurePosixPath(*inside), digest))
+    digests = {}
+    for folder, rows in files.items():
+        lines = "".join(f"{digest}  {path}\n" for path, digest in sorted(rows))
+        digests[folder] = hashlib.sha256(lines.encode()).hexdigest()
+    return digests or None
