@@ -17,9 +17,14 @@ NATS, PROBABILITY = "nats", "probability"
 """Units of scores: of texts, and of labels."""
 
 
-def format_score(score: float, unit: str) -> str:
-    """A score, rounded, with its unit."""
-    return f"{100 * score:.1f}%" if unit == PROBABILITY else f"{score:.2f} {unit}"
+def format_score(score: float, unit: str = "") -> str:
+    """A score, rounded, with its unit if one is given; never a negative zero.
+
+    Example:
+        >>> format_score(-2.3456, NATS), format_score(-0.001), format_score(0.9731, PROBABILITY)
+        ('-2.35 nats', '0.00', '97.3%')
+    """
+    return f"{100 * score:z.1f}%" if unit == PROBABILITY else f"{score:z.2f} {unit}".rstrip()
 
 
 @dataclass(frozen=True, repr=False)

@@ -63,6 +63,7 @@ class GenerationMetrics(keras.callbacks.Callback):
         super().__init__()
         self.contexts, self.references, self.tokenization = contexts, references, tokenization
         self.tokenizer, self.metrics = tokenizer, metrics or self._caption_metrics
+        self.texts = None
 
         def generate(context):
             length = max_length(context) if callable(max_length) else max_length
@@ -89,7 +90,15 @@ class GenerationMetrics(keras.callbacks.Callback):
         Args:
             samples: int. How often as many answers are drawn with replacement.
             seed: int.
+
+        Raises:
+            RuntimeError: nothing has been scored yet.
         """
+        if self.texts is None:
+            raise RuntimeError(
+                "Expected standard_errors after an epoch has been scored (on_epoch_end). "
+                "Received: no scores yet"
+            )
         random, count = np.random.default_rng(seed), len(self.texts)
         scores = [
             self.metrics([self.texts[row] for row in rows], [self.references[row] for row in rows])

@@ -42,7 +42,7 @@ from keras_attn_pipelines.recipes import (
 )
 from keras_attn_pipelines.templates import FILE, KINDS, template_source
 
-MODEL = "saved_models/NAME"
+MODEL, DEV = "saved_models/NAME", "dev"
 HARDWARE = "hardware"
 """Heading of help for flags that do not change what is learned."""
 RECIPE_TEXT = f"{', '.join(recipe_names())}, or a .py file"
@@ -207,7 +207,7 @@ class Evaluate:
 
     run_or_model: str = argument("run directory or SavedModel", metavar="RUN|SAVED_MODEL")
     data: str = option("data folder, file, shards or tfds:NAME")
-    split: str = option("train, dev, test or another split of the data", default="dev")
+    split: str = option("train, dev, test or another split of the data", default=DEV)
     beam_width: int | None = option("runs only: beam width (default: the recipe's)", default=None)
     precision: str | None = option("runs only: float32 (default) or bfloat16", default=None)
     max_pixels: int | None = option(f"runs only: {PIXELS_TEXT}", default=None)
@@ -286,7 +286,7 @@ class Export:
         "data folder to evaluate on, for the model card (default: that of the training)",
         default=None,
     )
-    split: str = option("split for that evaluation", default="dev")
+    split: str = option("split for that evaluation", default=DEV)
     evaluate: bool = option("put scores of an evaluation on the model card", default=True)
     beam_width: int | None = option("beam width (default: the recipe's)", default=None)
     n_best: int = option("answers per request", default=1)
@@ -306,8 +306,7 @@ class Export:
         """Writes the next version of a SavedModel."""
         check_run(self.run_folder)
         check_writable_folder(self.folder)
-        if self.data:
-            check_data(self.data)
+        self._check_evaluation()
         from keras_attn.serving.export import check_model_folder
         from keras_attn.serving.precision import check_storage
         from keras_attn_pipelines.runs.evaluate import evaluate
@@ -330,6 +329,17 @@ class Export:
         kept = trained_line(run)
         lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]
         print(escape_terminal("\n".join(filter(None, lines))))
+
+    def _check_evaluation(self):
+        """Raises ValueError for data that are not there, or that nothing would be measured on."""
+        given = {"--data": self.data, "--split": None if self.split == DEV else self.split}
+        if not self.evaluate and (flags := [flag for flag, value in given.items() if value]):
+            raise ValueError(
+                f"Expected no --no-evaluate beside {' and '.join(flags)}, which is for the "
+                "evaluation. Received: both"
+            )
+        if self.data:
+            check_data(self.data)
 
 
 def _data_of(run) -> str | None:
@@ -442,6 +452,7 @@ class Score:
         """Prints the log-probability of a text."""
         check_saved_model(self.folder)
         from keras_attn.saved.loading import load
+        from keras_attn.saved.results import format_score
 
         saved = load(self.folder)
         saved.check_scores()
@@ -452,7 +463,8 @@ class Score:
             received = " and ".join(f"--{key}" for key in given) or "neither"
             raise ValueError(f"Expected {wanted}. Received: {received}")
         first, second = (given[key] for key in saved.scored)
-        print(escape_terminal(f"{first}\t{saved.score(first, second):.2f}\t{second}"))
+        score = format_score(saved.score(first, second))
+        print(escape_terminal(f"{first}\t{score}\t{second}"))
 
 
 @part

@@ -128,6 +128,12 @@ CASES = [
     ),
     (["export", "{folder}/no", "x"], 2, "Received: {folder}/no, no such folder"),
     (["export", "{folder}/model", "x"], 2, "Received: {folder}/model, a SavedModel"),
+    (
+        ["export", "{folder}/run", "{folder}/new", *DATA, "--no-evaluate"],
+        2,
+        "Expected no --no-evaluate beside --data, which is for the evaluation. Received: both",
+    ),
+    (["export", "{folder}/run", "{folder}/new", "--split=test", "--no-evaluate"], 2, "--split, "),
     (["average", "{folder}/run", "{folder}/babi", "--out", "x"], 2, "/babi, no run"),
     (["predict", "flickr8k_captioner", "{folder}/no.jpg"], 2, "{folder}/no.jpg, no such file"),
     (["explain", "flickr8k_captioner", "{folder}", "--out", "x.png"], 2, "without pictures"),

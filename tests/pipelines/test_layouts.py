@@ -347,7 +347,7 @@ def test_facts(name, tmp_path):
     (found,) = fact_sources(data)[f"{name}-v1.1-full-train"].read().pairs
     assert (found.facts, found.texts) == ((("A", "b", "c"),), ("A b c.", "So?"))
     records = FileSplits(fact_sources(data)).training()
-    assert "1 of the pairs of dev are in train, too" in records.lines
+    assert "1 of the pairs of dev is in train, too" in records.lines
 
 
 def test_triples_beside_an_input_stay_the_facts(tmp_path):

@@ -8,6 +8,7 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -30,6 +31,7 @@ from keras_attn_pipelines.runs.origin import (
     with_inherited,
 )
 from keras_attn_pipelines.runs.run import Run
+from keras_attn_pipelines.runs.run_predictor import RunPredictor
 from tests.recipes.registry import BY_NAME
 
 # Keras on TensorFlow reads variables for saving by a NumPy call that NumPy 2 deprecates.
@@ -304,3 +306,9 @@ def test_the_terms_of_a_model_go_with_its_weights(tmp_path):
     for bad in ("seen", {"License": "x"}, {"name": 3}):
         with pytest.raises(ValueError, match=r"origin in .* to be null or an object"):
             _ = written(tmp_path / "mine", {**DESCRIPTION, "origin": bad}).description
+
+
+def test_a_run_says_that_it_answers_on_tensorflow_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    with pytest.raises(RuntimeError, match=r"KERAS_BACKEND=tensorflow .* Received: jax"):
+        RunPredictor(Run(tmp_path))

@@ -9,7 +9,7 @@ from keras_attn_pipelines.experiment.stored import stored
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.next_commands import PLACEHOLDER, after_training, example_of
 from keras_attn_pipelines.runs.run import Run
-from keras_attn_pipelines.runs.training_summary import TrainingSummary
+from keras_attn_pipelines.runs.training_summary import TrainingSummary, search_note
 
 FIT = {"monitor": "val_bleu", "epochs": 20, "patience": 3, "ended": True}
 RECIPE = load_recipe("scenes").replaced({"monitor": "val_cider_d", "epochs": 9})
@@ -134,3 +134,17 @@ def request(text):
 def test_the_example_is_the_first_input_that_fits(requests, example):
     work = SimpleNamespace(request=lambda record: record)
     assert example_of(work, requests) == example
+
+
+@pytest.mark.parametrize(
+    ("recipe", "monitor", "words"),
+    [
+        (RECIPE, "val_exact", "val_exact is of greedy answers; evaluate searches with a beam of 3"),
+        (RECIPE, "val_loss", ""),
+        (RECIPE.replaced({"beam_width": 1}), "val_exact", ""),
+        (load_recipe("vit_classifier"), "val_accuracy", ""),
+    ],
+)
+def test_greedy_scores_are_told_from_those_of_a_beam(recipe, monitor, words):
+    note = search_note(recipe, monitor)
+    assert note.startswith(words) and bool(note) == bool(words)

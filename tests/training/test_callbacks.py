@@ -255,6 +255,8 @@ def test_standard_errors_are_those_of_a_mean():
 
     texts = ["cat", "dog"] * 50
     metrics = GenerationMetrics(keras.Sequential(), [], None, texts, 5, share_of_cats)
+    with pytest.raises(RuntimeError, match="Received: no scores yet"):
+        metrics.standard_errors()
     metrics.texts = texts
     errors = metrics.standard_errors(samples=400)
     assert errors == {"val_cats": pytest.approx(0.5 / 100**0.5, rel=0.1)}

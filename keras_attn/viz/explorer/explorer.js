@@ -125,6 +125,11 @@ function wordRow(words, label, look, list = false) {
   return { row, buttons, release: () => pin(null) };
 }
 
+/* A number with so many digits, never a negative zero. */
+function rounded(number, digits) {
+  return number.toFixed(digits).replace(/^-(0\.?0*)$/, "$1");
+}
+
 /* A color of a number: of the theme's heat above 0, of its cold below. */
 function tint(number, largest, strength) {
   const share = largest > 0 ? Math.abs(number) / largest : 0;
@@ -137,7 +142,7 @@ function shade(button, weight, largest) {
 
 function spoken(word, names, weights) {
   const best = [...weights.keys()].sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a])).slice(0, 3);
-  const parts = best.filter((at) => weights[at]).map((at) => `${names[at]} ${weights[at].toFixed(2)}`);
+  const parts = best.filter((at) => weights[at]).map((at) => `${names[at]} ${rounded(weights[at], 2)}`);
   return `${word}: ${parts.join(", ") || "nothing"}`;
 }
 
@@ -235,7 +240,7 @@ function tokens(view) {
     const inside = ({ row, column }) => row >= 0 && column >= 0 && row < view.rows.length && column < view.columns.length;
     canvas.addEventListener("mousemove", (event) => {
       const at = place(event);
-      if (inside(at)) said.textContent = `${view.rows[at.row]} → ${view.columns[at.column]}: ${numbers[at.row][at.column].toFixed(3)}`;
+      if (inside(at)) said.textContent = `${view.rows[at.row]} → ${view.columns[at.column]}: ${rounded(numbers[at.row][at.column], 3)}`;
     });
     canvas.addEventListener("click", (event) => { if (inside(place(event))) show({ row: place(event).row }); });
     matrix.replaceChildren(canvas);
@@ -322,7 +327,7 @@ function picture(view, detailed) {
     const across = ["left", "middle", "right"][Math.floor((3 * ((peak % wide) + 0.5)) / wide)];
     const down = ["top", "middle", "bottom"][Math.floor((3 * (Math.floor(peak / wide) + 0.5)) / high)];
     const place = down === across ? "center" : `${down} ${across}`;
-    said.textContent = `${view.steps[at]}: most at the ${place}, ${weights[peak].toFixed(2)} (${view.unit})`;
+    said.textContent = `${view.steps[at]}: most at the ${place}, ${rounded(weights[peak], 2)} (${view.unit})`;
   }
   const tile = { width: 132, height: Math.round((132 * view.height) / view.width) };
   const heads = detailed.layers * detailed.heads < 2 ? null : headGrid(detailed, chosen, tile.width, tile.height, (small, layer, head) => {
@@ -363,7 +368,7 @@ function shaded(view) {
   const { body, controls, said, meaning } = section(view);
   const largest = extreme(view.weights);
   const words = wordRow(view.words, view.name, (at) => {
-    said.textContent = at === null ? "" : `${view.words[at]}: ${view.weights[at].toFixed(3)}`;
+    said.textContent = at === null ? "" : `${view.words[at]}: ${rounded(view.weights[at], 3)}`;
   });
   words.buttons.forEach((button, at) => shade(button, view.weights[at], largest));
   const least = view.signed ? `−${largest.toFixed(2)}` : "0";
@@ -442,7 +447,7 @@ function answer(place) {
   const words = views.length ? views[0].steps || views[0].rows || [] : [];
   title.textContent = text || "(no answer)";
   title.classList.toggle("unseen", words.length > 0 && letters(words.join("")) === letters(text));
-  const named = (value) => `${value.toFixed(facts.unit === "probability" ? 3 : 2)} ${facts.unit}`;
+  const named = (value) => `${rounded(value, facts.unit === "probability" ? 3 : 2)} ${facts.unit}`;
   const can = facts.other_views.length > 0;
   answers.replaceChildren(...facts.answers.map(([other, value], at) => (at === place
     ? element("span", { class: "score", text: `${facts.answers.length > 1 ? `answer ${at + 1}: ` : ""}${named(score)}` })

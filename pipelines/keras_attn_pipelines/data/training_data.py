@@ -65,7 +65,7 @@ def again_in_train(
 
     Example:
         >>> again_in_train({"train": "abc", "dev": "cd", "test": "e"}, "pairs", str)
-        ['1 of the pairs of dev are in train, too']
+        ['1 of the pairs of dev is in train, too']
     """
     train = {content(record) for record in splits.get("train", ())}
     counts = {
@@ -73,7 +73,11 @@ def again_in_train(
         for name, records in splits.items()
         if name != "train"
     }
-    return [f"{n} of the {unit} of {name} are in train, too" for name, n in counts.items() if n]
+    return [
+        f"{n} of the {unit} of {name} {'is' if n == 1 else 'are'} in train, too"
+        for name, n in counts.items()
+        if n
+    ]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def ask(version, paths):
     answer = caption(image=tf.stack([tf.io.read_file(path) for path in paths]))
     rows = zip(paths, answer["score"].numpy(), answer["text"].numpy(), answer["error"].numpy())
     for path, scores, texts, error in rows:
-        print(f"{path}\t{scores[0]:.2f}\t{(error or texts[0]).decode()}")
+        print(f"{path}\t{scores[0]:z.2f}\t{(error or texts[0]).decode()}")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
@@ -28,6 +29,8 @@ class FunctionRequests(Requests):
 class RunPredictor(Predictor):
     """A run's model, which answers with the weights that training kept.
 
+    Needs Keras on TensorFlow, whatever backend the run was trained on.
+
     Args:
         run: `Run`.
         beam_width: int, or None for the task's.
@@ -39,6 +42,7 @@ class RunPredictor(Predictor):
 
     Raises:
         ValueError: as `Run.service`, or sampling of a model whose answers are not decoded.
+        RuntimeError: Keras on another backend.
 
     Example:
         `RunPredictor(Run("runs/mine"), n_best=3).predict(["photo.jpg"])`
@@ -51,6 +55,12 @@ class RunPredictor(Predictor):
         n_best: int = 1,
         sampling: Sampling | None = None,
     ):
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                "Expected Keras on TensorFlow, which answers runs of every backend: set "
+                "KERAS_BACKEND=tensorflow before Keras is imported. "
+                f"Received: {keras.backend.backend()}"
+            )
         self.folder = run.folder
         if sampling is not None and not run.experiment().task.spec.searches:
             raise ValueError("Expected no sampling for a model whose answers need no search.")

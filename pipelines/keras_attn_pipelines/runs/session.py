@@ -35,7 +35,7 @@ from keras_attn_pipelines.runs.run import (
     MODEL_FILE,
     Run,
 )
-from keras_attn_pipelines.runs.training_summary import TrainingSummary
+from keras_attn_pipelines.runs.training_summary import TrainingSummary, search_note
 from keras_attn_pipelines.runs.warm_start import WarmStart
 
 
@@ -214,7 +214,8 @@ class RunSession(Session):
         self.run.describe({**self._description, KEPT: fitting.describe_best(), ENDED: True})
         self.run.settle()
         summary = TrainingSummary.of(self.run)
-        lines = [f"kept: {summary}", summary.change, summary.warning()]
+        note = search_note(self.run.experiment(), summary.monitor)
+        lines = [f"kept: {summary}", note, summary.change, summary.warning()]
         print("\n".join(filter(None, lines)), flush=True)
 
 
@@ -279,7 +280,8 @@ def _report(run, prepared: Prepared):
     if skipped := [*records.skipped, *loaded.skipped]:
         path = run.folder / "skipped.txt"
         _write_lines(path, skipped)
-        print(escape_terminal(f"{len(skipped)} records skipped, listed in {path}"))
+        noun = "record" if len(skipped) == 1 else "records"
+        print(escape_terminal(f"{len(skipped)} {noun} skipped, listed in {path}"))
 
 
 def _sizes(prepared):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from keras_attn.training.resume import read_states
+from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.runs.description import ENDED, ERROR_OF, KEPT, START
 from keras_attn_pipelines.runs.run import CHECKPOINT_FILE, HISTORY_FILE, Run
 
@@ -97,6 +98,17 @@ def trained_line(run: Run) -> str:
     if summary is None:
         return ""
     return ". ".join(filter(None, [str(summary), summary.change, summary.warning()]))
+
+
+def search_note(experiment: Experiment, monitor: str) -> str:
+    """A sentence where training scores greedy answers and `evaluate` those of a beam; else ''."""
+    spec, search = experiment.task.spec, getattr(experiment.task, "search", None)
+    if not (spec.searches and monitor.removeprefix("val_") in spec.monitors):
+        return ""
+    if (width := getattr(search, "beam_width", None)) == 1:
+        return ""
+    beam = f"a beam of {width}" if width else "a beam"
+    return f"{monitor} is of greedy answers; evaluate searches with {beam}, and its scores differ."
 
 
 def _so_far(run, monitor) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from keras_attn.contracts import ERROR
 from keras_attn.escaping import escape_json_line, escape_terminal
 from keras_attn.progress import Progress
 from keras_attn.saved.predictor import Predictor
-from keras_attn.saved.results import Prediction
+from keras_attn.saved.results import Prediction, format_score
 from keras_attn.text_file import bytes_of
 from keras_attn_pipelines.data.text_lines import input_bytes, lines_in
 from keras_attn_pipelines.saved.crop_folder import CropFolder
@@ -59,7 +59,8 @@ def print_answers(saved: Predictor, arguments) -> None:
             for rank, (text, score) in enumerate(prediction.alternatives, 1):
                 several = len(prediction.outputs[saved.answered[0]]) > 1
                 ranked = f"{rank}\t" if several else ""
-                print(escape_terminal(f"{line if rank == 1 else ''}\t{ranked}{score:.2f}\t{text}"))
+                row = (line if rank == 1 else "", f"{ranked}{format_score(score)}", text)
+                print(escape_terminal("\t".join(row)))
     if failed:
         raise ValueError("\n".join(failed))
 
