@@ -11,6 +11,7 @@ from keras_attn.layers.masked_layer import sequence_mask
 from keras_attn.layers.scored_attention import ScoredAttention
 from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.masks import zero_masked
+from keras_attn.ops.scan import scan
 
 
 class AttentionMemory(NamedTuple):
@@ -56,8 +57,9 @@ class AttentionCell(BaseLayer):
         c_t = attention(h_{t−1}),  h_t, s_t = cell([x_t; c_t], s_{t−1}),  ã_t = tanh(W [c_t; h_t])
 
     The output is ã_t. The memory enters as part of the initial state, which `initial_state` makes;
-    nothing is stored on the layer. Decoders that search use `read`, `first`, `project` and `step`,
-    which are the same equations on named states.
+    nothing is stored on the layer. `unroll` gives the weights of every step beside the outputs.
+    Decoders that search use `read`, `first`, `project` and `step`, which are the same equations on
+    named states.
 
     Args:
         cell: an RNN cell of Keras, such as `keras.layers.LSTMCell(7)` or a `StackedRNNCells`, or
@@ -197,16 +199,54 @@ class AttentionCell(BaseLayer):
             "Received: no initial_state"
         )
 
+    def unroll(self, inputs, initial_state):
+        """What `keras.layers.RNN(self, return_sequences=True)` answers, with the weights.
+
+        There is no mask of the inputs: what follows a sequence's end has no meaning.
+
+        Args:
+            inputs: float (B, T, E), T ≥ 1.
+            initial_state: list of tensors, as of `initial_state`.
+
+        Returns:
+            outputs: float (B, T, U).
+            weights: float32 (B, T, S), of every step.
+
+        Example:
+            >>> from keras_attn.layers import AdditiveAttention
+            >>> cell = AttentionCell(keras.layers.LSTMCell(7), AdditiveAttention(5))
+            >>> state = cell.initial_state(ops.ones((2, 11, 3)))
+            >>> outputs, weights = cell.unroll(ops.ones((2, 13, 5)), state)
+            >>> tuple(outputs.shape), tuple(weights.shape)
+            ((2, 13, 7), (2, 13, 11))
+        """
+        if not self.built:
+            self.build(inputs.shape)
+
+        def step(states, column):
+            output, weights, states = self._advance(column, states)
+            return tuple(states), (output, weights)
+
+        columns = ops.transpose(ops.cast(inputs, self.compute_dtype), (1, 0, 2))
+        _, outputs = scan(step, tuple(initial_state), columns)
+        return tuple(ops.transpose(rows, (1, 0, 2)) for rows in outputs)
+
     def call(self, inputs, states):
+        output, _, states = self._advance(inputs, states)
+        return output, states
+
+    def _advance(self, inputs, states):
+        """`step` on the list of states that `keras.layers.RNN` carries."""
         count = len(self.state_sizes)
         time, attended, hidden, *cell = states[:count]
         values, keys, mask = states[count:]
         memory = AttentionMemory(values, keys, mask[..., 0] > 0.5)
         cell = self.cell.state_of(cell)
         state = AttentionState(ops.cast(time[:, 0], "int32"), attended, hidden, cell)
-        output, _, state = self.step(self.project(inputs), memory, state, width=1)
+        output, weights, state = self.step(self.project(inputs), memory, state, width=1)
         after = [state.time[:, None], output, state.hidden, *state.cell]
-        return output, [*(ops.cast(part, time.dtype) for part in after), values, keys, mask]
+        after = [*(ops.cast(part, time.dtype) for part in after), values, keys, mask]
+        return output, weights, after
 
     def read(self, value, value_mask=None):
         """`AttentionMemory` of an encoder's outputs.

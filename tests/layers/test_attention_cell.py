@@ -109,6 +109,20 @@ def test_steps_equal_the_loop_of_keras(kind, mode):
         assert not np.any(np.asarray(weights)[1, 7:])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_unrolled_it_equals_the_loop_of_keras_and_has_the_weights(mode):
+    cell = AttentionCell(keras.layers.LSTMCell(H), AdditiveAttention(5), U, **MODES[mode])
+    state = cell.initial_state(VALUE, value_mask=MASK)
+    outputs, weights = map(ops.convert_to_numpy, cell.unroll(INPUTS, state))
+    expected = keras.layers.RNN(cell, return_sequences=True)(INPUTS, initial_state=state)
+    np.testing.assert_allclose(outputs, ops.convert_to_numpy(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(weights.sum(-1), np.ones((B, T)), rtol=1e-5)
+    assert weights.shape == (B, T, S) and not weights[1, :, 7:].any()
+    named = cell.first([np.zeros((B, H), "float32")] * 2)
+    _, first, _ = cell.step(cell.project(INPUTS[:, 0]), cell.read(VALUE, MASK), named)
+    np.testing.assert_allclose(weights[:, 0], ops.convert_to_numpy(first), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ATTENTIONS)
 def test_more_padding_changes_nothing_and_hypotheses_are_neighbors(kind):
     cell = AttentionCell(ContextLSTMCell(H), ATTENTIONS[kind]())
