@@ -1,5 +1,6 @@
 """The Python of the README and of the documentation's pages runs."""
 
+import json
 import re
 from pathlib import Path
 
@@ -117,6 +118,15 @@ def test_fit_without_a_recipe(half, page, tmp_path, monkeypatch):
         code = code.replace(large, small)
     exec(code, {})
     assert (tmp_path / page).is_file() and list(tmp_path.glob("saved_models/*/1/saved_model.pb"))
+
+
+def test_the_notebook_without_a_recipe_has_the_code_of_its_page():
+    notebook = json.loads((ROOT / "docs/notebooks/fit_without_a_recipe.ipynb").read_text("utf-8"))
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        compile(cell, "notebook", "exec")
+    page = [block.rstrip() for block in blocks("docs/tutorials/fit_without_a_recipe.md")]
+    assert [cell for cell in cells if cell in page] == page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
