@@ -52,11 +52,6 @@ def test_the_command_is_quiet(tmp_path):
     assert ran.stderr.startswith("demo: ") and ran.stderr.count("\n") == 1
 
 
-def test_a_saved_model_that_cannot_be_asked_is_named(tmp_path):
-    with pytest.raises(OSError, match=rf"answers of {tmp_path}(.|\n)*Error"):
-        demo_module._ask(tmp_path, [])
-
-
 def test_without_the_captioner_the_demo_goes_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo_module, "CAPTIONER", tmp_path / "nowhere")
     demo_module._photographs(tmp_path / "photographs")

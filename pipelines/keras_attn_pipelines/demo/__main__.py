@@ -8,8 +8,13 @@ from keras_attn_pipelines.console import run
 
 def main() -> int:
     """Runs the demo."""
-    from keras_attn_pipelines.demo import demo as module  # What it imports writes on its own.
+    import tensorflow as tf  # What these import writes on its own.
 
+    from keras_attn_pipelines.demo import demo as module
+
+    # Threads that wait for such small operations cost a third of the time.
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
     parser = argparse.ArgumentParser(prog="demo", description=module.__doc__)
     parser.add_argument("--out", default="demo", help="folder for everything (default: demo)")
     try:

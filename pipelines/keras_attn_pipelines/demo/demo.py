@@ -4,8 +4,6 @@ captioner.
 
 import json
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from keras_attn.contracts import IMAGE
 from keras_attn.evaluation.pointing import Looked, pointing_accuracy
 from keras_attn.saved.inputs import in_words
 from keras_attn.saved.loading import load
+from keras_attn.saved.results import format_score
 from keras_attn.saved.saved_model import Saved
 from keras_attn.whole_file import check_folder, made_folder
 from keras_attn_pipelines.demo.photographs import CAPTIONER, caption_photographs
@@ -21,7 +20,7 @@ from keras_attn_pipelines.demo.scenes import IMAGE_SIZE, write_scenes
 from keras_attn_pipelines.experiment.evaluation import Evaluation
 from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.recipes.scenes import RECIPE
-from keras_attn_pipelines.runs.evaluate import evaluate
+from keras_attn_pipelines.runs.evaluate import evaluate_splits
 from keras_attn_pipelines.runs.export import export
 from keras_attn_pipelines.runs.train import train
 
@@ -67,7 +66,7 @@ def _results(out, experiment, counts):
     run = train(experiment, data, out / "run", name="scenes")
     minutes = (time.monotonic() - begin) / 60
     print(f"\ntrained in {minutes:.1f} minutes; exporting")
-    evaluations: dict[str, Any] = {split: evaluate(run, data, split) for split in SPLITS}
+    evaluations = evaluate_splits(run, data, list(SPLITS))
     version = export(run, out / "saved_models" / "scenes", list(evaluations.values()))
     captioner = load(version)
     scores = {
@@ -75,23 +74,14 @@ def _results(out, experiment, counts):
         for split, evaluation in evaluations.items()
     }
     print(f"\n{table(scores)}\n{SPREAD}\n")
+    print("Captions of unseen scenes, by the SavedModel:")
     pictures = _pictures(data, "test")[:ASKED]
-    heading = "Captions of unseen scenes, by a process that loads nothing but the SavedModel:"
-    print(heading, flush=True)  # The process writes to the same place.
-    _ask(version, pictures)
+    for path, answer in zip(pictures, captioner.predict(pictures)):
+        print(f"{path}\t{format_score(answer.score)}\t{answer.text}")
     _explain(captioner, data, out / "attention.png")
     (out / "scores.json").write_text(json.dumps(scores, indent=2) + "\n", encoding="utf-8")
     print(f"\nWhere it looked: {out / 'attention.png'}\nSavedModel: {version}")
     return scores
-
-
-def _ask(version, pictures):
-    """Asks the SavedModel in a process of its own."""
-    script = str(Path(__file__).with_name("ask.py"))
-    command = [sys.executable, script, str(version), *map(str, pictures)]
-    asked = subprocess.run(command, stderr=subprocess.PIPE, text=True)
-    if asked.returncode:
-        raise OSError(f"Expected answers of {version}. Received:\n{asked.stderr}")
 
 
 def _photographs(out):

@@ -47,7 +47,7 @@ class TextScoring:
 
 @part
 class CaptionScoring:
-    """The tokenizer for caption metrics, by default chosen by the script of dev's references."""
+    """Caption metrics: their tokenizer, by default chosen by the script of dev's references."""
 
     metric_tokenization: str = option(
         "tokenizer for metrics, words (ptb) or characters (char); auto: by the script of dev's "
@@ -55,6 +55,7 @@ class CaptionScoring:
         default=AUTO,
         choices=CAPTION_TOKENIZATIONS,
     )
+    meteor: bool = option("evaluate METEOR too, where Java is present", default=True)
 
     def resolve_auto(self, references: Iterable[str]) -> "CaptionScoring":
         """With the tokenizer that references choose, where this one leaves it to them."""

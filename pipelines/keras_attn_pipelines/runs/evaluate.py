@@ -54,29 +54,58 @@ def evaluate(
         ValueError: bad data, an unknown or empty split, or a task whose metrics have no such
             tokenization.
     """
+    evaluations = evaluate_splits(
+        run, data, [split], beam_width, batch, precision, max_pixels, metric_tokenization, reuse
+    )
+    return evaluations[split]
+
+
+def evaluate_splits(
+    run: Run,
+    data,
+    splits: Sequence[str],
+    beam_width: int | None = None,
+    batch: int = 32,
+    precision: str = "float32",
+    max_pixels: int | None = None,
+    metric_tokenization: str | None = None,
+    reuse: bool = False,
+) -> dict[str, Evaluation]:
+    """`evaluate` on several splits, for which the search is traced once.
+
+    Returns:
+        dict from each split to its `Evaluation`.
+    """
     experiment = _tokenized(run.experiment(), metric_tokenization)
-    with Progress("reading data"):
-        records = read_split(experiment.source, data, split)
     settings = {"beam": beam_width, "precision": precision, "max_pixels": max_pixels}
-    key = evaluation_key(run, records, split, {**settings, "tokenization": metric_tokenization})
-    if reuse and (known := load_evaluation(run, key)):
-        return replace(known, data=str(data))
-    service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
+    evaluations, model = {}, None
+    for split in splits:
+        with Progress("reading data"):
+            records = read_split(experiment.source, data, split)
+        key = evaluation_key(run, records, split, {**settings, "tokenization": metric_tokenization})
+        if reuse and (known := load_evaluation(run, key)):
+            evaluations[split] = replace(known, data=str(data))
+            continue
+        if model is None:
+            service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
+            model = service, _answering(service)
+        service, answer = model
+        answered = _Answers.of(experiment.work, records, answer, split, batch)
+        evaluation = answered.evaluation(
+            experiment.work, service.vocabularies, service.metadata(), data, split
+        )
+        evaluations[split] = replace(
+            evaluation, metric_tokenization=metric_tokenization, trained=trained_line(run)
+        )
+        save_evaluation(run, key, evaluations[split])
+    return evaluations
+
+
+def _answering(service) -> Callable:
+    """A service's `serving_default`, compiled, as a function of inputs by name."""
     function, inputs = service.signatures()["serving_default"]
     graph = in_graph(function, inputs)
-
-    def answer(**request):
-        return graph(*(request[spec.name] for spec in inputs))
-
-    answered = _Answers.of(experiment.work, records, answer, split, batch)
-    evaluation = answered.evaluation(
-        experiment.work, service.vocabularies, service.metadata(), data, split
-    )
-    evaluation = replace(
-        evaluation, metric_tokenization=metric_tokenization, trained=trained_line(run)
-    )
-    save_evaluation(run, key, evaluation)
-    return evaluation
+    return lambda **request: graph(*(request[spec.name] for spec in inputs))
 
 
 def evaluate_saved(

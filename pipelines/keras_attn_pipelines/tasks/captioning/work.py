@@ -108,7 +108,8 @@ class CaptioningWork:
         """See `Work`."""
         captions, references = best_texts(answers), [record.captions for record in records]
         tokenization = self.resolve_auto(records).scoring.metric_tokenization
-        scores = caption_metrics(captions, references, tokenization=tokenization)
+        meteor = None if self.task.scoring.meteor else False
+        scores = caption_metrics(captions, references, meteor, tokenization)
         tokenizer, name = vocabularies[TOKENIZER], TOKENIZER_NAMES[tokenization]
         exact = [
             detokenized(caption) in map(detokenized, tokenizer.normalize_all(texts))
@@ -117,12 +118,13 @@ class CaptioningWork:
         scores["exact"] = sum(exact) / len(exact)
         rows = [{"image": record.name, "references": record.captions} for record in records]
         note = f", all references, tokenizer: {name}"
+        lacks_java = self.task.scoring.meteor and "meteor" not in scores
         return Evaluation(
             scores=scores,
             cells={LABELS[key]: _cell(key, scores[key]) for key in LABELS if key in scores},
             count=len(records),
             unit="pictures",
-            note=note + ("" if "meteor" in scores else "; no METEOR, which needs Java"),
+            note=note + ("; no METEOR, which needs Java" if lacks_java else ""),
             facts={"captions": listed_texts(answers, rows, "caption"), "tokenizer": name},
             beam_width=metadata["beam_width"],
         )
