@@ -11,6 +11,7 @@ from keras_attn_pipelines.experiment.experiment import Experiment
 from keras_attn_pipelines.experiment.stored import restored, stored
 from keras_attn_pipelines.recipes import load_recipe
 from keras_attn_pipelines.runs.session import _resolved_as
+from keras_attn_pipelines.tasks.captioning import work
 
 CHINESE, ENGLISH = "老人在河边钓鱼。", "An old man fishes by the river."
 
@@ -58,6 +59,23 @@ def test_the_table_and_the_history_name_it(recipe, flag, names, monkeypatch):
         assert other.work().resolve_auto(records) == other
         monitor = task.spec.monitors[0]
         assert evaluation.scores[monitor] == pytest.approx(task.spec.best_possible[monitor])
+
+
+@pytest.mark.parametrize(("asked", "given"), [(True, None), (False, False)])
+def test_meteor_can_be_left_out(asked, given, monkeypatch):
+    received = []
+
+    def metrics(captions, references, meteor, tokenization):
+        received.append(meteor)
+        return {"bleu_4": 1.0}
+
+    monkeypatch.setattr(work, "caption_metrics", metrics)
+    task = load_recipe("flickr8k").replaced({"meteor": asked}).task
+    tokenizer = SimpleNamespace(normalize=lambda texts: SimpleNamespace(numpy=lambda: [b"x"]))
+    answers = [{TEXT: np.array([b"x"]), SCORE: np.zeros(1)}]
+    arguments = ([record("x")], answers, {"tokenizer": tokenizer}, {"beam_width": 2})
+    table = task.work().evaluation(*arguments).table()
+    assert received == [given] and ("needs Java" in table) == asked
 
 
 def test_a_resumed_training_takes_what_the_stopped_one_decided():
