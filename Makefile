@@ -3,6 +3,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 READY = $(VENV)/.ready
 
+# A build of PyTorch without CUDA, for tests that are skipped where there is none.
+TORCH ?= torch==2.13.0$(if $(filter Linux,$(shell uname)),+cpu)
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
 CAPTIONER = flickr8k_captioner
 PIPELINES = pipelines/keras_attn_pipelines
 EMPTY = build/empty
@@ -88,10 +92,12 @@ release: $(READY)
 
 $(READY): setup.cfg setup.py pyproject.toml
 	$(PYTHON) -c "import sys; assert (3, 11) <= sys.version_info < (3, 14), 'Python 3.11 to 3.13 wanted, set PYTHON=...'"
-	@echo "Setting up $(VENV): 3 GB, mostly TensorFlow, in 3 to 10 minutes."
+	@echo "Setting up $(VENV): 4 GB, mostly TensorFlow and PyTorch, in 3 to 10 minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install -qq --retries 1 --extra-index-url $(TORCH_INDEX) "$(TORCH)" \
+		|| echo "No PyTorch: its tests will be skipped. Set TORCH=... and TORCH_INDEX=..."
 	touch $(READY)
 	@echo "Ready. Next: make demo, or: . $(VENV)/bin/activate && keras-attn recipes"
 

@@ -54,6 +54,8 @@ def _on_torch(loss, count):
     def differentiate(given):
         given = [tensor.detach().clone().requires_grad_() for tensor in given]
         total, outputs = loss(*given)
+        if not total.requires_grad:  # A metric.
+            return total, outputs, [torch.zeros_like(tensor) for tensor in given]
         gradients = torch.autograd.grad(total, given, allow_unused=True, materialize_grads=True)
         return total, outputs, gradients
 

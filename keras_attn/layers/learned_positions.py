@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.layers.joined_positions import ADD, JoinedPositions
 from keras_attn.ops.check_choice import check_sizes
+from keras_attn.ops.known_values import known_size, sizes_are_made_up
 from keras_attn.ops.positions import positions_from
 
 
@@ -60,10 +61,12 @@ class LearnedPositions(JoinedPositions):
 
     def call(self, inputs, start_index=0):
         first = start_index if isinstance(start_index, int) else 0
-        length = ops.shape(inputs)[1]
-        if inputs.shape[1] is not None:
-            self.check_length(first + inputs.shape[1])
-        if isinstance(start_index, int):
+        length, known = ops.shape(inputs)[1], known_size(inputs, 1)
+        if known is not None:
+            self.check_length(first + known)
+        if sizes_are_made_up():
+            vectors = ops.zeros((length, self.table.shape[-1]), self.compute_dtype)
+        elif isinstance(start_index, int):
             # The reshape fails if a dynamic length exceeds the table.
             rows = self.table[first : first + length]
             vectors = ops.reshape(rows, (length, self.table.shape[-1]))

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_attn.layers.global_attention import GlobalAttention
 from keras_attn.ops.check_choice import check_sizes
+from keras_attn.ops.known_values import known_size, sizes_are_made_up
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -46,9 +47,11 @@ class LocationAttention(GlobalAttention):
         )
 
     def score(self, query, projected_keys):
-        keys = projected_keys.shape[1]
-        if isinstance(keys, int) and keys > self.max_length:
+        keys = known_size(projected_keys, 1)
+        if keys is not None and keys > self.max_length:
             raise ValueError(f"Expected at most {self.max_length} keys. Received: {keys}")
         scores = ops.cast(ops.matmul(query, self.kernel), "float32")
         places = ops.arange(ops.shape(projected_keys)[1], dtype="int32")
+        if sizes_are_made_up():
+            places = places % self.max_length
         return ops.take(scores, places, axis=-1)

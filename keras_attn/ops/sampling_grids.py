@@ -215,7 +215,9 @@ def spline_solution(control):
 
 def _spline_basis(numbers, points, control):
     """[U(|p − c_1|), …, U(|p − c_K|), 1, x, y] of points (N, 2): (N, K + 3), by `np` or `ops`."""
-    squares = numbers.sum(numbers.square(points[:, None, :] - control[None]), axis=-1)
+    squares = numbers.sum(
+        numbers.square(numbers.subtract(points[:, None, :], control[None])), axis=-1
+    )
     bent = squares * numbers.log(numbers.maximum(squares, LEAST_SQUARE))
     return numbers.concatenate([bent, numbers.ones_like(points[:, :1]), points], axis=1)
 

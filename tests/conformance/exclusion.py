@@ -199,7 +199,7 @@ def check_losses():
         "mask": lambda logits: token_loss(targets, carrying(logits + 0.0)),
         "bits": lambda logits: BitCrossEntropy()(bits, logits, weights),
         "divergence": lambda logits: global_mean(
-            symmetric_divergence(logits, logits[:, ::-1, ::-1]), weights * weights[:, ::-1]
+            symmetric_divergence(logits, ops.flip(logits, (1, 2))), weights * weights[:, ::-1]
         ),
         "sampler": sampled,
         "cost": lambda logits: BitsPerSequence()(bits, logits, weights),

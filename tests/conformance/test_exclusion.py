@@ -1,7 +1,8 @@
-"""What stands at masked places reaches neither outputs nor gradients, on both backends."""
+"""What stands at masked places reaches neither outputs nor gradients, on every backend."""
 
 import pytest
 
+from tests.backends import OTHERS
 from tests.conformance import exclusion
 from tests.processes import run_module
 
@@ -33,5 +34,6 @@ def test_losses():
 
 
 @pytest.mark.systems
-def test_all_of_it_on_jax():
-    run_module("tests.conformance.exclusion", backend="jax")
+@pytest.mark.parametrize("backend", OTHERS)
+def test_all_of_it_on_another_backend(backend):
+    run_module("tests.conformance.exclusion", backend=backend)

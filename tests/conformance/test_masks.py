@@ -1,7 +1,8 @@
-"""Masks travel and add up, and our attention stands where Keras' stood, on both backends."""
+"""Masks travel and add up, and our attention stands where Keras' stood, on every backend."""
 
 import pytest
 
+from tests.backends import OTHERS
 from tests.conformance import masks
 from tests.conformance.registry import SEQUENCES
 from tests.processes import run_module
@@ -36,5 +37,6 @@ def test_keras_layers_of_the_same_mechanism():
 
 
 @pytest.mark.systems
-def test_all_of_it_on_jax(tmp_path):
-    run_module("tests.conformance.masks", tmp_path, backend="jax")
+@pytest.mark.parametrize("backend", OTHERS)
+def test_all_of_it_on_another_backend(backend, tmp_path):
+    run_module("tests.conformance.masks", tmp_path, backend=backend)

@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.serving.export import unservable_ops
+from tests.backends import BACKENDS
 from tests.conformance.registry import CASES
 from tests.conformance.replay import flat
 from tests.processes import run_module
@@ -54,7 +55,7 @@ def saved(tmp_path_factory):
     return folder, save
 
 
-@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+@pytest.fixture(scope="module", params=BACKENDS)
 def replayed(request, saved):
     """What a fresh process of a backend answers with the saved files."""
     folder, save = saved

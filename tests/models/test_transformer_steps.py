@@ -7,6 +7,7 @@ import tensorflow as tf
 from keras import ops, tree
 
 from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
+from tests.backends import OTHERS
 from tests.models.tiny_transformer import (
     LENGTH,
     VOCABULARY,
@@ -183,8 +184,9 @@ def test_an_empty_batch_has_empty_answers():
 
 
 @pytest.mark.systems
-def test_steps_on_jax(tmp_path):
-    run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend="jax")
+@pytest.mark.parametrize("backend", OTHERS)
+def test_steps_on_another_backend(backend, tmp_path):
+    run_module("tests.models.tiny_transformer", tmp_path / "found.npz", backend=backend)
     inputs = batch()
     expected = search(transformer(num_layers=1), inputs[SOURCE], inputs[TOKENS])
     with np.load(tmp_path / "found.npz") as saved:

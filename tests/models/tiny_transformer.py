@@ -1,6 +1,7 @@
 """A small Transformer with weights at random, a batch for it, and a search of a few steps.
 
-Run as `python -m tests.models.tiny_transformer FILE` under JAX: writes logits and a gradient.
+Run as `python -m tests.models.tiny_transformer FILE`, under any backend: writes logits and a
+gradient.
 """
 
 import sys
@@ -13,6 +14,8 @@ from keras_attn.layers import NextSource
 from keras_attn.models.transformer.transformer import Transformer
 from keras_attn.models.transformer.transformer_config import TransformerConfig
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
+from tests.processes import compiled
+from tests.slopes import slopes
 
 VOCABULARY, LENGTH = 13, 5
 SIZES = {
@@ -52,6 +55,7 @@ def batch(seed=1):
 
 def search(model, source, tokens):
     """Logits (5, N, V) along a prefix, a widening to 3 hypotheses and steps between reorderings."""
+    tokens = keras.ops.convert_to_tensor(tokens)
     memory, state = model.start(source, 7)
     result = model.prefill(tokens[:, :2], memory, state)
     logits, state = [keras.ops.repeat(result.logits, 3, axis=0)], model.widen(result.state, 3)
@@ -70,11 +74,11 @@ def summed_loss(logits, tokens):
 
 
 def main(path):
-    import jax
-
     model, inputs = transformer(num_layers=1), batch()
-    logits = jax.jit(lambda *arrays: search(model, *arrays))(inputs[SOURCE], inputs[TOKENS])
-    slope = jax.jit(jax.grad(lambda logits: summed_loss(logits, inputs[TOKENS])))(logits[0, :3])
+    find = compiled(lambda *arrays: search(model, *arrays))
+    logits = keras.ops.convert_to_numpy(find(inputs[SOURCE], inputs[TOKENS]))
+    loss = slopes(lambda logits: (summed_loss(logits, inputs[TOKENS]), []), 1)
+    _, _, (slope,) = loss([logits[0, :3]])
     np.savez(path, logits=logits, slope=slope)
 
 

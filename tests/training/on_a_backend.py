@@ -1,4 +1,4 @@
-"""What training does on either backend: clipping, rewards, callbacks, hard attention.
+"""What training does on any backend: clipping, rewards, callbacks, hard attention.
 
 Run as `python -m tests.training.on_a_backend FOLDER`, under any Keras backend.
 """

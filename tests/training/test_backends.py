@@ -1,13 +1,14 @@
-"""What one backend does in training, the other does too."""
+"""What one backend does in training, the others do too."""
 
 import pytest
 
+from tests.backends import BACKENDS
 from tests.processes import run_module
 
 pytestmark = pytest.mark.systems
 
 
-@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_training_on_a_backend(backend, tmp_path):
     run_module("tests.training.on_a_backend", tmp_path, backend=backend)
 
