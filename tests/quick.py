@@ -1,4 +1,4 @@
-"""Which rows of a matrix the quick tests run; `make systems` runs the others."""
+"""Which rows of a matrix the quick tests run; `make systems` or `make slow` run the others."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 
-def rows(values: Iterable[Any], quick: Collection[Any]) -> list:
-    """Values of a parameter, of which all but some are left to `make systems`.
+def rows(values: Iterable[Any], quick: Collection[Any], others: str = "systems") -> list:
+    """Values of a parameter, of which all but some are left to `make systems`, or to other tests.
 
     Raises:
         ValueError: a quick one is not among them.
@@ -19,7 +19,7 @@ def rows(values: Iterable[Any], quick: Collection[Any]) -> list:
         pytest.param(
             value,
             id=value if isinstance(value, str) else None,
-            marks=() if value in quick else pytest.mark.systems,
+            marks=() if value in quick else getattr(pytest.mark, others),
         )
         for value in values
     ]

@@ -114,6 +114,7 @@ def test_babi_tasks(tmp_path):
     assert babi_tasks.compare(data, out, 2, values) == table
 
 
+@pytest.mark.slow
 def test_facts_to_sentences(tmp_path, monkeypatch):
     data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
     values = {**toy_facts.TINY, "epochs": 1, "batch_tokens": 400, "monitor": "val_loss"}
@@ -131,6 +132,7 @@ def test_facts_to_sentences(tmp_path, monkeypatch):
     assert facts_to_sentences.linearized(facts) == expected
 
 
+@pytest.mark.slow
 def test_unseen_facts(tmp_path, monkeypatch):
     data, out = toy_facts.write_facts(tmp_path / "facts"), tmp_path / "out"
     for split in ("train", "dev"):
@@ -152,6 +154,7 @@ def test_unseen_facts(tmp_path, monkeypatch):
         unseen_facts.records(tmp_path, "test")
 
 
+@pytest.mark.slow
 def test_progressive_memory(tmp_path):
     captions = tmp_path / "captions"
     captions.mkdir()
@@ -387,6 +390,7 @@ def test_sampling_speed(tmp_path):
     assert all(float(cell) > 0 for cell in rows[0][1:])
 
 
+@pytest.mark.slow
 def test_distorted_digits(tmp_path):
     """Each network and seed once; a second run takes them as they are."""
     random = np.random.default_rng(37)

@@ -8,7 +8,9 @@ from tests.conformance.registry import SEQUENCES
 from tests.processes import run_module
 from tests.quick import rows
 
-policies = pytest.mark.parametrize("policy", rows(["float32", "mixed_bfloat16"], {"float32"}))
+policies = pytest.mark.parametrize(
+    "policy", rows(["float32", "mixed_bfloat16"], {"float32"}, "slow")
+)
 QUICK = {"additive_self", "multi_head_self", "gated_convolution"}
 
 

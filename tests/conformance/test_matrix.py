@@ -32,6 +32,7 @@ QUICK = {
 }
 """A case of each base class, and of each kind of layer that has failed alone."""
 some_cases_quick = pytest.mark.parametrize("name", rows(sorted(CASES), QUICK))
+others_slow = pytest.mark.parametrize("name", rows(sorted(CASES), QUICK, "slow"))
 
 
 def check_equal(outputs, expected, tolerance=1e-5):
@@ -99,7 +100,7 @@ def test_saved_model(name, saved, tmp_path):
     check_equal(flat(loaded.serve(inputs)), expected)
 
 
-@some_cases_quick
+@others_slow
 def test_jit(name):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     compiled = tf.function(model, jit_compile=True)
@@ -228,7 +229,7 @@ def test_empty_batch(name):
         assert gradient is None or not np.any(tf.convert_to_tensor(gradient))
 
 
-@some_cases_quick
+@others_slow
 def test_summary_clone_and_weights(name, capsys):
     model, inputs = CASES[name].model(), CASES[name].arrays()
     model.summary()

@@ -221,7 +221,9 @@ def test_prepare_looks_for_its_packages_before_it_reads(folder, monkeypatch, cap
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_a_signal_ends_training_with_a_sentence(number, tmp_path):
     data = toy_language.write_folder(tmp_path / "data")
     values = {**toy_language.TINY, "batch_tokens": 112, "warmup_steps": 3, "epochs": 900}

@@ -28,6 +28,7 @@ def scenes(count, seed):
     return made
 
 
+@pytest.mark.slow
 def test_the_object_is_what_changes_its_color(tmp_path):
     keras.utils.set_random_seed(3)
     names, made = sorted(COLORS), scenes(600, 3)

@@ -261,6 +261,7 @@ def test_the_encoder_rests_until_its_step(data, tmp_path, monkeypatch):
     assert [line.split(",")[0] for line in lines] == ["epoch", "1", "2"]
 
 
+@pytest.mark.slow
 def test_the_mean_is_scored_on_pictures_where_the_encoder_has_trained(
     data, tmp_path, monkeypatch, capsys
 ):

@@ -27,15 +27,8 @@ pytestmark = pytest.mark.systems
 TRAINED = [
     pytest.param(row, id=row.name, marks=[pytest.mark.slow] if row.slow else []) for row in ROWS
 ]
-LINEAR = "babi_memory_network"
-"""The recipe with a callback that changes the model."""
+STARTING = [param for param in TRAINED if not param.values[0].start]
 NOISE = ("dropout", "vision_dropout", "memory_noise", "word_dropout")
-SHARED = [
-    pytest.param(row, id=row.name, marks=[] if row.name == LINEAR else [pytest.mark.slow])
-    for row in ROWS
-    if not row.start
-]
-STARTING = [pytest.param(row, id=row.name) for row in ROWS if not row.start]
 
 
 @pytest.fixture(scope="module", params=TRAINED)
@@ -156,7 +149,8 @@ def test_two_devices_train_as_one(row, recipes, tmp_path):
         np.testing.assert_allclose(other, expected, atol=2e-4)
 
 
-@pytest.mark.parametrize("row", SHARED, indirect=True)
+@pytest.mark.slow
+@pytest.mark.parametrize("row", STARTING, indirect=True)
 def test_two_workers_train_as_one_device(row, recipes, tmp_path):
     values, acting = acts(row)
     arguments = (row.name, recipes.data(row.name), json.dumps(values))

@@ -66,6 +66,7 @@ def interrupted(path, data, run, step):
     return ended.returncode, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_a_killed_training_of_ones_own_task_ends_as_another(topics, lines, tmp_path):
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     assert interrupted(topics, lines, whole, 0)[0] == 0

@@ -86,6 +86,7 @@ def test_the_monitor_moves_or_the_loss_selects(name, monitor, column, signature,
         assert kept["monitor"] == monitor
 
 
+@pytest.mark.slow
 def test_table_card_and_flag_name_the_tokenization(tmp_path, capsys):
     row, model = BY_NAME["translator_transformer"], tmp_path / "model"
     data, values = rewrite(row.data(tmp_path)), {**row.values, "epochs": 1}

@@ -2,13 +2,13 @@
 
 import pytest
 
-from tests.backends import BACKENDS
+from tests.backends import OTHERS
 from tests.processes import run_module
 
 pytestmark = pytest.mark.systems
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", OTHERS)
 def test_training_on_a_backend(backend, tmp_path):
     run_module("tests.training.on_a_backend", tmp_path, backend=backend)
 
