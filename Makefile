@@ -96,8 +96,8 @@ $(READY): setup.cfg setup.py pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	$(BIN)/python -m pip install -qq --retries 1 --extra-index-url $(TORCH_INDEX) "$(TORCH)" \
-		|| echo "No PyTorch: its tests will be skipped. Set TORCH=... and TORCH_INDEX=..."
+	$(BIN)/python -m pip install --quiet --retries 1 --extra-index-url $(TORCH_INDEX) \
+		"$(TORCH)" 2> /dev/null || echo "No PyTorch: its tests will be skipped. Set TORCH=... and TORCH_INDEX=..."
 	touch $(READY)
 	@echo "Ready. Next: make demo, or: . $(VENV)/bin/activate && keras-attn recipes"
 

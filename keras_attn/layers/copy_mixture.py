@@ -12,6 +12,7 @@ from keras_attn.ops.cached_attention import hypotheses_of
 from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.copied_runs import copied_runs
 from keras_attn.ops.copy_mixture import copy_mixture
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.masks import zero_masked
 
 
@@ -174,7 +175,7 @@ class CopyMixture(MaskedLayer):
         if runs is not None:
             followed = ops.reshape(ops.take(self.run_scores, runs), ops.shape(scores))
             scores = ops.cast(scores, "float32") + ops.cast(followed, "float32")
-            longest = ops.take(self.run_switch, ops.max(runs, axis=-1, keepdims=True, initial=0))
+            longest = ops.take(self.run_switch, greatest(runs, 0, keepdims=True))
             switch = switch + ops.cast(longest, "float32")
         weights = ops.reshape(attention_weights(scores, mask), (rows, steps, size))
         mixed = copy_mixture(logits, weights, switch, memory.tokens)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.ops.batched_product import batched_product
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.masks import as_mask
 
 LEAST_SCORE = -1e30
@@ -36,7 +37,7 @@ def attention_weights(scores, mask=None, axes=(-1,)):
         scores = ops.where(as_mask(mask), scores, float("-inf"))
     largest = ops.stop_gradient(scores)
     for axis in axes:
-        largest = ops.max(largest, axis=axis, keepdims=True, initial=LEAST_SCORE)
+        largest = greatest(largest, LEAST_SCORE, axis, keepdims=True)
     total = exponentials = ops.exp(scores - largest)
     for axis in axes:
         total = ops.sum(total, axis=axis, keepdims=True)

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.greatest import greatest
+
 
 def memory_lengths(mask, batch, queries, keys):
     """True lengths of the memory: the place after the last key that each query may attend to.
@@ -18,7 +20,7 @@ def memory_lengths(mask, batch, queries, keys):
     if mask is None:
         return ops.full((batch, queries), keys, dtype="int32")
     places = ops.arange(1, keys + 1, dtype="int32")
-    lengths = ops.max(ops.where(mask, places, 0), axis=-1, initial=0)
+    lengths = greatest(ops.where(mask, places, 0), 0)
     return ops.broadcast_to(lengths, (batch, queries))
 
 

@@ -2,6 +2,8 @@
 
 from keras import ops
 
+from keras_attn.ops.greatest import greatest
+
 
 def log_probabilities(logits):
     """log softmax over the last axis, in float32.
@@ -20,5 +22,5 @@ def log_probabilities(logits):
         [-0.6931, -0.6931]
     """
     logits = ops.cast(logits, "float32")
-    below = logits - ops.max(logits, axis=-1, keepdims=True, initial=float("-inf"))
+    below = logits - greatest(logits, float("-inf"), keepdims=True)
     return below - ops.log(ops.sum(ops.exp(below), axis=-1, keepdims=True))

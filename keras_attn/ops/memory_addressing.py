@@ -6,6 +6,8 @@ memory.
 
 from keras import ops
 
+from keras_attn.ops.greatest import greatest
+
 LEAST_SQUARED_NORM = 1e-6
 LEAST_WEIGHT = 1e-30
 
@@ -48,7 +50,7 @@ def content_weights(keys, strengths, memory):
     Source: Graves et al. 2014, arXiv:1410.5401, (5) and (6). Differs: ε.
     """
     scores = strengths[..., None] * cosine_similarity(keys, memory)
-    largest = ops.max(ops.stop_gradient(scores), axis=-1, keepdims=True, initial=float("-inf"))
+    largest = greatest(ops.stop_gradient(scores), float("-inf"), keepdims=True)
     exponentials = ops.exp(scores - largest)
     return exponentials / ops.sum(exponentials, axis=-1, keepdims=True)
 
@@ -104,7 +106,7 @@ def sharpen(weights, exponents):
     Source: Graves et al. 2014, arXiv:1410.5401, (9).
     """
     powers = exponents[..., None] * ops.log(ops.maximum(weights, LEAST_WEIGHT))
-    largest = ops.max(ops.stop_gradient(powers), axis=-1, keepdims=True, initial=float("-inf"))
+    largest = greatest(ops.stop_gradient(powers), float("-inf"), keepdims=True)
     powers = ops.exp(powers - largest)
     return powers / ops.sum(powers, axis=-1, keepdims=True)
 

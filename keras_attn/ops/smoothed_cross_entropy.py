@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.multiply_no_nan import multiply_no_nan
 
 
@@ -39,7 +40,7 @@ def smoothed_cross_entropy(labels, logits, smoothing=0.0):
 
     @ops.custom_gradient
     def losses(logits):
-        largest = ops.max(logits, axis=-1, keepdims=True, initial=float("-inf"))
+        largest = greatest(logits, float("-inf"), keepdims=True)
         exponentials = ops.exp(logits - largest)
         total = ops.sum(exponentials, axis=-1)
         chosen = ops.take_along_axis(logits, labels[:, None], axis=-1)[:, 0]

@@ -3,6 +3,8 @@
 import keras
 from keras import ops
 
+from keras_attn.ops.greatest import greatest
+
 
 @keras.saving.register_keras_serializable(package="keras_attn")
 class TokenAccuracy(keras.metrics.MeanMetricWrapper):
@@ -32,5 +34,5 @@ class TokenAccuracy(keras.metrics.MeanMetricWrapper):
 def _greatest(y_true, y_pred):
     labels = ops.cast(y_true, "int32")[..., None]
     chosen = ops.take_along_axis(y_pred, labels, axis=-1)
-    greatest = ops.max(y_pred, axis=-1, keepdims=True, initial=float("-inf"))
-    return ops.cast(chosen >= greatest, "float32")[..., 0]
+    largest = greatest(y_pred, float("-inf"), keepdims=True)
+    return ops.cast(chosen >= largest, "float32")[..., 0]

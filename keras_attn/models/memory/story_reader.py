@@ -8,6 +8,7 @@ from keras_attn.layers.memory_rnn import MemoryRNN
 from keras_attn.layers.sentence_encoder import SentenceEncoder
 from keras_attn.models.memory.story_model import StoryModel, has_words
 from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
+from keras_attn.ops.greatest import greatest
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.memory_addressing import steps_read
 from keras_attn.ops.memory_network import newest_sentences
@@ -144,5 +145,5 @@ class StoryReader(StoryModel):
 def _last(values, mask):
     """What (B, S, ...) holds at the last step where a mask (B, S) is True, or at the first."""
     places = ops.arange(ops.shape(mask)[1], dtype="int32")
-    last = ops.max(ops.where(mask, places, 0), axis=1, initial=0)
+    last = greatest(ops.where(mask, places, 0), 0, axis=1)
     return take_by_row(values, last[:, None])[:, 0]
