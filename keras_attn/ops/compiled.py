@@ -1,5 +1,6 @@
 """Functions of a Keras model, compiled by whatever compiles the backend's."""
 
+import contextlib
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -36,11 +37,21 @@ def compiled(function: Callable[[Any], Any], model) -> Callable[[Any], Any]:
         import tensorflow as tf
 
         return tf.function(function, autograph=False, reduce_retracing=True)
-    if backend == "torch":
-        import torch
+    if backend == "jax":
+        return _jitted(function, model)
 
-        return torch.no_grad()(function)
-    return _jitted(function, model)
+    def without_gradients(inputs):
+        with no_gradients():
+            return function(inputs)
+
+    return without_gradients
+
+
+def no_gradients() -> contextlib.AbstractContextManager:
+    """Context in which PyTorch keeps nothing for gradients."""
+    import torch
+
+    return torch.no_grad()
 
 
 class CompiledFunctions:

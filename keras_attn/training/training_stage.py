@@ -8,6 +8,7 @@ from keras.src.backend.common import global_state  # The call context has no pub
 
 from keras_attn.models.base_model import BaseModel
 from keras_attn.models.encoder_decoder import EncoderDecoder
+from keras_attn.ops.compiled import no_gradients
 
 
 class TrainingStage(EncoderDecoder):
@@ -93,9 +94,7 @@ def as_it_answers(model, function):
     """
     with _not_training():
         if keras.backend.backend() == "torch":
-            import torch
-
-            with torch.no_grad():
+            with no_gradients():
                 return function()
         if keras.backend.backend() != "jax":
             return function()
