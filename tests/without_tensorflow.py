@@ -26,7 +26,11 @@ from keras_attn.training import (
     FiniteLoss,
     GenerationMetrics,
     TokenCrossEntropy,
+    jit_compile_for,
     paper_adam,
+    precision_policy,
+    strategy_for,
+    strategy_named,
 )
 
 PACKAGES = ("alignment", "contracts", "decoding", "evaluation", "layers", "models", "ops")
@@ -136,6 +140,21 @@ def check_pictures():
     assert len(figure.axes) >= len(grid)
 
 
+def check_devices():
+    """One device, on which a model may be built, and its precision."""
+    backend = keras.backend.backend()
+    assert strategy_for("auto") == "one"
+    with strategy_named("one").scope():
+        assert precision_policy("auto") == "float32"
+    assert jit_compile_for() == (backend == "jax")
+    try:
+        strategy_named("multiworker")
+    except ValueError as error:
+        assert "Expected strategy 'one'" in str(error)
+    else:
+        raise AssertionError("workers without TensorFlow")
+
+
 def check_scores():
     """Metrics of captions."""
     assert caption_metrics(["a red dog"], [["a red dog"]], meteor=False)["bleu_4"] >= 0
@@ -148,6 +167,7 @@ def main(folder):
     check_text(folder)
     check_tables(folder)
     check_pictures()
+    check_devices()
     check_scores()
 
 

@@ -1,5 +1,6 @@
 """Where and in what precision to train: distribution strategies, precision, XLA."""
 
+import contextlib
 import functools
 import os
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
     Args:
         name: one of `STRATEGIES`, or "auto": "tpu" where the environment has the address of a TPU,
             or JAX finds one, "multiworker" where its TF_CONFIG names several workers, "mirrored"
-            where there are several GPUs, and "one" otherwise.
+            where there are several GPUs, and "one" otherwise, and always on PyTorch.
         environment: environment variables.
 
     Returns:
@@ -44,6 +45,8 @@ def strategy_for(name: str, environment: Mapping[str, str] = os.environ) -> str:
         return name
     if keras.backend.backend() == "jax":
         return jax_strategy()
+    if keras.backend.backend() == "torch":
+        return "one"
     if any(environment.get(variable) for variable in TPU_ADDRESSES):
         return "tpu"
     if environment.get(TF_CONFIG) and len(Cluster.read(environment).addresses) > 1:
@@ -62,15 +65,19 @@ def strategy_named(name, resolver=None):
         resolver: function that makes a TPU cluster resolver; None for TensorFlow's.
 
     Returns:
-        `tf.distribute.Strategy`; `JaxDevices` on the JAX backend.
+        `tf.distribute.Strategy`; `JaxDevices` on the JAX backend, `OneDevice` on PyTorch.
 
     Raises:
         ValueError: unknown name; no TPU found; a bad TF_CONFIG, or TensorFlow has already run
-            something, before it knew of other workers.
+            something, before it knew of other workers; on PyTorch, another than "one".
     """
     name = strategy_for(name)
     if keras.backend.backend() == "jax":
         return JaxDevices(name)
+    if keras.backend.backend() == "torch":
+        if name != "one":
+            raise ValueError(f"Expected strategy 'one' on the PyTorch backend. Received: {name!r}")
+        return OneDevice()
     if name == "one":
         return tf.distribute.get_strategy()
     if name == "mirrored":
@@ -109,8 +116,8 @@ def precision_policy(precision="auto", strategy="one"):
     """The Keras dtype policy for a choice of precision.
 
     "auto" takes bfloat16 where it pays: on a TPU, on GPUs of compute capability 8 and up, on CPUs
-    with AMX unless JAX computes; float32 elsewhere. "float16" is for GPUs of compute capability 7,
-    which have no bfloat16; the optimizer has to scale the loss, see `LossScaled`.
+    with AMX if TensorFlow computes; float32 elsewhere. "float16" is for GPUs of compute capability
+    7, which have no bfloat16; the optimizer has to scale the loss, see `LossScaled`.
 
     Args:
         precision: "auto", "float32", "bfloat16" or "float16".
@@ -124,14 +131,15 @@ def precision_policy(precision="auto", strategy="one"):
     """
     if precision not in PRECISIONS:
         raise ValueError(f"Expected a precision of {PRECISIONS}. Received: {precision!r}")
-    on_jax = keras.backend.backend() == "jax"
-    if on_jax and precision == "float16":
+    backend = keras.backend.backend()
+    if backend == "jax" and precision == "float16":
         raise ValueError(
             "Expected precision 'auto', 'float32' or 'bfloat16' on the JAX backend. "
             f"Received: {precision!r}"
         )
     if precision == "auto":
-        fast = strategy == "tpu" or (bfloat16_pays() if on_jax else _fast_bfloat16())
+        pays = {"jax": bfloat16_pays, "torch": _pays_on_torch}.get(backend, _fast_bfloat16)
+        fast = strategy == "tpu" or pays()
         precision = "bfloat16" if fast else "float32"
     return precision if precision == "float32" else f"mixed_{precision}"
 
@@ -144,16 +152,36 @@ def _fast_bfloat16(cpu_info=Path("/proc/cpuinfo")):
     return cpu_info.exists() and "amx_bf16" in cpu_info.read_text(errors="replace")
 
 
+def _pays_on_torch():
+    import torch
+
+    return torch.cuda.is_available() and torch.cuda.get_device_capability()[0] >= 8
+
+
+class OneDevice:
+    """What `tf.distribute.get_strategy` is to TensorFlow: the device that Keras uses anyway.
+
+    Attributes:
+        num_replicas_in_sync: int, 1.
+    """
+
+    num_replicas_in_sync = 1
+
+    def scope(self):
+        """Context in which models are built, trained and restored."""
+        return contextlib.nullcontext()
+
+
 def jit_compile_for(strategy="one", small_steps=False):
     """Whether the training step should be compiled by XLA: on a TPU it is anyway.
 
     On one GPU it pays; on CPUs it costs bfloat16 its speed, and pays for small steps in float32
-    alone; with several replicas it fails. On JAX every step is.
+    alone; with several replicas it fails. On JAX every step is, on PyTorch none.
 
     Args:
         strategy: name of the strategy.
         small_steps: whether a step is many operations on few numbers, in float32.
     """
-    if keras.backend.backend() == "jax":
-        return True
+    if keras.backend.backend() != "tensorflow":
+        return keras.backend.backend() == "jax"
     return strategy == "one" and (small_steps or bool(tf.config.list_physical_devices("GPU")))

@@ -12,7 +12,7 @@ class JaxDevices:
 
     Several devices compute the step of the whole batch together
     (`keras.distribution.DataParallel`), so that a batch needs a multiple of them in rows.
-    TensorFlow, which reads the data, leaves GPUs to JAX from then on.
+    TensorFlow, where it reads the data, leaves GPUs to JAX from then on.
 
     Args:
         name: "one", "mirrored" (all devices of JAX's platform) or "tpu" (all cores of a TPU).
@@ -34,7 +34,7 @@ class JaxDevices:
             raise ValueError(
                 f"Expected a TPU for strategy 'tpu'. Received: JAX finds a {jax_platform()} only"
             )
-        with contextlib.suppress(RuntimeError):  # TensorFlow has initialized its GPUs.
+        with contextlib.suppress(RuntimeError, ImportError):  # It has initialized its GPUs.
             tf.config.set_visible_devices([], "GPU")
         devices = keras.distribution.list_devices()
         self.num_replicas_in_sync = 1 if name == "one" else len(devices)

@@ -56,6 +56,9 @@ def test_there_and_back(tokenizer):
     slots = [row[row >= 0].tolist() for row in map(np.array, tokenizer.slots_of(tokens).to_list())]
     assert slots == [[0, 1, 2], [2, 0]]
     decoded = tokenizer.decode(tokens)
+    read = [text.decode() for text in tokenizer.mark(texts, names).numpy()]
+    assert tokenizer.encode_all(read) == tokens.to_list()
+    assert tokenizer.decode_all(tokens.to_list()) == [text.decode() for text in decoded.numpy()]
     assert [text.decode() for text in tokenizer.fill(decoded, names).numpy()] == texts
     several = tf.stack([decoded, decoded], axis=1)
     assert tokenizer.fill(several, names).numpy()[1, 0].decode() == texts[1]

@@ -21,7 +21,7 @@ def test_there_and_back(table):
     assert table.vocabulary_size == SPECIAL_SYMBOLS + len(SYMBOLS)
     texts = ["(NP XX )NP", "", " XX\t(\u2009☂ \n", "(NP what"]
     ids = table.encode(texts)
-    assert ids.to_list() == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
+    assert ids.to_list() == table.encode_all(texts) == [[5, 4, 6], [], [4, 7], [5, UNKNOWN_ID]]
     assert [table.id_of(symbol) for symbol in SYMBOLS] == [4, 5, 6, 7]
     assert table.id_of("(VP") is None
     back = [text.decode() for text in table.decode(ids.to_tensor(PAD_ID)).numpy()]
@@ -32,6 +32,7 @@ def test_there_and_back(table):
 def test_decoding_stops_at_the_end_and_leaves_out_what_is_none(table):
     tokens = [[[START_ID, 5, UNKNOWN_ID, 4, END_ID, 4], [99, -1, 6, PAD_ID, PAD_ID, 5]]]
     assert table.decode(tokens).numpy().tolist() == [[b"(NP XX", b")NP (NP"]]
+    assert table.decode_all(tokens[0]) == ["(NP XX", ")NP (NP"]
     assert table.pieces(tokens).numpy().tolist() == [
         [[b"", b"(NP", b"", b"XX", b"", b"XX"], [b"", b"", b")NP", b"", b"", b"(NP"]]
     ]

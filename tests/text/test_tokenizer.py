@@ -1,5 +1,7 @@
 """The tokenizer: inversion on any Unicode text, special ids, the same in a SavedModel."""
 
+import unicodedata
+
 import numpy as np
 import pytest
 import sentencepiece
@@ -12,6 +14,11 @@ from keras_attn.text import tokenizer as tokenizer_module
 from keras_attn.text.tokenizer import Tokenizer
 
 TEXTS = ["A red circle left of a blue square", "two dogs run", "Ein Haus, größer als der Baum"]
+
+
+NEWER = {c for c in map(chr, range(0x110000)) if unicodedata.category(c) == "Cn"}
+NEWER |= set(map(chr, [0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)]))
+"""Characters newer than Python's Unicode, or than that of TensorFlow's lower case."""
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["cased", "lowercase"])
@@ -28,8 +35,11 @@ def tokenizer(request):
 @example("\u0345\u0301e\u0301 \u200d \ufeff \ue000 \U0010ffff")
 def test_decode_inverts_encode(tokenizer, text):
     normalized = tokenizer.normalize([text])
-    decoded = tokenizer.decode(tokenizer.encode([text]))
-    assert decoded.numpy()[0].decode() == normalized.numpy()[0].decode()
+    tokens = tokenizer.encode([text])
+    assert tokenizer.decode(tokens).numpy()[0].decode() == normalized.numpy()[0].decode()
+    assert tokenizer.decode_all(tokens.to_list()) == [normalized.numpy()[0].decode()]
+    if not set(text) & NEWER:
+        assert tokenizer.encode_all([text]) == tokens.to_list()
 
 
 def test_declared_normalization():
@@ -46,6 +56,24 @@ def test_decode_stops_at_end_and_drops_special_ids(tokenizer):
     assert tokenizer.decode(rows).numpy().tolist() == [[b"two dogs", b""]]
     pieces = tokenizer.pieces(rows).numpy()[0, 0]
     assert pieces[0] == b"" and b"".join(pieces[1 : 1 + len(ids)]).decode() == "▁two▁dogs"
+
+
+def test_lists_are_decoded_as_tensors_are(tokenizer):
+    (ids,) = tokenizer.encode_all(["two dogs"])
+    odd = [PAD_ID, tokenizer.vocabulary_size, *ids[2:], 5]
+    rows = np.array([[START_ID, *ids, END_ID, *ids], [*ids, *odd, *ids[:1]]], "int32")
+    assert tokenizer.decode_all(rows) == [text.decode() for text in tokenizer.decode(rows).numpy()]
+    assert tokenizer.encode_all([]) == tokenizer.decode_all([]) == []
+
+
+def test_all_characters_are_normalized_alike(tokenizer):
+    known = [c for c in map(chr, range(0x110000)) if not (c in NEWER or 0xD800 <= ord(c) < 0xE000)]
+    texts = [" a".join(known[place : place + 64]) for place in range(0, len(known), 64)]
+    expected = [text.decode() for text in tokenizer.normalize(texts).numpy()]
+    assert tokenizer.normalize_all(texts) == expected
+    assert tokenizer.normalize_all(["ΑΣ ΑΣΑ\ud800"]) == [
+        text.decode() for text in tokenizer.normalize(["ΑΣ ΑΣΑ\ufffd"]).numpy()
+    ]
 
 
 def test_save_and_load(tokenizer, tmp_path):
