@@ -215,7 +215,8 @@ class Tokenizer(GraphObject):
             [token for token in row if SPECIAL_PIECES <= token < self.vocabulary_size]
             for row in map(before_end, tokens)
         ]
-        return self._processor.decode(rows, num_threads=1)
+        # SentencePiece takes a list without numbers for one row.
+        return self._processor.decode(rows, num_threads=1) if any(rows) else [""] * len(rows)
 
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), without special ids."""

@@ -64,6 +64,8 @@ def test_lists_are_decoded_as_tensors_are(tokenizer):
     rows = np.array([[START_ID, *ids, END_ID, *ids], [*ids, *odd, *ids[:1]]], "int32")
     assert tokenizer.decode_all(rows) == [text.decode() for text in tokenizer.decode(rows).numpy()]
     assert tokenizer.encode_all([]) == tokenizer.decode_all([]) == []
+    assert tokenizer.encode_all([" "]) == [[]] and tokenizer.decode_all([[], [PAD_ID]]) == ["", ""]
+    assert tokenizer.decode_all([[], ids]) == ["", "two dogs"]
 
 
 def test_all_characters_are_normalized_alike(tokenizer):
