@@ -168,6 +168,19 @@ CAPTIONS = {
         SQUARES,
         {"train": ["a.jpg"], "dev": ["b.jpg"], "test": []},
     ),
+    "Flickr8k's texts in a folder of their own": (
+        {
+            "Flickr8k_text/Flickr8k.token.txt": "a.jpg#0\ta red square\na.jpg#1\tone red shape\n"
+            "b.jpg#0\ta blue square\n",
+            "Flickr8k_text/Flickr8k.lemma.token.txt": "a.jpg#0\ta red square be\n",
+            "Flickr8k_text/Flickr_8k.trainImages.txt": "a.jpg\n",
+            "Flickr8k_text/Flickr_8k.devImages.txt": "b.jpg\n",
+            "Flickr8k_text/readme.txt": "Captions of 8,000 pictures, and judgments of them.\n",
+        },
+        ["Flicker8k_Dataset/a.jpg", "Flicker8k_Dataset/b.jpg"],
+        SQUARES,
+        {"train": ["a.jpg"], "dev": ["b.jpg"], "test": []},
+    ),
     "titles in a column named image": (
         {"captions.csv": "image,file,caption\nRed,a.jpg,a red square\nBlue,b.jpg,a blue square\n"},
         ["images/a.jpg", "images/b.jpg"],

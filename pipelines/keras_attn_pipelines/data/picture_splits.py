@@ -236,13 +236,15 @@ def _check_split(folder, split, pictures, required):
 
 
 def _listed_splits(folder, source, names, read=()):
-    """Split files of a folder: dict from split to path; the file of the records is none.
+    """Split files of a folder, and of that of the records in it: dict from split to path; the file
+    of the records is none.
 
     Raises:
         ValueError: two of a split, or one of `names` of pictures in a list that may mean dev.
     """
     splits: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
+    places = {folder, source.parent} if Path(folder) in source.parents else {folder}
+    for path in sorted(file for place in places for file in place.iterdir()):
         match = SPLIT_FILE.fullmatch(stem_of(path)) if suffix_of(path) == ".txt" else None
         split = exact_split(match[1]) if match and path != source else ""
         if not split:
@@ -254,7 +256,8 @@ def _listed_splits(folder, source, names, read=()):
             raise ValueError(f"Expected one list of the split {split!r}. Received: {received}")
         splits[split] = check_inside(path, folder)
     check_named_splits(folder, [*splits, *read, stem_of(source)], folders=False)
-    for path in folder.glob("*.txt") if "dev" not in splits else ():
+    lists = (file for place in places for file in place.glob("*.txt"))
+    for path in lists if "dev" not in splits else ():
         if is_like_dev(stem_of(path)) and names & {line.strip() for line in lines_of(path)}:
             raise ValueError(
                 f"Expected a list of dev under a name such as dev.txt. Received: {path}"

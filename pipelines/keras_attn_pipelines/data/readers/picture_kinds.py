@@ -1,6 +1,7 @@
 """Reads captioned or labeled pictures from a data folder, a file of records or a named data set."""
 
 from functools import partial
+from itertools import chain
 
 from keras_attn.contracts import PICTURE_SUFFIXES
 from keras_attn_pipelines.data.columns import AUTO, LABELS, Columns
@@ -23,8 +24,8 @@ from keras_attn_pipelines.data.readers.text_reader import read_sidecars, sidecar
 from keras_attn_pipelines.data.readers.tfds_reader import materialized, write_pictures
 from keras_attn_pipelines.data.record import Record
 
-COCO = "annotations/*captions*.json"
-"""Those of COCO's files that have captions."""
+IN_FOLDERS = ("annotations/*captions*.json", "Flickr*_text/*.token.txt")
+"""Files with captions that COCO and Flickr8k have in a folder of their own."""
 SIDECARS = "a text file beside each picture"
 
 
@@ -67,15 +68,13 @@ def read_captions(
 
 def _caption_files(folder, images):
     files = sorted(file for file in {*folder.iterdir(), *images.iterdir()} if file.is_file())
-    beside = {picture.with_suffix("") for picture in files if _suffix(picture) in PICTURE_SUFFIXES}
-    tables = [file for file in files if _suffix(file) in TABLES]
-    texts = [file for file in files if _suffix(file) in TEXTS]
-    tables += [file for file in texts if file.with_suffix("") not in beside]
-    return [*tables, *sorted(folder.glob(COCO)), *metadata_of_splits(folder)]
-
-
-def _suffix(path):
-    return path.suffix.lower()
+    kind = {file: file.suffix.lower() for file in files}
+    beside = {picture.with_suffix("") for picture in files if kind[picture] in PICTURE_SUFFIXES}
+    tables = [file for file in files if kind[file] in TABLES]
+    texts = (file for file in files if kind[file] in TEXTS)
+    tables += (file for file in texts if file.with_suffix("") not in beside)
+    inside = (sorted(folder.glob(name)) for name in IN_FOLDERS)
+    return [*tables, *chain(*inside), *metadata_of_splits(folder)]
 
 
 def _beside_pictures(names, has_candidates):
@@ -138,7 +137,7 @@ def _unnamed(name):
 
 
 def _label_files(folder, images):
-    tables = [file for file in sorted(folder.iterdir()) if _suffix(file) in TABLES]
+    tables = [file for file in sorted(folder.iterdir()) if file.suffix.lower() in TABLES]
     return [*tables, *metadata_of_splits(folder)]
 
 
