@@ -145,11 +145,18 @@ def test_the_variable_is_0_or_1(monkeypatch):
         follows_links()
 
 
-def test_a_linked_folder_of_pictures_that_leads_out_is_refused(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["images", "Flicker8k_Dataset"])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_linked_pictures_that_lead_out_are_refused(name, is_whole, tmp_path, monkeypatch):
     pictures(tmp_path / "elsewhere", ["a.png", "b.png"])
     data = tmp_path / "data"
     data.mkdir()
-    (data / "images").symlink_to(tmp_path / "elsewhere")
+    if is_whole:
+        (data / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (data / name).mkdir()
+        for picture in ("a.png", "b.png"):
+            (data / name / picture).symlink_to(tmp_path / "elsewhere" / picture)
     (data / "captions.csv").write_text("image,caption\na.png,a\nb.png,b\n")
     with pytest.raises(ValueError, match="a link that leads out of the folder"):
         read_captions(data)

@@ -45,7 +45,7 @@ class PictureNames:
         fitting = [
             own.images
             for own in (self.at(self.folder), *self.inside)
-            if any(name and not own.locate(name)[1] for name in names)
+            if any(name and own.locate(name)[0].is_file() for name in names)
         ]
         if self.folder in fitting:
             return self.folder
