@@ -25,7 +25,7 @@ from keras_attn.serving.export import (
 from tests.serving.model_cards import digests_on_card
 from tests.serving.tiny_service import PICTURES, captions_of, picture
 
-ASK = Path(__file__).resolve().parents[2] / "pipelines" / "keras_attn_pipelines" / "demo" / "ask.py"
+ASK = Path(__file__).resolve().parent / "ask.py"
 
 
 @pytest.fixture(scope="module")
