@@ -17,7 +17,7 @@ def known_values(values):
         return None
     try:
         return ops.convert_to_numpy(values)
-    except (NotImplementedError, TypeError):  # Of a graph, a tracer, or of torch.s meta device.
+    except (NotImplementedError, TypeError):  # Of a graph, a tracer, a meta tensor.
         return None
 
 

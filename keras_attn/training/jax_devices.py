@@ -34,7 +34,8 @@ class JaxDevices:
             raise ValueError(
                 f"Expected a TPU for strategy 'tpu'. Received: JAX finds a {jax_platform()} only"
             )
-        with contextlib.suppress(RuntimeError, ImportError):  # It has initialized its GPUs.
+        # TensorFlow has initialized its GPUs, or is missing.
+        with contextlib.suppress(RuntimeError, ImportError):
             tf.config.set_visible_devices([], "GPU")
         devices = keras.distribution.list_devices()
         self.num_replicas_in_sync = 1 if name == "one" else len(devices)

@@ -45,6 +45,19 @@ def test_a_step_is_the_same_on_every_backend(name, backend, learned):
             np.testing.assert_allclose(ours[key], theirs[key], atol=2e-5, err_msg=key)
 
 
+def test_no_attribute_of_a_class_hides_a_layer():
+    """PyTorch keeps layers apart from other attributes, and finds a class's attribute first."""
+    parts = [case.make() for case in CASES.values()] + [make() for make in models.MODELS.values()]
+    hidden = {
+        f"{type(layer).__name__}.{name}"
+        for part in parts
+        for layer in part._flatten_layers()
+        for name, value in vars(layer).items()
+        if isinstance(value, keras.Layer) and hasattr(type(layer), name)
+    }
+    assert len(parts) > 60 and not hidden
+
+
 EXPORTED = ["transformer", "captioner", "vision_classifier", "text_classifier"]
 EXPORTED += ["question_answerer", "scheduled_sampling"]
 every_model = pytest.mark.parametrize("name", rows(sorted(models.MODELS), QUICK))

@@ -78,7 +78,7 @@ def evaluate_splits(
     """
     experiment = _tokenized(run.experiment(), metric_tokenization)
     settings = {"beam": beam_width, "precision": precision, "max_pixels": max_pixels}
-    evaluations, model = {}, None
+    evaluations, service = {}, None
     for split in splits:
         with Progress("reading data"):
             records = read_split(experiment.source, data, split)
@@ -86,10 +86,9 @@ def evaluate_splits(
         if reuse and (known := load_evaluation(run, key)):
             evaluations[split] = replace(known, data=str(data))
             continue
-        if model is None:
+        if service is None:
             service = run.service(beam_width, experiment.task.spec.judged, precision, max_pixels)
-            model = service, _answering(service)
-        service, answer = model
+            answer = _answering(service)
         answered = _Answers.of(experiment.work, records, answer, split, batch)
         evaluation = answered.evaluation(
             experiment.work, service.vocabularies, service.metadata(), data, split
