@@ -85,16 +85,21 @@ def layer(kind: str, width: int) -> Callable:
 
     from keras_attn.layers import ContextGRUCell, MaskedConvolution
     from keras_attn.ops.attend import attend
+    from keras_attn.ops.masks import sliding_window_mask
     from keras_attn.ops.recurrent import masked_recurrence
-    from keras_attn.ops.restricted_attention import band_mask, restricted_attention
+    from keras_attn.ops.restricted_attention import restricted_attention
     from keras_attn.ops.scores import scaled_dot_score
 
     if kind == "self-attention":
         return lambda inputs: attend(scaled_dot_score(inputs, inputs), inputs)[0]
     if kind == MASKED:
-        return lambda inputs: attend(
-            scaled_dot_score(inputs, inputs), inputs, band_mask(keras.ops.shape(inputs)[1], RADIUS)
-        )[0]
+
+        def masked(inputs):
+            length = keras.ops.shape(inputs)[1]
+            mask = sliding_window_mask(length, length, RADIUS + 1)
+            return attend(scaled_dot_score(inputs, inputs), inputs, mask)[0]
+
+        return masked
     if kind == RESTRICTED:
         return lambda inputs: restricted_attention(
             inputs[:, None], inputs[:, None], inputs[:, None], RADIUS

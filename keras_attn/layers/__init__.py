@@ -1,6 +1,7 @@
 """Attention mechanisms as Keras layers; none needs tensorflow-text."""
 
 from keras_attn.layers.additive_attention import AdditiveAttention
+from keras_attn.layers.alibi_bias import AlibiBias
 from keras_attn.layers.attention_cell import AttentionCell
 from keras_attn.layers.attention_pooling import AttentionPooling
 from keras_attn.layers.context_cell import ContextCell
@@ -35,7 +36,10 @@ from keras_attn.layers.ngram_embedding import NGramEmbedding
 from keras_attn.layers.ntm_cell import NTMCell, NTMState
 from keras_attn.layers.patch_encoder import PatchEncoder
 from keras_attn.layers.relation_bias import RelationBias
+from keras_attn.layers.relative_bias import RelativeBias
+from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.layers.restricted_self_attention import RestrictedSelfAttention
+from keras_attn.layers.rotary_positions import RotaryPositions
 from keras_attn.layers.sampled_attention import SampledAttention
 from keras_attn.layers.scaled_dot_attention import ScaledDotAttention
 from keras_attn.layers.scaled_embedding import ScaledEmbedding

@@ -5,7 +5,13 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from keras_attn.layers.masked_layer import CALL, MaskedLayer, carry_mask, sequence_mask
-from keras_attn.ops.masks import as_attention_mask, causal_mask, combine_masks, zero_masked
+from keras_attn.ops.masks import (
+    as_attention_mask,
+    causal_mask,
+    combine_masks,
+    sliding_window_mask,
+    zero_masked,
+)
 
 
 class Masks(NamedTuple):
@@ -161,6 +167,7 @@ def call_masks(
     attention_mask=None,
     use_causal_mask=False,
     heads=None,
+    window=None,
 ):
     """`Masks` of a call: a position must be allowed by all explicit and carried masks.
 
@@ -172,6 +179,7 @@ def call_masks(
         attention_mask: bool, broadcastable to (B, T, S); of a single query (B, S).
         use_causal_mask: bool.
         heads: int or None. H, if weights have an axis of heads.
+        window: int or None. A query sees the keys less than so many positions away.
 
     Raises:
         ValueError: a mask of floats, or of another shape; a causal mask with a single query.
@@ -189,10 +197,14 @@ def call_masks(
         if single:
             attention_mask = ops.expand_dims(attention_mask, -2)
         attention_mask = as_attention_mask(attention_mask, query.shape[0], length, size, heads)
-    causal = causal_mask(ops.shape(query)[1], ops.shape(key)[1]) if use_causal_mask else None
-    pairs = combine_masks(attention_mask, causal)
+    pairs = attention_mask
+    if not single:
+        sizes = ops.shape(query)[1], ops.shape(key)[1]
+        causal = causal_mask(*sizes) if use_causal_mask else None
+        near = None if window is None else sliding_window_mask(*sizes, window)
+        pairs = combine_masks(attention_mask, causal, near)
     if itself and value_mask is None and key_mask is None and attention_mask is None:
-        return Masks(queries, queries, pairs)  # Under a causal mask every key has a query.
+        return Masks(queries, queries, pairs)  # Causal or in a window, every key has a query.
     memory = combine_masks(
         sequence_mask(value, value_mask=value_mask),
         sequence_mask(key, key_mask=key_mask),

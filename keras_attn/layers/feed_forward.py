@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.base_layer import BaseLayer
-from keras_attn.ops.check_choice import check_probability, check_sizes
+from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
 RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
@@ -15,7 +15,10 @@ ACTIVATIONS = (RELU, GELU, GELU_TANH)
 
 
 class FeedForwardKernels(NamedTuple):
-    """The weights of a `FeedForward`, cast once: hidden (D, F), (F,), output (F, D), (D,)."""
+    """The weights of a `FeedForward`, cast once: hidden (D, F), (F,), output (F, D), (D,).
+
+    Those of a gated one are hidden (D, 2F), (2F,), the gate's first; without biases they are None.
+    """
 
     hidden: Any
     hidden_bias: Any
@@ -27,13 +30,17 @@ class FeedForwardKernels(NamedTuple):
 class FeedForward(BaseLayer):
     """The position-wise feed-forward net: f(x W_1 + b_1) W_2 + b_2.
 
+    Gated, it is (f(x W_g + b_g) ⊙ (x W_1 + b_1)) W_2 + b_2: SwiGLU with "silu", GEGLU with "gelu".
+
     Args:
         intermediate_dim: int > 0. Width F of the hidden layer.
         dropout: probability. On the hidden layer; 0 in the paper.
         activation: f. "relu", max(0, x) as in the paper; "gelu", x · Φ(x) by the error function;
             "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); or another of
             Keras' activations, by name or as a function.
-        kernel_initializer: Keras initializer of W_1 and W_2.
+        kernel_initializer: Keras initializer of the kernels.
+        gated: bool. Whether f of a second product multiplies the hidden layer.
+        use_bias: bool. Whether the products have biases; the papers of gated nets have none.
 
     Call arguments:
         inputs: float (..., D).
@@ -49,7 +56,7 @@ class FeedForward(BaseLayer):
         (2, 3, 5)
 
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.3; "gelu" and "gelu_tanh" Hendrycks and Gimpel
-    2016, arXiv:1606.08415.
+    2016, arXiv:1606.08415; gated Shazeer 2020, arXiv:2002.05202, 2.
     """
 
     custom_config = ("activation",)
@@ -60,10 +67,13 @@ class FeedForward(BaseLayer):
         dropout=0.0,
         activation=RELU,
         kernel_initializer="glorot_uniform",
+        gated=False,
+        use_bias=True,
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_sizes(intermediate_dim=intermediate_dim)
+        self.gated, self.use_bias = check_flag("gated", gated), check_flag("use_bias", use_bias)
         check_probability("dropout", dropout)
         self.supports_masking = True
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
@@ -74,6 +84,10 @@ class FeedForward(BaseLayer):
 
     def build(self, inputs_shape):
         units = inputs_shape[-1]
+        self.gate_kernel = self.gate_bias = None
+        if self.gated:
+            self.gate_kernel = self._kernel((units, self.intermediate_dim), "gate_kernel")
+            self.gate_bias = self._bias(self.intermediate_dim, "gate_bias")
         self.hidden_kernel = self._kernel((units, self.intermediate_dim), "hidden_kernel")
         self.output_kernel = self._kernel((self.intermediate_dim, units), "output_kernel")
         self.hidden_bias = self._bias(self.intermediate_dim, "hidden_bias")
@@ -84,12 +98,22 @@ class FeedForward(BaseLayer):
         return self.add_weight(shape=shape, initializer=initializer, name=name)
 
     def _bias(self, units, name):
+        if not self.use_bias:
+            return None
         return self.add_weight(shape=(units,), initializer="zeros", name=name)
 
     def kernels(self):
         """`FeedForwardKernels` as they are; see `loop_kernels`."""
         weights = self.hidden_kernel, self.hidden_bias, self.output_kernel, self.output_bias
-        return FeedForwardKernels(*(ops.cast(weight, self.compute_dtype) for weight in weights))
+        hidden, hidden_bias, output, output_bias = map(self._cast, weights)
+        if self.gated:
+            hidden = ops.concatenate([self._cast(self.gate_kernel), hidden], axis=1)
+            if self.use_bias:
+                hidden_bias = ops.concatenate([self._cast(self.gate_bias), hidden_bias])
+        return FeedForwardKernels(hidden, hidden_bias, output, output_bias)
+
+    def _cast(self, weight):
+        return None if weight is None else ops.cast(weight, self.compute_dtype)
 
     def loop_kernels(self):
         """`FeedForwardKernels` for a decoding loop, made once before it, with padded columns for
@@ -97,15 +121,20 @@ class FeedForward(BaseLayer):
         hidden, hidden_bias, output, output_bias = self.kernels()
         return FeedForwardKernels(
             loop_kernel(hidden),
-            loop_kernel(hidden_bias),
-            loop_kernel(output, rows=EXTRA),
-            loop_kernel(output_bias),
+            None if hidden_bias is None else loop_kernel(hidden_bias),
+            loop_kernel(output, rows=0 if self.gated else EXTRA),
+            None if output_bias is None else loop_kernel(output_bias),
         )
 
     def apply(self, inputs, kernels, training=None):
         """Like the call, with precomputed kernels."""
         hidden = linear(as_rows(inputs), kernels.hidden, kernels.hidden_bias)
-        hidden = self.hidden_dropout(self._function(hidden), training=training)
+        if self.gated:
+            units = self.intermediate_dim
+            hidden = self._function(hidden[:, :units]) * hidden[:, units : 2 * units]
+        else:
+            hidden = self._function(hidden)
+        hidden = self.hidden_dropout(hidden, training=training)
         outputs = linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
         return rows_as(inputs, outputs)
 

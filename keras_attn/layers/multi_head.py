@@ -1,5 +1,6 @@
 """The projections of all multi-head layers."""
 
+import itertools
 import math
 from typing import Any, NamedTuple
 
@@ -16,11 +17,12 @@ class HeadKernels(NamedTuple):
 
     Attributes:
         query: compute dtype (D, H·d_k).
-        key_value: compute dtype (E, H·(d_k + d_v)), or None if keys and values differ in width.
-        joined: compute dtype (D, H·(2 d_k + d_v)), or None if queries differ from them in width.
+        key_value: compute dtype (E, G·(d_k + d_v)), or None if keys and values differ in width.
+        joined: compute dtype (D, H·d_k + G·(d_k + d_v)), or None if queries differ from them in
+            width.
         output: compute dtype (H·d_v, O).
         query_bias: compute dtype (H·d_k,).
-        key_value_bias: compute dtype (H·(d_k + d_v),).
+        key_value_bias: compute dtype (G·(d_k + d_v),).
         output_bias: compute dtype (O,).
     """
 
@@ -37,8 +39,8 @@ class KeysAndValues(NamedTuple):
     """Projected keys and values by head.
 
     Attributes:
-        keys: compute dtype (B, H, S, d_k).
-        values: compute dtype (B, H, S, d_v).
+        keys: compute dtype (B, G, S, d_k).
+        values: compute dtype (B, G, S, d_v).
     """
 
     keys: Any
@@ -46,7 +48,7 @@ class KeysAndValues(NamedTuple):
 
 
 class MultiHead(MaskedLayer):
-    """Abstract: projections to H heads and back. Subclasses attend.
+    """Abstract: projections to H heads of queries and G of keys and values. Subclasses attend.
 
     Weights have the order and the shapes of `keras.layers.MultiHeadAttention`'s: kernel, then bias,
     of query, key, value and output, with an axis for the heads.
@@ -61,9 +63,11 @@ class MultiHead(MaskedLayer):
         kernel_initializer: Keras initializer of each projection's matrix, such as (D, H·d_k).
         bias_initializer: Keras initializer of the biases.
         seed: int or None. Of the dropout.
+        num_key_value_heads: int > 0 or None. G, which divides H; None is H.
 
     Raises:
-        ValueError: a width < 1; dropout outside [0, 1).
+        ValueError: a width < 1; num_key_value_heads that does not divide num_heads; dropout outside
+            [0, 1).
     """
 
     custom_config = ("output_shape",)
@@ -79,10 +83,13 @@ class MultiHead(MaskedLayer):
         kernel_initializer="glorot_uniform",
         bias_initializer="zeros",
         seed=None,
+        num_key_value_heads=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
         check_sizes(num_heads=num_heads, key_dim=key_dim)
+        check_groups(num_heads, num_key_value_heads)
+        self.num_key_value_heads = num_key_value_heads
         if value_dim is not None:
             check_sizes(value_dim=value_dim)
         check_probability("dropout", dropout)
@@ -96,16 +103,22 @@ class MultiHead(MaskedLayer):
         if dropout:
             self.dropout_layer = keras.layers.Dropout(dropout, dtype="float32", seed=seed)
 
+    @property
+    def groups(self):
+        """G, the number of heads of keys and values."""
+        return self.num_key_value_heads or self.num_heads
+
     def make_kernels(self, width, value_width, key_width):
         """Creates the weights for queries, values and keys of these widths, in `build`."""
         heads, key_dim, value_dim = self.num_heads, self.key_dim, self.value_dim or self.key_dim
+        groups = self.groups
         outputs = self.output_dim or width
         self.query_kernel = self._kernel((width, heads, key_dim), "query_kernel", 1)
         self.query_bias = self._bias((heads, key_dim), "query_bias")
-        self.key_kernel = self._kernel((key_width, heads, key_dim), "key_kernel", 1)
-        self.key_bias = self._bias((heads, key_dim), "key_bias")
-        self.value_kernel = self._kernel((value_width, heads, value_dim), "value_kernel", 1)
-        self.value_bias = self._bias((heads, value_dim), "value_bias")
+        self.key_kernel = self._kernel((key_width, groups, key_dim), "key_kernel", 1)
+        self.key_bias = self._bias((groups, key_dim), "key_bias")
+        self.value_kernel = self._kernel((value_width, groups, value_dim), "value_kernel", 1)
+        self.value_bias = self._bias((groups, value_dim), "value_bias")
         self.output_kernel = self._kernel((heads, value_dim, outputs), "output_kernel", 2)
         self.output_bias = self._bias((outputs,), "output_bias")
 
@@ -176,7 +189,7 @@ class MultiHead(MaskedLayer):
         kernels = kernels or self.kernels()
         if kernels.key_value is not None and (key is None or key is value):
             projected = linear(value, kernels.key_value, kernels.key_value_bias)
-            return KeysAndValues(*self._by_head(projected, 2))
+            return KeysAndValues(*self._by_head(projected, self._widths()[1:]))
         parts = (
             (value if key is None else key, self.key_kernel, self.key_bias),
             (value, self.value_kernel, self.value_bias),
@@ -185,7 +198,7 @@ class MultiHead(MaskedLayer):
             *(
                 split_heads(
                     linear(inputs, self._flat(kernel, kernel.shape[0], -1), self._flat(bias, -1)),
-                    self.num_heads,
+                    self.groups,
                 )
                 for inputs, kernel, bias in parts
             )
@@ -195,24 +208,29 @@ class MultiHead(MaskedLayer):
         """(B, T, D) to queries (B, H, T, d_k) and `KeysAndValues`, by one product."""
         kernels = kernels or self.kernels()
         projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
-        query, *both = self._by_head(projected, 3)
+        query, *both = self._by_head(projected, self._widths())
         return query, KeysAndValues(*both)
 
-    def _by_head(self, projected, count):
-        """(B, T, count parts of H·d) to `count` of (B, H, T, d); the last part is the values."""
-        if self.value_dim in (None, self.key_dim):  # One transpose is faster than three.
+    def _widths(self):
+        """Heads and width of each of queries, keys and values."""
+        keys = self.groups, self.key_dim
+        return (self.num_heads, self.key_dim), keys, (self.groups, self.value_dim or self.key_dim)
+
+    def _by_head(self, projected, widths):
+        """(B, T, Σ H·d) to a (B, H, T, d) for each of the heads and widths."""
+        if len(set(widths)) == 1:  # One transpose is faster than three.
             batch, length, _ = ops.shape(projected)
-            split = (batch, length, count, self.num_heads, self.key_dim)
+            split = (batch, length, len(widths), *widths[0])
             return ops.unstack(ops.transpose(ops.reshape(projected, split), (2, 0, 3, 1, 4)))
-        places = [self.num_heads * self.key_dim * part for part in range(1, count)]
-        return [split_heads(part, self.num_heads) for part in ops.split(projected, places, axis=-1)]
+        parts = ops.split(projected, _ends(widths)[:-1], axis=-1)
+        return [split_heads(part, heads) for part, (heads, _) in zip(parts, widths)]
 
     def project_rows(self, inputs, kernels=None):
-        """(..., D) to queries and keys (..., H·d_k) and values (..., H·d_v), by one product."""
+        """(..., D) to queries (..., H·d_k), keys (..., G·d_k) and values (..., G·d_v), by one
+        product."""
         kernels = kernels or self.kernels()
-        width, end = self.num_heads * self.key_dim, kernels.joined.shape[-1]
-        units = 2 * width + self.num_heads * (self.value_dim or self.key_dim)
-        places = [width, 2 * width, units][: 2 + (units < end)]
+        places = _ends(self._widths())
+        places = places if places[-1] < kernels.joined.shape[-1] else places[:-1]
         projected = linear(inputs, kernels.joined, self._joined_bias(kernels))
         return ops.split(projected, places, axis=-1)[:3]
 
@@ -244,6 +262,23 @@ class MultiHead(MaskedLayer):
 
     def get_config(self):
         return {**super().get_config(), "output_shape": self.output_dim}
+
+
+def check_groups(num_heads, num_key_value_heads):
+    """Raises ValueError unless the heads of keys and values, or None, divide those of queries."""
+    if num_key_value_heads is None:
+        return
+    check_sizes(num_key_value_heads=num_key_value_heads)
+    if num_heads % num_key_value_heads:
+        raise ValueError(
+            f"Expected num_key_value_heads that divides num_heads={num_heads}. "
+            f"Received: num_key_value_heads={num_key_value_heads}"
+        )
+
+
+def _ends(widths):
+    """Where the part of each of the heads and widths ends, in a row of all."""
+    return list(itertools.accumulate(heads * width for heads, width in widths))
 
 
 def _output_dim(output_shape):

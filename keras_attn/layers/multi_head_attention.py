@@ -6,16 +6,18 @@ from keras import ops
 from keras_attn.layers.attention_layer import call_masks
 from keras_attn.layers.masked_layer import carry_mask
 from keras_attn.layers.multi_head import KeysAndValues, MultiHead
+from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.ops.attend import attend
-from keras_attn.ops.cached_attention import attend_slots, write_slots
+from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
+from keras_attn.ops.check_choice import check_sizes
 from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import zero_masked
-from keras_attn.ops.scores import scaled_dot_score
+from keras_attn.ops.scores import capped_score, scaled_dot_score
 
 NOT_OFFERED = {
     "attention_axes": (None, (1,), [1]),
     "use_gate": (False, None),
-    **dict.fromkeys(("sliding_window", "flash_attention"), (None, False)),
+    "flash_attention": (None, False),
     **dict.fromkeys(
         (
             "kernel_regularizer",
@@ -37,8 +39,9 @@ class MultiHeadAttention(MultiHead):
         head_i = softmax(Q W_i^Q (K W_i^K)ᵀ / √d_k) V W_i^V,  outputs = [head_1; …; head_H] W^O
 
     Without a value it is self-attention, with one product for queries, keys and values. It takes
-    the weights of Keras' layer (`set_weights`). For step-by-step decoding, `project` a memory once
-    and `attend` to it, or `extend` a cache of the layer's own steps.
+    the weights of Keras' layer (`set_weights`), also those of `keras.layers.GroupQueryAttention`.
+    For step-by-step decoding, `project` a memory once and `attend` to it, or `extend` a cache of
+    the layer's own steps.
 
     Args:
         num_heads: int > 0. H.
@@ -50,6 +53,14 @@ class MultiHeadAttention(MultiHead):
         kernel_initializer: Keras initializer of each projection's matrix, such as (D, H·d_k).
         bias_initializer: Keras initializer of the biases.
         seed: int or None. Of the dropout.
+        num_key_value_heads: int > 0 or None. G, heads of keys and values, each for H / G
+            neighboring heads of queries: grouped queries, and multi-query attention where it is 1.
+            None is H.
+        sliding_window: int > 0 or None. A query sees the keys less than so many positions away,
+            itself included; caches have so many slots.
+        soft_cap: float > 0 or None. c of c · tanh(score / c), instead of the score.
+        positions: `RotaryPositions`, `AlibiBias`, `RelativeBias`, or None. By what the score
+            depends on the distance of query and key.
 
     Call arguments:
         query: float (B, T, D).
@@ -72,8 +83,9 @@ class MultiHeadAttention(MultiHead):
             or are all 0 where fully masked.
 
     Raises:
-        ValueError: a width < 1; dropout outside [0, 1); a list of tensors; a key without a value;
-            a mask of floats or of another shape.
+        ValueError: a width or window < 1; num_key_value_heads that does not divide num_heads;
+            soft_cap ≤ 0; positions that do not fit the heads; dropout outside [0, 1); a list of
+            tensors; a key without a value; a mask of floats or of another shape.
 
     Example:
         >>> layer = MultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
@@ -83,11 +95,57 @@ class MultiHeadAttention(MultiHead):
         >>> tuple(outputs.shape), tuple(weights.shape)
         ((2, 3, 7), (2, 2, 3, 11))
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2. Differs: biases by default. Differs from
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2; grouped queries Ainslie et al. 2023,
+    arXiv:2305.13245, and Shazeer 2019, arXiv:1911.02150; sliding window Beltagy et al. 2020,
+    arXiv:2004.05150, 3.1; soft cap Gemma Team 2024, arXiv:2408.00118, 2. Differs: biases by
+    default. Differs from
     Keras' layer: fully masked rows are 0; padded queries are read as 0, and their outputs are not
     zeroed; kernels are initialized like matrices (D, H·d_k), so their standard deviation does not
     shrink with H.
     """
+
+    def __init__(
+        self,
+        num_heads,
+        key_dim,
+        value_dim=None,
+        dropout=0.0,
+        use_bias=True,
+        output_shape=None,
+        kernel_initializer="glorot_uniform",
+        bias_initializer="zeros",
+        seed=None,
+        num_key_value_heads=None,
+        sliding_window=None,
+        soft_cap=None,
+        positions=None,
+        **kwargs,
+    ):
+        super().__init__(
+            num_heads,
+            key_dim,
+            value_dim,
+            dropout,
+            use_bias,
+            output_shape,
+            kernel_initializer,
+            bias_initializer,
+            seed,
+            num_key_value_heads,
+            **kwargs,
+        )
+        if sliding_window is not None:
+            check_sizes(sliding_window=sliding_window)
+        if soft_cap is not None and not soft_cap > 0:
+            raise ValueError(f"Expected soft_cap > 0. Received: soft_cap={soft_cap!r}")
+        if positions is not None:
+            if not isinstance(positions, RelativePositions):
+                raise ValueError(
+                    "Expected positions to be RotaryPositions, AlibiBias or RelativeBias. "
+                    f"Received: positions={positions!r}"
+                )
+            positions.check_heads(self.num_heads, self.key_dim)
+        self.sliding_window, self.soft_cap, self.positions = sliding_window, soft_cap, positions
 
     @classmethod
     def from_config(cls, config):
@@ -103,6 +161,8 @@ class MultiHeadAttention(MultiHead):
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape
         self.make_kernels(query_shape[-1], value_shape[-1], (key_shape or value_shape)[-1])
+        if self.positions is not None and not self.positions.built:
+            self.positions.build()
 
     def call(
         self,
@@ -120,13 +180,19 @@ class MultiHeadAttention(MultiHead):
         attention_bias=None,
     ):
         given = query_mask, value_mask, key_mask, mask, attention_mask, use_causal_mask
-        masks = call_masks(query, value, key, *given, heads=self.num_heads)
+        options = {"heads": self.num_heads, "window": self.sliding_window}
+        masks = call_masks(query, value, key, *given, **options)
         query, value, key = masks.apply(query, value, key)
         kernels = self.kernels()
         if value is query and key is query and kernels.joined is not None:
             query, projected = self.project_self(query, kernels)
         else:
             query, projected = self.project_query(query, kernels), self.project(value, key, kernels)
+        if self.positions is not None:
+            places = [ops.arange(ops.shape(part)[2]) for part in (query, projected.keys)]
+            query = self.positions.rotate(query, places[0])
+            projected = projected._replace(keys=self.positions.rotate(projected.keys, places[1]))
+            attention_bias = _sum(attention_bias, self.positions.bias(*places))
         context, weights = self._attend(query, projected, masks.by_head(), training, attention_bias)
         outputs = carry_mask(self.merge(context, kernels), masks.query)
         return (outputs, weights) if return_attention_scores else outputs
@@ -147,6 +213,7 @@ class MultiHeadAttention(MultiHead):
             outputs: (B, T, O).
             weights: float32 (B, H, T, S).
         """
+        self._check_memory()
         kernels = kernels or self.kernels()
         mask = None
         if key_mask is not None:
@@ -169,6 +236,7 @@ class MultiHeadAttention(MultiHead):
             outputs: (N·P, O).
             weights: float32 (B, H, K·P, S).
         """
+        self._check_memory()
         units = self.num_heads * self.key_dim
         query = linear(inputs, kernels.query, kernels.query_bias, units)
         query = steps.by_example(query, self.num_heads)
@@ -180,8 +248,8 @@ class MultiHeadAttention(MultiHead):
 
         Args:
             inputs: float (N·P, D).
-            cache: `KeysAndValues` with leading axis N = B·K and L slots.
-            steps: `NextSteps`.
+            cache: `KeysAndValues` with leading axis N = B·K, G heads and L slots.
+            steps: `NextSteps` for G heads and the layer's window.
             kernels: what `kernels()` returned, or None to compute them now.
 
         Returns:
@@ -190,17 +258,52 @@ class MultiHeadAttention(MultiHead):
         """
         kernels = kernels or self.kernels()
         query, *new = self.project_rows(inputs, kernels)
-        cache = KeysAndValues(*(write_slots(old, added, steps) for old, added in zip(cache, new)))
-        context = attend_slots(steps.by_example(query, self.num_heads), *cache, steps)
+        query, bias = steps.by_example(query, self.num_heads), None
+        if self.positions is not None:
+            places, slots = steps.query_positions(), steps.slot_positions()
+            query = self.positions.rotate(query, places[:, None])
+            new[0] = self._rotated_rows(new[0], steps.positions)
+            bias = self.positions.bias(places, slots)
+        written = [write_slots(old, added, steps) for old, added in zip(cache, new)]
+        cache, seen = (KeysAndValues(*parts) for parts in zip(*written))
+        context = attend_slots(query, *seen, steps, self._score, bias)
         return self.merge_rows(context, kernels), cache
 
+    def _rotated_rows(self, keys, positions):
+        """Keys (N·P, G·d_k) of steps at positions (N, P), turned."""
+        split = (*tuple(ops.shape(positions)), self.groups, self.key_dim)
+        turned = self.positions.rotate(ops.reshape(keys, split), positions[..., None])
+        return ops.reshape(turned, (-1, self.groups * self.key_dim))
+
     def empty_cache(self, rows, length):
-        """`KeysAndValues` of zeros for `rows` hypotheses and `length` slots."""
+        """`KeysAndValues` of zeros for `rows` hypotheses and `length` steps: a slot for each, or
+        for each of the window."""
         widths = self.key_dim, self.value_dim or self.key_dim
-        shapes = ((rows, self.num_heads, length, width) for width in widths)
+        slots = cache_slots(length, self.sliding_window)
+        shapes = ((rows, self.groups, slots, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
     def _attend(self, query, projected, mask, training=None, bias=None):
-        scores = scaled_dot_score(query, projected.keys)
-        scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
+        scores = _sum(self._score(query, projected.keys), bias)
         return attend(scores, projected.values, mask, self.drop(training))
+
+    def _score(self, query, keys):
+        if self.soft_cap is None:
+            return scaled_dot_score(query, keys)
+        return capped_score(query, keys, self.soft_cap)
+
+    def _check_memory(self):
+        """Raises ValueError unless a memory may be attended to without knowing where a query is."""
+        if self.positions is not None or self.sliding_window is not None:
+            kind = "a sliding_window" if self.positions is None else "positions"
+            raise ValueError(
+                f"Expected a layer without positions and sliding_window to attend to a memory, "
+                f"whose queries have no position in it. Received: {kind}"
+            )
+
+
+def _sum(first, second):
+    """The sum of two biases; either may be None."""
+    if first is None or second is None:
+        return second if first is None else first
+    return first + ops.cast(second, first.dtype)

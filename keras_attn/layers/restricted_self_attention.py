@@ -1,6 +1,7 @@
 """Multi-head self-attention within a neighborhood."""
 
 import keras
+from keras import ops
 
 from keras_attn.layers.masked_layer import carry_mask, sequence_mask
 from keras_attn.layers.multi_head import MultiHead
@@ -23,7 +24,7 @@ class RestrictedSelfAttention(MultiHead):
         dropout: probability. On the attention weights.
         use_bias: bool. Whether all projections have a bias.
         output_shape: int > 0, a tuple of one, or None. Width O of the output; None is the input's.
-        kernel_initializer, bias_initializer, seed: as in `MultiHeadAttention`.
+        kernel_initializer, bias_initializer, seed, num_key_value_heads: as in `MultiHeadAttention`.
 
     Call arguments:
         inputs: float (B, T, D).
@@ -41,7 +42,6 @@ class RestrictedSelfAttention(MultiHead):
             floats or of another shape.
 
     Example:
-        >>> from keras import ops
         >>> layer = RestrictedSelfAttention(2, 3, radius=1)
         >>> outputs, weights = layer(ops.ones((2, 11, 5)), return_attention_scores=True)
         >>> tuple(outputs.shape), tuple(weights.shape)
@@ -61,8 +61,10 @@ class RestrictedSelfAttention(MultiHead):
     def call(self, inputs, mask=None, return_attention_scores=False, training=None):
         mask, kernels = sequence_mask(inputs, mask=mask), self.kernels()
         query, projected = self.project_self(zero_masked(inputs, mask), kernels)
+        shared = self.num_heads // self.groups
+        memory = projected if shared == 1 else [ops.repeat(x, shared, axis=1) for x in projected]
         context, weights = restricted_attention(
-            query, *projected, self.radius, mask, self.drop(training)
+            query, *memory, self.radius, mask, self.drop(training)
         )
         outputs = carry_mask(self.merge(context, kernels), mask)
         return (outputs, weights) if return_attention_scores else outputs

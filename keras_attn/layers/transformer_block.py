@@ -5,7 +5,7 @@ from typing import ClassVar
 from keras_attn.layers.feed_forward import RELU, FeedForward
 from keras_attn.layers.masked_layer import MaskedLayer
 from keras_attn.layers.multi_head_attention import MultiHeadAttention
-from keras_attn.layers.residual import Residual
+from keras_attn.layers.residual import LAYER, Residual
 from keras_attn.ops.check_choice import check_flag, check_probability
 
 
@@ -17,7 +17,8 @@ class TransformerBlock(MaskedLayer):
 
     custom_config = ("activation",)
     attentions: ClassVar[tuple[str, ...]]
-    """Attributes that hold the attentions, in the order of the residual connections."""
+    """Attributes that hold the attentions, in the order of the residual connections; the first is
+    self-attention."""
 
     def __init__(
         self,
@@ -31,6 +32,14 @@ class TransformerBlock(MaskedLayer):
         use_bias=False,
         epsilon=1e-6,
         activation=RELU,
+        num_key_value_heads=None,
+        sliding_window=None,
+        soft_cap=None,
+        positions=None,
+        normalization=LAYER,
+        gated=False,
+        feed_forward_bias=True,
+        parallel=False,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -40,7 +49,13 @@ class TransformerBlock(MaskedLayer):
         check_probability("attention_dropout", attention_dropout)
         self.use_bias = check_flag("use_bias", use_bias)
         self.normalize_first, self.epsilon = normalize_first, epsilon
+        self.num_key_value_heads, self.soft_cap = num_key_value_heads, soft_cap
+        self.sliding_window, self.positions = sliding_window, positions
+        self.normalization, self.gated = normalization, gated
+        self.feed_forward_bias, self.parallel = feed_forward_bias, check_flag("parallel", parallel)
+        check_parallel(parallel, normalize_first)
         policy = self.dtype_policy
+        itself = {"sliding_window": sliding_window, "positions": positions}
         for name in self.attentions:
             attention = MultiHeadAttention(
                 num_heads,
@@ -48,18 +63,53 @@ class TransformerBlock(MaskedLayer):
                 value_dim,
                 dropout=attention_dropout,
                 use_bias=use_bias,
+                num_key_value_heads=num_key_value_heads,
+                soft_cap=soft_cap,
+                **(itself if name == self.attentions[0] else {}),
                 name=name,
                 dtype=policy,
             )
             setattr(self, name, attention)
         self.feed_forward = FeedForward(
-            intermediate_dim, activation=activation, name="feed_forward", dtype=policy
+            intermediate_dim,
+            activation=activation,
+            gated=gated,
+            use_bias=feed_forward_bias,
+            name="feed_forward",
+            dtype=policy,
         )
         self.residuals = [
-            Residual(normalize_first, dropout, epsilon, name=f"{name}_residual", dtype=policy)
+            Residual(
+                normalize_first,
+                dropout,
+                epsilon,
+                None if parallel and name != self.attentions[0] else normalization,
+                name=f"{name}_residual",
+                dtype=policy,
+            )
             for name in (*self.attentions, "feed_forward")
         ]
+
+    def run_sublayers(self, inputs, sublayers, training=None):
+        """Inputs after each sublayer, a function of its input, in its residual connection.
+
+        The sublayers of a parallel block read the same normalized inputs.
+        """
+        entered = self.residuals[0].enter(inputs) if self.parallel else None
+        for residual, sublayer in zip(self.residuals, sublayers, strict=True):
+            read = entered if self.parallel else residual.enter(inputs)
+            inputs = residual.leave(inputs, sublayer(read), training)
+        return inputs
 
     def get_config(self):
         activation = self.feed_forward.get_config()["activation"]
         return {**super().get_config(), "activation": activation}
+
+
+def check_parallel(parallel, normalize_first):
+    """Raises ValueError unless a parallel block normalizes first."""
+    if parallel and not normalize_first:
+        raise ValueError(
+            "Expected normalize_first=True with parallel=True, whose sublayers share one "
+            "normalization. Received: normalize_first=False"
+        )

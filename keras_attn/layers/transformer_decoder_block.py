@@ -44,6 +44,12 @@ class TransformerDecoderBlock(TransformerBlock):
             paper.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
         activation: as in `FeedForward`.
+        num_key_value_heads, soft_cap: as in `MultiHeadAttention`, of both attentions.
+        sliding_window, positions: as in `MultiHeadAttention`, of the self-attention.
+        normalization: "layer" or "rms", the root mean square without mean and offset.
+        gated, feed_forward_bias: as `gated` and `use_bias` of `FeedForward`.
+        parallel: bool. x + Σ f(LN(x)) over the sublayers, with one normalization; requires
+            normalize_first.
 
     Call arguments:
         query: float (N, T, D), N = B·C: C sequences for each of B examples, which are neighbors.
@@ -61,8 +67,9 @@ class TransformerDecoderBlock(TransformerBlock):
             value.
 
     Raises:
-        ValueError: a width < 1; a probability outside [0, 1); an unknown activation; a list of
-            tensors; a mask of floats or of another shape.
+        ValueError: a width < 1; a probability outside [0, 1); an unknown activation or
+            normalization; parallel without normalize_first; a list of tensors; a mask of floats or
+            of another shape; what `MultiHeadAttention` refuses.
 
     Example:
         >>> block = TransformerDecoderBlock(2, 3, 3, 13)
@@ -72,7 +79,8 @@ class TransformerDecoderBlock(TransformerBlock):
         >>> tuple(outputs.shape), tuple(weights.shape), tuple(cross.shape)
         ((2, 7, 5), (2, 2, 7, 7), (2, 2, 7, 11))
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1; parallel Wang and Komatsuzaki 2021 (GPT-J)
+    and Chowdhery et al. 2022, arXiv:2204.02311, 2.
     """
 
     sequences = True
@@ -97,21 +105,30 @@ class TransformerDecoderBlock(TransformerBlock):
         mask = sequence_mask(query, query_mask=query_mask)
         value_mask = sequence_mask(value, value_mask=value_mask)
         query = zero_masked(query, mask)
-        attending, crossing, feeding = self.residuals
-        attended, weights = self.attention(
-            attending.enter(query),
-            mask=mask,
-            attention_mask=attention_mask,
-            return_attention_scores=True,
-            training=training,
-            use_causal_mask=use_causal_mask,
-        )
-        hidden = attending.leave(query, attended, training)
-        attended, cross_weights = self._cross(crossing.enter(hidden), value, value_mask, training)
-        hidden = crossing.leave(hidden, attended, training)
-        fed = self.feed_forward(feeding.enter(hidden), training=training)
-        outputs = carry_mask(feeding.leave(hidden, fed, training), mask)
-        return (outputs, weights, cross_weights) if return_attention_scores else outputs
+        weights = []
+
+        def attend(inputs):
+            attended, attention_weights = self.attention(
+                inputs,
+                mask=mask,
+                attention_mask=attention_mask,
+                return_attention_scores=True,
+                training=training,
+                use_causal_mask=use_causal_mask,
+            )
+            weights.append(attention_weights)
+            return attended
+
+        def cross(inputs):
+            attended, attention_weights = self._cross(inputs, value, value_mask, training)
+            weights.append(attention_weights)
+            return attended
+
+        def feed(inputs):
+            return self.feed_forward(inputs, training=training)
+
+        outputs = carry_mask(self.run_sublayers(query, (attend, cross, feed), training), mask)
+        return (outputs, *weights) if return_attention_scores else outputs
 
     def _cross(self, query, value, value_mask, training):
         """Attention of queries (N, T, D) to values (B, S, E), N = B·C, as one of (B, C·T, D)."""
@@ -161,14 +178,22 @@ class TransformerDecoderBlock(TransformerBlock):
             cache: `KeysAndValues`, a new one.
             cross_weights: float32 (B, H, K·P, S).
         """
-        attending, crossing, feeding = self.residuals
-        attended, cache = self.attention.extend(
-            attending.enter(inputs), cache, steps, memory.attention
-        )
-        inputs = attending.leave(inputs, attended, training=False)
-        attended, cross_weights = self.cross_attention.attend_rows(
-            crossing.enter(inputs), memory.projected, steps, key_mask, memory.cross_attention
-        )
-        inputs = crossing.leave(inputs, attended, training=False)
-        fed = self.feed_forward.apply(feeding.enter(inputs), memory.feed_forward, training=False)
-        return feeding.leave(inputs, fed, training=False), cache, cross_weights
+        more = []
+
+        def attend(inputs):
+            attended, extended = self.attention.extend(inputs, cache, steps, memory.attention)
+            more.append(extended)
+            return attended
+
+        def cross(inputs):
+            attended, weights = self.cross_attention.attend_rows(
+                inputs, memory.projected, steps, key_mask, memory.cross_attention
+            )
+            more.append(weights)
+            return attended
+
+        def feed(inputs):
+            return self.feed_forward.apply(inputs, memory.feed_forward, training=False)
+
+        outputs = self.run_sublayers(inputs, (attend, cross, feed), training=False)
+        return (outputs, *more)

@@ -23,6 +23,12 @@ class TransformerEncoderBlock(TransformerBlock):
             paper.
         epsilon: float > 0. Of the layer normalization (1e-6 as in the authors' program).
         activation: as in `FeedForward`.
+        num_key_value_heads, soft_cap: as in `MultiHeadAttention`.
+        sliding_window, positions: as in `MultiHeadAttention`.
+        normalization: "layer" or "rms", the root mean square without mean and offset.
+        gated, feed_forward_bias: as `gated` and `use_bias` of `FeedForward`.
+        parallel: bool. x + Σ f(LN(x)) over the sublayers, with one normalization; requires
+            normalize_first.
 
     Call arguments:
         inputs: float (B, S, D).
@@ -37,8 +43,9 @@ class TransformerEncoderBlock(TransformerBlock):
         weights: with return_attention_scores, float32 (B, H, S, S).
 
     Raises:
-        ValueError: a width < 1; a probability outside [0, 1); an unknown activation; a list of
-            tensors; a mask of floats or of another shape.
+        ValueError: a width < 1; a probability outside [0, 1); an unknown activation or
+            normalization; parallel without normalize_first; a list of tensors; a mask of floats or
+            of another shape; what `MultiHeadAttention` refuses.
 
     Example:
         >>> from keras import ops
@@ -46,7 +53,8 @@ class TransformerEncoderBlock(TransformerBlock):
         >>> tuple(block(ops.ones((2, 11, 5))).shape)
         (2, 11, 5)
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.1; parallel Wang and Komatsuzaki 2021 (GPT-J)
+    and Chowdhery et al. 2022, arXiv:2204.02311, 2.
     """
 
     attentions = ("attention",)
@@ -67,20 +75,26 @@ class TransformerEncoderBlock(TransformerBlock):
     ):
         mask = sequence_mask(inputs, mask=mask)
         inputs = zero_masked(inputs, mask)
-        attending, feeding = self.residuals
-        attended, weights = self.attention(
-            attending.enter(inputs),
-            mask=mask,
-            attention_mask=attention_mask,
-            return_attention_scores=True,
-            training=training,
-            use_causal_mask=use_causal_mask,
-            attention_bias=attention_bias,
-        )
-        inputs = attending.leave(inputs, attended, training)
-        fed = self.feed_forward(feeding.enter(inputs), training=training)
-        outputs = carry_mask(feeding.leave(inputs, fed, training), mask)
-        return (outputs, weights) if return_attention_scores else outputs
+        weights = []
+
+        def attend(inputs):
+            attended, attention_weights = self.attention(
+                inputs,
+                mask=mask,
+                attention_mask=attention_mask,
+                return_attention_scores=True,
+                training=training,
+                use_causal_mask=use_causal_mask,
+                attention_bias=attention_bias,
+            )
+            weights.append(attention_weights)
+            return attended
+
+        def feed(inputs):
+            return self.feed_forward(inputs, training=training)
+
+        outputs = carry_mask(self.run_sublayers(inputs, (attend, feed), training), mask)
+        return (outputs, *weights) if return_attention_scores else outputs
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

@@ -6,6 +6,7 @@ from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.cached_attention import (
     NextSteps,
     attend_slots,
+    cache_slots,
     hypotheses_of,
     next_steps,
     own_caches,
@@ -25,6 +26,7 @@ from keras_attn.ops.dynamic_memory import (
 )
 from keras_attn.ops.fact_relations import NUM_RELATIONS, fact_relations
 from keras_attn.ops.gated_convolution import gated_convolution, gated_linear, sequence_windows
+from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.hybrid_attention import field_links, hybrid_weights
 from keras_attn.ops.hypotheses import (
     gather_hypotheses,
@@ -40,6 +42,7 @@ from keras_attn.ops.masks import (
     causal_mask,
     combine_masks,
     padding_mask,
+    sliding_window_mask,
     zero_masked,
 )
 from keras_attn.ops.memory_addressing import (
@@ -65,10 +68,19 @@ from keras_attn.ops.normalized_kernel import kernel_norms, normalized_kernel
 from keras_attn.ops.positions import positions_from, sinusoids
 from keras_attn.ops.recurrent import gru_step, lstm_step
 from keras_attn.ops.reinforce import reinforce_objective
+from keras_attn.ops.relative_bias import alibi_bias, alibi_slopes, relative_buckets
 from keras_attn.ops.replicas import first_row, global_mean, sum_over_replicas
 from keras_attn.ops.resample import bicubic_matrix, resample_grid
-from keras_attn.ops.restricted_attention import band_mask, restricted_attention
+from keras_attn.ops.restricted_attention import restricted_attention
 from keras_attn.ops.rollout import attention_rollout
+from keras_attn.ops.rotary import (
+    linear_scaling,
+    llama3_scaling,
+    rotary_frequencies,
+    rotate,
+    scaled_frequencies,
+    yarn_scaling,
+)
 from keras_attn.ops.sample import Sample, sample
 from keras_attn.ops.sampling_grids import (
     affine_grid,
@@ -83,7 +95,13 @@ from keras_attn.ops.sampling_grids import (
 from keras_attn.ops.scale_gradient import scale_gradient
 from keras_attn.ops.scaled_sum import scaled_sum
 from keras_attn.ops.scan import scan
-from keras_attn.ops.scores import additive_score, dot_score, multiplicative_score, scaled_dot_score
+from keras_attn.ops.scores import (
+    additive_score,
+    capped_score,
+    dot_score,
+    multiplicative_score,
+    scaled_dot_score,
+)
 from keras_attn.ops.smoothed_cross_entropy import smoothed_cross_entropy
 from keras_attn.ops.sparse_links import SparseLinks, follow_sparse_links, sparse_temporal_links
 from keras_attn.ops.symmetric_divergence import symmetric_divergence

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from keras_attn.ops.batched_product import batched_product
 from keras_attn.ops.greatest import greatest
+from keras_attn.ops.grouped_product import grouped_product
 from keras_attn.ops.masks import as_mask
 
 LEAST_SCORE = -1e30
@@ -52,7 +52,8 @@ def attend(scores, values, mask=None, dropout=None, favored=None):
 
     Args:
         scores: float (..., T, S).
-        values: float (..., S, D), finite also where masked; see `zero_masked`.
+        values: float (..., S, D), finite also where masked; see `zero_masked`. By head, (B, G, S,
+            D), they may have fewer heads than the scores; see `grouped_product`.
         mask: bool, broadcastable to (..., T, S); True = attend.
         dropout: function of the weights that the sum is taken with, or None.
         favored: float32, broadcastable to (..., T, S). Factors of the weights after the softmax, or
@@ -67,4 +68,4 @@ def attend(scores, values, mask=None, dropout=None, favored=None):
     used = weights if dropout is None else dropout(weights)
     values = ops.convert_to_tensor(values)
     dtype = keras.backend.standardize_dtype(values.dtype)
-    return batched_product(ops.cast(used, dtype), values, dtype), weights
+    return grouped_product(ops.cast(used, dtype), values, dtype), weights

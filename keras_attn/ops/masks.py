@@ -38,6 +38,24 @@ def causal_mask(query_length, key_length):
     return ops.arange(key_length)[None, :] <= ops.arange(query_length)[:, None]
 
 
+def sliding_window_mask(query_length, key_length, window):
+    """Lets query t see the keys less than `window` positions away, on both sides.
+
+    Args:
+        query_length: int. T.
+        key_length: int. S.
+        window: int > 0.
+
+    Returns:
+        bool (T, S).
+
+    Example:
+        >>> ops.convert_to_numpy(sliding_window_mask(1, 3, 2)).tolist()
+        [[True, True, False]]
+    """
+    return ops.abs(ops.arange(key_length)[None, :] - ops.arange(query_length)[:, None]) < window
+
+
 def as_mask(mask, name="mask", shape=None):
     """A mask as bool; integers count as 0 and 1.
 

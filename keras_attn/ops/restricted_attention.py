@@ -8,17 +8,12 @@ from keras_attn.ops.scores import scaled_dot_score
 SMALLEST_BLOCK = 32
 
 
-def band_mask(length, radius):
-    """Lets position t see positions t − radius to t + radius: bool (T, T)."""
-    positions = ops.arange(length)
-    return ops.abs(positions[:, None] - positions[None, :]) <= radius
-
-
 def restricted_attention(query, keys, values, radius, key_mask=None, dropout=None, block=None):
     """Attention of each position to those at most `radius` away.
 
     Blocks of positions attend to themselves and the block before and after them, so time and
-    memory are O(r·n·d) rather than O(n²·d). Equal to full attention under `band_mask`.
+    memory are O(r·n·d) rather than O(n²·d). Equal to full attention under
+    `sliding_window_mask(T, T, radius + 1)`.
 
     Args:
         query: float (B, H, T, d_k).

@@ -5,18 +5,18 @@ import math
 import keras
 from keras import ops
 
-from keras_attn.ops.batched_product import batched_product
+from keras_attn.ops.grouped_product import grouped_product
 
 
 def dot_score(query, keys):
     """score(q, k) = q · k; of float16 in float32, for a score above 65,504 is infinite in float16.
 
     Args:
-        query: float (B, T, D).
-        keys: float (B, S, D).
+        query: float (B, T, D), or (B, H, T, D) by head.
+        keys: float (B, S, D), or (B, G, S, D), each for H / G heads of queries.
 
     Returns:
-        float32 (B, T, S).
+        float32 (B, T, S), or (B, H, T, S).
 
     Raises:
         ValueError: query and keys of different widths.
@@ -30,7 +30,7 @@ def dot_score(query, keys):
         )
     if keras.backend.standardize_dtype(query.dtype) == "float16":
         query, keys = ops.cast(query, "float32"), ops.cast(keys, "float32")
-    return batched_product(query, keys, "float32", transposed=True)
+    return grouped_product(query, keys, "float32", transposed=True)
 
 
 def scaled_dot_score(query, keys):
@@ -41,6 +41,17 @@ def scaled_dot_score(query, keys):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.1.
     """
     return dot_score(query * (1 / math.sqrt(keys.shape[-1])), keys)
+
+
+def capped_score(query, keys, cap):
+    """score(q, k) = c · tanh(q · k / (c √D)): never beyond ±c.
+
+    Args and returns as in `dot_score`, and
+        cap: float > 0. c.
+
+    Source: Gemma Team 2024, arXiv:2408.00118, 2 ("logit soft-capping").
+    """
+    return ops.tanh(scaled_dot_score(query, keys) / cap) * cap
 
 
 def multiplicative_score(query, keys, kernel):

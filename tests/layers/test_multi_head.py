@@ -14,7 +14,8 @@ from keras_attn.layers import (
     TransformerEncoderBlock,
 )
 from keras_attn.ops.cached_attention import next_steps, own_caches
-from keras_attn.ops.restricted_attention import band_mask, restricted_attention
+from keras_attn.ops.masks import sliding_window_mask
+from keras_attn.ops.restricted_attention import restricted_attention
 from tests.reference import transformer as twin
 
 RANDOM = np.random.default_rng(5)
@@ -148,7 +149,7 @@ def test_restricted_equals_full_under_a_band(length, radius, block):
     mask = RANDOM.random((2, length)) < 0.7
     context, band = restricted_attention(query, keys, values, radius, mask, block=block)
     full = np.exp(query @ np.swapaxes(keys, -1, -2) / np.sqrt(5))
-    full = full * (band_mask(length, radius).numpy() & mask[:, None, None, :])
+    full = full * (sliding_window_mask(length, length, radius + 1).numpy() & mask[:, None, None, :])
     full = full / np.maximum(full.sum(-1, keepdims=True), 1e-30)
     np.testing.assert_allclose(context, full @ values, rtol=1e-4, atol=1e-5)
     for t, j in np.ndindex(length, 2 * radius + 1):
@@ -163,7 +164,7 @@ def test_restricted_layer_equals_the_full_layer_under_a_band():
     restricted.build(KEYS.shape)
     restricted.set_weights(full.get_weights())
     outputs = restricted(KEYS, mask=KEYS_MASK)
-    expected = full(KEYS, mask=KEYS_MASK, attention_mask=band_mask(11, 2))
+    expected = full(KEYS, mask=KEYS_MASK, attention_mask=sliding_window_mask(11, 11, 3))
     np.testing.assert_allclose(outputs, expected, rtol=1e-5, atol=1e-6)
 
 

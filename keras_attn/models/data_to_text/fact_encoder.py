@@ -8,6 +8,7 @@ from keras import ops
 from keras_attn.layers.field_positions import FieldPositions
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.relation_bias import RelationBias
+from keras_attn.layers.residual import make_normalization
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer.transformer_config import TransformerConfig
@@ -90,9 +91,8 @@ class FactEncoder(MaskedLayer):
         ]
         self.last_norm = None
         if config.normalize_first:
-            self.last_norm = keras.layers.LayerNormalization(
-                epsilon=config.epsilon, name="last_norm", dtype=policy
-            )
+            kind, epsilon = config.normalization, config.epsilon
+            self.last_norm = make_normalization(kind, epsilon, name="last_norm", dtype=policy)
 
     def build(self, inputs_shape=None, source_shape=None):
         shape = (None, None, self.config.hidden_dim)

@@ -3,6 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from keras_attn.layers.alibi_bias import AlibiBias
+from keras_attn.layers.feed_forward import RELU
+from keras_attn.layers.multi_head import check_groups
+from keras_attn.layers.relative_bias import RelativeBias
+from keras_attn.layers.residual import LAYER, RMS
+from keras_attn.layers.rotary_positions import RotaryPositions
+from keras_attn.layers.transformer_block import check_parallel
 from keras_attn.models.language_pair import (  # noqa: F401  (the choices of `tied`)
     ALL,
     DECODER,
@@ -12,6 +19,8 @@ from keras_attn.models.language_pair import (  # noqa: F401  (the choices of `ti
 from keras_attn.ops.check_choice import check_choice, check_flag, check_probability, check_sizes
 
 SINUSOIDAL, LEARNED = "sinusoidal", "learned"
+ROTARY, ALIBI, RELATIVE = "rotary", "alibi", "relative"
+POSITIONS = (SINUSOIDAL, LEARNED, ROTARY, ALIBI, RELATIVE)
 
 
 @dataclass(frozen=True)
@@ -31,14 +40,28 @@ class TransformerConfig(LanguagePair):
         attention_dropout: probability. On attention weights.
         normalize_first: bool. False is LN(x + f(x)), as in the paper; True is x + f(LN(x)), with
             one more normalization on each stack.
-        positions: "sinusoidal" or "learned".
+        positions: "sinusoidal" or "learned", added to the embeddings; "rotary", "alibi" or
+            "relative", inside the self-attention: `RotaryPositions`, `AlibiBias` or `RelativeBias`,
+            whose table all layers of a stack share.
         max_sequence_length: int. Length of learned positions; sinusoids are unlimited.
         tied: "none"; "decoder", target embedding = output; "all", source embedding as well.
         use_bias: bool. Whether the attention's projections have a bias.
-        epsilon: float > 0. Of the layer normalizations.
+        epsilon: float > 0. Of the normalizations.
+        activation: as in `FeedForward`.
+        gated: bool. Whether feed-forward layers are gated.
+        feed_forward_bias: bool. Whether feed-forward layers have biases.
+        normalization: "layer" or "rms".
+        parallel: bool. Whether the sublayers of a block read the same normalized input; requires
+            normalize_first.
+        num_key_value_heads: int or None. G, heads of keys and values; None is H.
+        sliding_window: int or None. Of the self-attention.
+        soft_cap: float or None. Of the scores.
+        position_arguments: dict or None. Arguments of `RotaryPositions` or `RelativeBias` that
+            differ from its defaults, such as {"base": 500000.0}.
 
     Raises:
-        ValueError: a size < 1, an unknown choice, or tied "all" with two vocabularies.
+        ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, parts that do
+            not fit each other.
     """
 
     num_layers: int = 6
@@ -55,19 +78,38 @@ class TransformerConfig(LanguagePair):
     tied: str = ALL
     use_bias: bool = False
     epsilon: float = 1e-6
+    activation: Any = RELU
+    gated: bool = False
+    feed_forward_bias: bool = True
+    normalization: str = LAYER
+    parallel: bool = False
+    num_key_value_heads: int | None = None
+    sliding_window: int | None = None
+    soft_cap: float | None = None
+    position_arguments: dict[str, Any] | None = None
 
     def __post_init__(self):
         self.check_vocabularies()
         sizes = ("num_layers", "hidden_dim", "intermediate_dim", "num_heads")
         for name in (*sizes, "key_dim", "value_dim", "max_sequence_length"):
             check_sizes(**{name: getattr(self, name)})
-        for name in ("normalize_first", "use_bias"):
+        for name in ("normalize_first", "use_bias", "gated", "feed_forward_bias", "parallel"):
             check_flag(name, getattr(self, name))
         for name in ("dropout", "attention_dropout"):
             check_probability(name, getattr(self, name))
         if not self.epsilon > 0:
             raise ValueError(f"Expected epsilon > 0. Received: epsilon={self.epsilon}")
-        check_choice("positions", self.positions, (SINUSOIDAL, LEARNED))
+        check_choice("positions", self.positions, POSITIONS)
+        check_choice("normalization", self.normalization, (LAYER, RMS))
+        check_parallel(self.parallel, self.normalize_first)
+        check_groups(self.num_heads, self.num_key_value_heads)
+        if self.position_arguments and self.positions not in (ROTARY, RELATIVE):
+            raise ValueError(
+                f"Expected position_arguments with positions {ROTARY!r} or {RELATIVE!r}. "
+                f"Received: positions={self.positions!r}"
+            )
+        if self.positions in (ROTARY, ALIBI, RELATIVE):
+            self.relative_positions().check_heads(self.num_heads, self.key_dim)
 
     @property
     def block(self):
@@ -82,7 +124,31 @@ class TransformerConfig(LanguagePair):
             "normalize_first": self.normalize_first,
             "use_bias": self.use_bias,
             "epsilon": self.epsilon,
+            "activation": self.activation,
+            "gated": self.gated,
+            "feed_forward_bias": self.feed_forward_bias,
+            "normalization": self.normalization,
+            "parallel": self.parallel,
+            "num_key_value_heads": self.num_key_value_heads,
+            "sliding_window": self.sliding_window,
+            "soft_cap": self.soft_cap,
         }
+
+    def relative_positions(self, bidirectional=True, **kwargs):
+        """The positions inside a stack's self-attention, a layer; None for those added before it.
+
+        Args:
+            bidirectional: bool. Whether a query sees keys after it.
+            **kwargs: of the layer.
+        """
+        arguments = {**(self.position_arguments or {}), **kwargs}
+        if self.positions == ROTARY:
+            return RotaryPositions(**arguments)
+        if self.positions == ALIBI:
+            return AlibiBias(self.num_heads, **arguments)
+        if self.positions == RELATIVE:
+            return RelativeBias(self.num_heads, **{"bidirectional": bidirectional, **arguments})
+        return None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer.transformer_config import LEARNED, NOTHING, TransformerConfig
-from keras_attn.models.transformer.transformer_encoder import make_ends
+from keras_attn.models.transformer.transformer_encoder import build_ends, make_ends
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.masks import zero_masked
@@ -42,7 +42,8 @@ class TransformerState(NamedTuple):
         time: int32 (N,). Tokens consumed; the hypotheses of an example have consumed equally many.
         added: of the `added_input`; () without one.
         ancestors: bool (N, K, L). Whether each of the K caches of the example holds each step.
-        caches: tuple of `KeysAndValues` by layer, keys (N, H, L, d_k) and values (N, H, L, d_v).
+        caches: tuple of `KeysAndValues` by layer, keys (N, G, L, d_k) and values (N, G, L, d_v);
+            under a sliding window of W < L steps W slots.
     """
 
     time: Any
@@ -109,8 +110,11 @@ class TransformerDecoder(MaskedLayer):
             )
         self.positions, self.dropout, self.last_norm = make_ends(config, policy)
         self.added_input = added_input
+        self.relative = config.relative_positions(False, name="relative", dtype=policy)
         self.blocks = [
-            TransformerDecoderBlock(**config.block, name=f"block_{n}", dtype=policy)
+            TransformerDecoderBlock(
+                **config.block, positions=self.relative, name=f"block_{n}", dtype=policy
+            )
             for n in range(config.num_layers)
         ]
 
@@ -118,8 +122,7 @@ class TransformerDecoder(MaskedLayer):
         shape = (None, None, self.config.hidden_dim)
         for layer in filter(None, (self.embedding, self.output_embedding)):
             layer.build()
-        for layer in filter(None, (self.positions, self.last_norm)):
-            layer.build(shape)
+        build_ends(self, shape)
         if self.added_input is not None and not self.added_input.built:
             self.added_input.build((None, None), value_shape)
         for block in self.blocks:
@@ -144,7 +147,8 @@ class TransformerDecoder(MaskedLayer):
         hidden = self.embedding(tokens)
         if self.added_input is not None:
             hidden += self.added_input(tokens, zero_masked(value, value_mask))
-        hidden = self.dropout(self.positions(hidden), training=training)
+        hidden = hidden if self.positions is None else self.positions(hidden)
+        hidden = self.dropout(hidden, training=training)
         weights, cross_weights = [], []
         for block in self.blocks:
             hidden, *both = block(
@@ -256,13 +260,16 @@ class TransformerDecoder(MaskedLayer):
         """
         steps, units = ops.shape(tokens)[1], self.config.hidden_dim
         time = state.time
-        coming = next_steps(state.ancestors, time, steps, self.config.num_heads, real)
+        groups = self.config.num_key_value_heads or self.config.num_heads
+        window = self.config.sliding_window
+        coming = next_steps(state.ancestors, time, steps, groups, real, window)
         hidden = self.embedding.embed(tokens, memory.embedding)
         added = state.added
         if self.added_input is not None:
             inputs, added = self.added_input.step(tokens, memory.added, added)
             hidden = hidden + inputs
-        hidden = self.positions(hidden, start_index=time)
+        if self.positions is not None:
+            hidden = self.positions(hidden, start_index=time)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(

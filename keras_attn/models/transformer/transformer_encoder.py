@@ -4,10 +4,15 @@ import keras
 
 from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
+from keras_attn.layers.residual import make_normalization
 from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.transformer.transformer_config import LEARNED, TransformerConfig
+from keras_attn.models.transformer.transformer_config import (
+    LEARNED,
+    SINUSOIDAL,
+    TransformerConfig,
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -35,16 +40,21 @@ class TransformerEncoder(MaskedLayer):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
         self.config = config
-        self.positions, self.dropout, self.last_norm = make_ends(config, self.dtype_policy)
+        policy = self.dtype_policy
+        self.positions, self.dropout, self.last_norm = make_ends(config, policy)
+        self.relative = config.relative_positions(name="relative", dtype=policy)
         self.blocks = [
-            TransformerEncoderBlock(**config.block, name=f"block_{n}", dtype=self.dtype_policy)
+            TransformerEncoderBlock(
+                **config.block, positions=self.relative, name=f"block_{n}", dtype=policy
+            )
             for n in range(config.num_layers)
         ]
 
     def build(self, inputs_shape=None):
         shape = (None, None, self.config.hidden_dim)
-        for layer in (self.positions, *self.blocks, *filter(None, [self.last_norm])):
-            layer.build(shape)
+        build_ends(self, shape)
+        for block in self.blocks:
+            block.build(shape)
 
     def call(
         self,
@@ -56,7 +66,8 @@ class TransformerEncoder(MaskedLayer):
         use_causal_mask=False,
     ):
         mask, weights = sequence_mask(inputs, mask=mask), []
-        hidden = self.dropout(self.positions(inputs), training=training)
+        hidden = inputs if self.positions is None else self.positions(inputs)
+        hidden = self.dropout(hidden, training=training)
         for block in self.blocks:
             hidden, attended = block(
                 hidden,
@@ -77,17 +88,24 @@ class TransformerEncoder(MaskedLayer):
 
 
 def make_ends(config, policy):
-    """Positions, dropout and last normalization of a stack, None unless blocks begin with one."""
+    """Positions before a stack, dropout, and the last normalization; None where it has none."""
+    positions = norm = None
     if config.positions == LEARNED:
         stddev = keras.initializers.RandomNormal(stddev=0.02)
         positions = LearnedPositions(
             config.max_sequence_length, initializer=stddev, name="positions", dtype=policy
         )
-    else:
+    elif config.positions == SINUSOIDAL:
         positions = SinusoidalPositions(name="positions", dtype=policy)
-    norm = None
     if config.normalize_first:
-        norm = keras.layers.LayerNormalization(
-            epsilon=config.epsilon, name="last_norm", dtype=policy
-        )
+        kind, epsilon = config.normalization, config.epsilon
+        norm = make_normalization(kind, epsilon, name="last_norm", dtype=policy)
     return positions, keras.layers.Dropout(config.dropout, name="dropout", dtype=policy), norm
+
+
+def build_ends(stack, shape):
+    """Builds what a stack has beside its blocks."""
+    for layer in filter(None, (stack.positions, stack.last_norm)):
+        layer.build(shape)
+    if stack.relative is not None:
+        stack.relative.build()
