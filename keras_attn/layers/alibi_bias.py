@@ -1,6 +1,7 @@
 """Attention with linear biases."""
 
 import keras
+from keras import ops
 
 from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.ops.check_choice import check_sizes
@@ -23,13 +24,12 @@ class AlibiBias(RelativePositions):
         key_positions: int (S,) or (B, S).
 
     Returns:
-        float32 (H, T, S) or (B, H, T, S).
+        (H, T, S) or (B, H, T, S), compute dtype; attention adds it in float32.
 
     Raises:
         ValueError: num_heads < 1.
 
     Example:
-        >>> from keras import ops
         >>> tuple(AlibiBias(2)(ops.arange(3), ops.arange(5)).shape)
         (2, 3, 5)
 
@@ -49,7 +49,7 @@ class AlibiBias(RelativePositions):
         return alibi_bias(query_positions, key_positions, self.num_heads)
 
     def call(self, query_positions, key_positions):
-        return self.bias(query_positions, key_positions)
+        return ops.cast(self.bias(query_positions, key_positions), self.compute_dtype)
 
     def compute_output_shape(self, query_positions_shape, key_positions_shape):
         return bias_shape(query_positions_shape, self.num_heads, key_positions_shape)

@@ -78,7 +78,7 @@ class FeedForward(BaseLayer):
         self.supports_masking = True
         self.intermediate_dim, self.dropout = intermediate_dim, dropout
         self.activation = activation
-        self._function = _activation(activation)
+        self._function = activation_function(activation)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.hidden_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
@@ -156,7 +156,7 @@ def _gelu(inputs):
 _FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
 
 
-def _activation(activation):
+def activation_function(activation):
     """The function that an activation stands for."""
     if isinstance(activation, str) and activation in _FUNCTIONS:
         return _FUNCTIONS[activation]
@@ -170,7 +170,7 @@ def _activation(activation):
 
 
 def _config(activation):
-    """The config from which `_activation` restores the function."""
+    """The config from which `activation_function` restores the function."""
     if activation is None or isinstance(activation, str | dict):
         return activation
     return keras.activations.serialize(activation)

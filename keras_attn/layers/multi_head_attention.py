@@ -134,10 +134,7 @@ class MultiHeadAttention(MultiHead):
             num_key_value_heads,
             **kwargs,
         )
-        if sliding_window is not None:
-            check_sizes(sliding_window=sliding_window)
-        if soft_cap is not None and not soft_cap > 0:
-            raise ValueError(f"Expected soft_cap > 0. Received: soft_cap={soft_cap!r}")
+        check_scores(sliding_window, soft_cap)
         if positions is not None:
             if not isinstance(positions, RelativePositions):
                 raise ValueError(
@@ -156,7 +153,7 @@ class MultiHeadAttention(MultiHead):
                 f"Expected a config without {', '.join(chosen)}, which MultiHeadAttention does "
                 f"not support. Received: {', '.join(f'{key}={absent[key]!r}' for key in chosen)}"
             )
-        return cls(**{key: value for key, value in config.items() if key not in absent})
+        return super().from_config({key: config[key] for key in config.keys() - absent.keys()})
 
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape
@@ -300,6 +297,14 @@ class MultiHeadAttention(MultiHead):
                 f"Expected a layer without positions and sliding_window to attend to a memory, "
                 f"whose queries have no position in it. Received: {kind}"
             )
+
+
+def check_scores(sliding_window, soft_cap):
+    """Raises ValueError unless both are None or in their range."""
+    if sliding_window is not None:
+        check_sizes(sliding_window=sliding_window)
+    if soft_cap is not None and not soft_cap > 0:
+        raise ValueError(f"Expected soft_cap > 0. Received: soft_cap={soft_cap!r}")
 
 
 def _sum(first, second):

@@ -10,6 +10,9 @@ class RelativePositions(BaseLayer):
     of a stack; its weights are then shared.
     """
 
+    def build(self, inputs_shape=None):
+        """No weights by default."""
+
     def rotate(self, inputs, positions):
         """Queries or keys (..., D) at int positions that broadcast to the leading axes."""
         return inputs

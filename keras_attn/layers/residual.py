@@ -72,5 +72,7 @@ def make_normalization(kind, epsilon, **kwargs):
     if not epsilon > 0:
         raise ValueError(f"Expected epsilon > 0. Received: epsilon={epsilon}")
     if kind == RMS:
-        return keras.layers.RMSNormalization(epsilon=epsilon, **kwargs)
+        layer = keras.layers.RMSNormalization(epsilon=epsilon, **kwargs)
+        layer.supports_masking = True  # As LayerNormalization does.
+        return layer
     return keras.layers.LayerNormalization(epsilon=epsilon, **kwargs)

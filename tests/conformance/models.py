@@ -56,6 +56,18 @@ from keras_attn.training.model_file import read_model_file
 
 SIZES = TransformerConfig(13, None, 1, 6, 7, 2, 3, 5, dropout=0.0)
 RECURRENT = RecurrentConfig(13, embedding_dim=5, hidden_dim=7, dropout=0.0, tied="all")
+MODERN = replace(
+    SIZES,
+    num_heads=6,
+    num_key_value_heads=2,
+    key_dim=4,
+    normalize_first=True,
+    normalization="rms",
+    gated=True,
+    activation="silu",
+    positions="rotary",
+    sliding_window=2,
+)
 VISION = VisionTransformerConfig((6, 10), 2, 1, 6, 7, 2)
 
 
@@ -100,6 +112,7 @@ def text_classifier():
 
 MODELS = {
     "transformer": lambda: Transformer(SIZES),
+    "modern_transformer": lambda: Transformer(MODERN),
     "untied_transformer": lambda: Transformer(replace(SIZES, tied="none", normalize_first=True)),
     "recurrent": lambda: RecurrentSeq2Seq(RECURRENT, MultiplicativeAttention()),
     "local_attention": lambda: RecurrentSeq2Seq(

@@ -9,6 +9,7 @@ import numpy as np
 from keras_attn.layers import (
     AdditiveAttention,
     Affine,
+    AlibiBias,
     AttentionPooling,
     ContextGRUCell,
     CopyMixture,
@@ -38,7 +39,9 @@ from keras_attn.layers import (
     NTMCell,
     PatchEncoder,
     RelationBias,
+    RelativeBias,
     RestrictedSelfAttention,
+    RotaryPositions,
     SampledAttention,
     ScaledDotAttention,
     ScaledEmbedding,
@@ -132,6 +135,9 @@ class Case:
         return keras.Model(inputs, keras.tree.flatten(outputs))
 
 
+SCALING = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 7}
+
+
 def _decoder(attention, cell=None, **kwargs):
     sizes = CaptionDecoderConfig(13, 3, 7, 5, 0.0)
     return CaptionDecoder(sizes, attention, cell, **kwargs)
@@ -165,6 +171,28 @@ def _text_classifier(**kwargs):
 TRANSFORMER = TransformerConfig(
     13, 17, 1, 5, 7, 2, 3, 11, 0.2, 0.3, True, "learned", 11, "none", True, 1e-5
 )
+ROTARY = TransformerConfig(
+    13,
+    None,
+    2,
+    5,
+    7,
+    2,
+    3,
+    5,
+    normalize_first=True,
+    positions="rotary",
+    activation="silu",
+    gated=True,
+    feed_forward_bias=False,
+    normalization="rms",
+    parallel=True,
+    num_key_value_heads=1,
+    sliding_window=7,
+    soft_cap=0.7,
+    position_arguments={"units": 2, "scaling": SCALING},
+)
+RELATIVE = replace(ROTARY, positions="relative", parallel=False, position_arguments=None)
 CAPTION_TRANSFORMER = replace(TRANSFORMER, target_vocabulary_size=None, tied="decoder")
 FACTS = replace(TRANSFORMER, target_vocabulary_size=None, tied="all")
 CONVOLUTIONS = ConvSeq2SeqConfig(
@@ -189,8 +217,25 @@ VISION = VisionTransformerConfig(
 DECODER_INPUTS = ((2, 11, 3), (2, 5, 4))
 CAUSAL = (("use_causal_mask", True),)
 ITSELF = {"scores": True, "sequence": True, "attends": True}
-MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3)
-BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh")
+MULTI_HEAD = (2, 3, 5, 0.2, False, 7, "he_normal", "ones", 3, 1, 7, 0.7)
+BLOCK = (2, 3, 7, 13, 0.2, 0.3, True, True, 1e-5, "gelu_tanh", 1, 7, 0.7)
+GATED = ("rms", True, False, True)
+
+
+def _multi_head(positions=AlibiBias, **kwargs):
+    heads = {} if positions is RotaryPositions else {"num_heads": 2}
+    return MultiHeadAttention(
+        *MULTI_HEAD, positions=positions(**heads, dtype=kwargs.get("dtype")), **kwargs
+    )
+
+
+def _block(cls, **kwargs):
+    return cls(*BLOCK, AlibiBias(2, dtype=kwargs.get("dtype")), *GATED, **kwargs)
+
+
+def _rotary_block(cls, **kwargs):
+    positions = RotaryPositions(100.0, 2, True, SCALING, dtype=kwargs.get("dtype"))
+    return cls(*BLOCK, positions, *GATED, **kwargs)
 
 
 QUESTION_AND_STORY = {"inputs": ((2, 3), (2, 5, 7)), "integers": ((0, 13), (1, 13))}
@@ -216,7 +261,7 @@ def _planning(policy):
 
 def _restricted(**kwargs):
     options = {"output_shape": 7, "dropout": 0.2, "kernel_initializer": "he_normal"}
-    return RestrictedSelfAttention(2, 3, 1, 5, **options, **kwargs)
+    return RestrictedSelfAttention(4, 3, 1, 5, num_key_value_heads=2, **options, **kwargs)
 
 
 CASES = {
@@ -282,19 +327,19 @@ CASES = {
         **ITSELF,
     ),
     "multi_head": Case(
-        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
+        lambda **k: _multi_head(**k),
         (QUERY, WIDE_KEYS),
         scores=True,
         memory=True,
     ),
     "multi_head_key": Case(
-        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
+        lambda **k: _multi_head(RelativeBias, **k),
         (QUERY, WIDE_KEYS, KEYS),
         scores=True,
         memory=True,
     ),
     "multi_head_self": Case(
-        lambda **k: MultiHeadAttention(*MULTI_HEAD, **k),
+        lambda **k: _multi_head(RelativeBias, **k),
         (KEYS,),
         arguments=CAUSAL,
         **ITSELF,
@@ -365,7 +410,9 @@ CASES = {
     "grid_positions": Case(lambda **k: GridPositions(3, 5, "he_normal", **k), ((2, 7, 11, 13),)),
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
     "feed_forward": Case(
-        lambda **k: FeedForward(7, 0.2, "gelu", "he_normal", **k), (KEYS,), sequence=True
+        lambda **k: FeedForward(7, 0.2, "gelu", "he_normal", True, False, **k),
+        (KEYS,),
+        sequence=True,
     ),
     "weight_normalized_dense": Case(
         lambda **k: WeightNormalizedDense(7, False, "he_normal", **k), (KEYS,), sequence=True
@@ -391,9 +438,29 @@ CASES = {
         ((2, 11),),
         integers=((0, 13),),
     ),
-    "encoder_block": Case(lambda **k: TransformerEncoderBlock(*BLOCK, **k), (KEYS,), **ITSELF),
+    "rotary_positions": Case(
+        lambda **k: RotaryPositions(100.0, 4, True, SCALING, **k), ((2, 3, 11, 5),)
+    ),
+    "alibi_bias": Case(
+        lambda **k: AlibiBias(3, **k), ((2, 5), (2, 7)), integers=((0, 13), (1, 13))
+    ),
+    "relative_bias": Case(
+        lambda **k: RelativeBias(3, 8, 11, False, "he_normal", **k),
+        ((2, 5), (2, 7)),
+        integers=((0, 13), (1, 13)),
+    ),
+    "encoder_block": Case(lambda **k: _block(TransformerEncoderBlock, **k), (KEYS,), **ITSELF),
+    "rotary_encoder_block": Case(
+        lambda **k: _rotary_block(TransformerEncoderBlock, **k), (KEYS,), **ITSELF
+    ),
     "decoder_block": Case(
-        lambda **k: TransformerDecoderBlock(*BLOCK, **k),
+        lambda **k: _block(TransformerDecoderBlock, **k),
+        (QUERY, WIDE_KEYS),
+        scores=True,
+        memory=True,
+    ),
+    "rotary_decoder_block": Case(
+        lambda **k: _rotary_block(TransformerDecoderBlock, **k),
         (QUERY, WIDE_KEYS),
         scores=True,
         memory=True,
@@ -425,6 +492,13 @@ CASES = {
         lambda **k: TransformerEncoder(replace(TRANSFORMER, positions="sinusoidal"), **k),
         (KEYS,),
         **ITSELF,
+    ),
+    "rotary_encoder": Case(lambda **k: TransformerEncoder(ROTARY, **k), (KEYS,), **ITSELF),
+    "relative_decoder": Case(
+        lambda **k: TransformerDecoder(RELATIVE, 0, NextSource(5, 5, dtype=k.get("dtype")), **k),
+        ((2, 11), KEYS),
+        integers=((0, 13),),
+        scores=True,
     ),
     "transformer_decoder": Case(
         lambda **k: TransformerDecoder(

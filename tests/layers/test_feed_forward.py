@@ -37,6 +37,25 @@ def test_activations(activation):
     np.testing.assert_allclose(stepped, twin(layer, rows), atol=1e-5)
 
 
+@pytest.mark.parametrize("use_bias", [True, False])
+def test_gated(use_bias):
+    layer = FeedForward(7, activation="silu", gated=True, use_bias=use_bias)
+    layer.build(INPUTS.shape)
+    for weight in layer.weights:
+        weight.assign(np.random.default_rng(3).normal(size=weight.shape))
+    named = {weight.name: np.array(weight, "float64") for weight in layer.weights}
+    assert len(named) == (6 if use_bias else 3)
+
+    def product(inputs, name):
+        return inputs @ named[f"{name}_kernel"] + named.get(f"{name}_bias", 0)
+
+    gate = np.vectorize(FORMULAS["silu"])(product(INPUTS, "gate"))
+    expected = product(gate * product(INPUTS, "hidden"), "output")
+    np.testing.assert_allclose(layer(INPUTS), expected, rtol=1e-4, atol=1e-5)
+    stepped = layer.apply(INPUTS.reshape(6, 5), layer.loop_kernels())
+    np.testing.assert_allclose(stepped, expected.reshape(6, 5), rtol=1e-4, atol=1e-5)
+
+
 def test_the_two_of_gelu_differ():
     exact, approximate = (FORMULAS[name](1.0) for name in ("gelu", "gelu_tanh"))
     assert 1e-5 < abs(exact - approximate) < 1e-3

@@ -6,9 +6,12 @@ import pytest
 import tensorflow as tf
 
 from keras_attn.layers import (
+    AlibiBias,
     FeedForward,
     MultiHeadAttention,
+    RelativeBias,
     RestrictedSelfAttention,
+    RotaryPositions,
     ScaledEmbedding,
     TransformerDecoderBlock,
     TransformerEncoderBlock,
@@ -241,3 +244,121 @@ def test_sequences_share_the_keys_of_their_example():
     alone = block(inputs, keys, value_mask=mask, **WEIGHTS)
     for output, wanted in zip(outputs, alone, strict=True):
         np.testing.assert_allclose(output, wanted, atol=1e-6)
+
+
+def grouped(groups=2, **options):
+    """A layer of 6 heads with weights at random, and one of as many keys with the same ones."""
+    layer = MultiHeadAttention(6, 4, 5, num_key_value_heads=groups, **options)
+    whole = MultiHeadAttention(6, 4, 5, **options)
+    for each in (layer, whole):
+        each.build(QUERY.shape, KEYS.shape)
+    weights = [RANDOM.normal(0, 0.7, weight.shape) for weight in layer.get_weights()]
+    layer.set_weights(weights)
+    repeated = [
+        np.repeat(weight, 6 // groups, axis=-2) if 2 <= place < 6 else weight
+        for place, weight in enumerate(weights)
+    ]
+    whole.set_weights(repeated)
+    return layer, whole
+
+
+@pytest.mark.parametrize("groups", [1, 2, 3])
+def test_grouped_queries_equal_repeated_keys_and_values(groups):
+    layer, whole = grouped(groups)
+    options = {"value_mask": KEYS_MASK, "attention_mask": MASK, **WEIGHTS}
+    check(layer(QUERY, KEYS, **options), whole(QUERY, KEYS, **options))
+    check(layer.attend(QUERY, layer.project(KEYS)), whole.attend(QUERY, whole.project(KEYS)))
+
+
+def test_grouped_queries_equal_those_of_keras():
+    theirs = keras.layers.GroupQueryAttention(3, 6, 2)
+    outputs = theirs(KEYS, KEYS, use_causal_mask=True)
+    layer = MultiHeadAttention(6, 3, num_key_value_heads=2)
+    layer.build(KEYS.shape)
+    layer.set_weights(theirs.get_weights())
+    np.testing.assert_allclose(layer(KEYS, use_causal_mask=True), outputs, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_sliding_window_equals_that_of_keras(causal):
+    theirs = keras.layers.MultiHeadAttention(2, 3, sliding_window=3)
+    outputs = theirs(KEYS, KEYS, use_causal_mask=causal)
+    layer = MultiHeadAttention.from_config(theirs.get_config())
+    layer.build(KEYS.shape)
+    layer.set_weights(theirs.get_weights())
+    ours, weights = layer(KEYS, use_causal_mask=causal, **WEIGHTS)
+    np.testing.assert_allclose(ours, outputs, atol=1e-5)
+    seen = np.array(weights)[0, 0] > 0
+    assert seen[5, 3:6].all() and not seen[5, :3].any() and seen[5, 6] == (not causal)
+
+
+@pytest.mark.parametrize("length", [5, 17])
+def test_the_cache_of_a_window_is_as_wide_as_the_window(length):
+    layer = MultiHeadAttention(6, 4, 5, num_key_value_heads=2, sliding_window=7)
+    shapes = [part.shape for part in layer.empty_cache(3, length)]
+    assert shapes == [(3, 2, min(length, 7), 4), (3, 2, min(length, 7), 5)]
+
+
+def test_a_soft_cap_bounds_scores():
+    layer, inputs = MultiHeadAttention(2, 3, soft_cap=0.5), 100 * KEYS
+    weights = np.array(layer(inputs, **WEIGHTS)[1])
+    assert np.all(weights.max(-1) / weights.min(-1) < np.exp(2 * 0.5) * 1.001)
+    free = MultiHeadAttention(2, 3, soft_cap=1e4)
+    plain = MultiHeadAttention(2, 3)
+    for each in (free, plain):
+        each.build(KEYS.shape)
+    free.set_weights(plain.get_weights())
+    check(free(KEYS, **WEIGHTS), plain(KEYS, **WEIGHTS))
+
+
+def test_one_layer_of_positions_serves_a_stack(tmp_path):
+    positions, inputs = RelativeBias(2, 8, 11), keras.Input((11, 5))
+    hidden = inputs
+    for _ in range(2):
+        hidden = TransformerEncoderBlock(2, 3, 3, 7, positions=positions)(hidden)
+    model = keras.Model(inputs, hidden)
+    assert sum("table" in weight.path for weight in model.weights) == 1
+    model.save(tmp_path / "stack.keras")
+    again = keras.saving.load_model(tmp_path / "stack.keras")
+    assert len(again.weights) == len(model.weights)
+    np.testing.assert_allclose(again(KEYS[..., :5]), model(KEYS[..., :5]), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: MultiHeadAttention(6, 4, num_key_value_heads=4),
+            r"num_key_value_heads that divides num_heads=6\. Received: num_key_value_heads=4",
+        ),
+        (lambda: MultiHeadAttention(6, 4, num_key_value_heads=0), ">= 1. Received: num_key_value"),
+        (lambda: MultiHeadAttention(2, 3, sliding_window=0), "sliding_window >= 1"),
+        (lambda: MultiHeadAttention(2, 3, soft_cap=0.0), r"soft_cap > 0\. Received: soft_cap=0\.0"),
+        (
+            lambda: MultiHeadAttention(2, 3, positions=RotaryPositions()),
+            r"even key_dim, for RotaryPositions turns pairs .*key_dim=3",
+        ),
+        (
+            lambda: MultiHeadAttention(2, 4, positions=RotaryPositions(units=6)),
+            r"at least units=6 .*Received: key_dim=4",
+        ),
+        (lambda: RotaryPositions(units=3), "even units"),
+        (lambda: RotaryPositions(1.0), "base > 1"),
+        (
+            lambda: MultiHeadAttention(2, 3, positions=AlibiBias(3)),
+            r"AlibiBias of num_heads=2, as the attention has\. Received: num_heads=3",
+        ),
+        (lambda: MultiHeadAttention(2, 3, positions="rotary"), "Received: positions='rotary'"),
+        (lambda: RelativeBias(2, 6, 1), "max_distance >= 2"),
+        (lambda: RelativeBias(2, 7), "even num_buckets"),
+        (lambda: TransformerEncoderBlock(2, 3, 3, 7, parallel=True), "normalize_first=True with"),
+        (lambda: TransformerEncoderBlock(2, 3, 3, 7, normalization="batch"), "in .'layer', 'rms'"),
+        (
+            lambda: MultiHeadAttention(2, 3, sliding_window=3).attend(QUERY, None),
+            "attend to a memory.*Received: a sliding_window",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -12,7 +12,14 @@ from keras_attn.contracts import LOGITS, PAD_ID, SOURCE, TOKENS, WEIGHTS
 from keras_attn.models.transformer.transformer import Transformer
 from keras_attn.models.transformer.transformer_config import PRESETS, TransformerConfig
 from keras_attn.training.losses import TokenCrossEntropy
-from tests.models.tiny_transformer import LENGTH, SIZES, VOCABULARY, batch, transformer
+from tests.models.tiny_transformer import (
+    LENGTH,
+    MODERN,
+    SIZES,
+    VOCABULARY,
+    batch,
+    transformer,
+)
 from tests.reference import parameter_counts
 from tests.reference import transformer as twin
 
@@ -27,6 +34,7 @@ BIAS = {"use_bias": True}
         {"normalize_first": True, "tied": "decoder", **BIAS},
         {"positions": "learned", "tied": "none", "target_vocabulary_size": 17},
         {"normalize_first": True, "positions": "learned", "tied": "none", "epsilon": 0.3},
+        *MODERN.values(),
     ],
 )
 def test_equals_its_twin(choices):
@@ -222,5 +230,18 @@ def test_bad_arguments():
         TransformerConfig(VOCABULARY, 17)
     with pytest.raises(ValueError, match=r"Expected weights_layer in -2\.\.1"):
         transformer(weights_layer=2)
+    for changes, message in (
+        ({"position_arguments": {"base": 7.0}}, "with positions 'rotary' or 'relative'"),
+        ({"positions": "rotary", "key_dim": 3}, "even key_dim"),
+        ({"num_key_value_heads": 3}, "divides num_heads=8"),
+        ({"parallel": True}, "normalize_first=True with parallel=True"),
+        ({"normalization": "batch"}, "Received: normalization='batch'"),
+        ({"sliding_window": 0}, "sliding_window >= 1"),
+        ({"soft_cap": -1.0}, "soft_cap > 0"),
+        ({"activation": "swash"}, "Received: activation='swash'"),
+        ({"positions": "rotary", "position_arguments": {"bass": 7.0}}, "position_arguments.*bass"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            TransformerConfig(VOCABULARY, **changes)
     with pytest.raises(ValueError, match="Received: dropout=1"):
         transformer(dropout=1)

@@ -28,6 +28,46 @@ SIZES = {
     "max_sequence_length": 17,
     "dropout": 0.0,
 }
+GATED = {"gated": True, "feed_forward_bias": False, "normalize_first": True}
+MODERN = {
+    "rotary": {
+        **GATED,
+        "activation": "silu",
+        "normalization": "rms",
+        "num_heads": 6,
+        "num_key_value_heads": 2,
+        "key_dim": 4,
+        "positions": "rotary",
+        "sliding_window": 3,
+    },
+    "alibi": {
+        "normalize_first": True,
+        "parallel": True,
+        "num_heads": 4,
+        "num_key_value_heads": 1,
+        "positions": "alibi",
+        "soft_cap": 1.7,
+        "use_bias": True,
+    },
+    "relative": {
+        "activation": "gelu",
+        "gated": True,
+        "normalization": "rms",
+        "epsilon": 0.3,
+        "positions": "relative",
+        "position_arguments": {"num_buckets": 8, "max_distance": 5},
+        "sliding_window": 4,
+    },
+    "interleaved": {
+        **GATED,
+        "parallel": True,
+        "key_dim": 5,
+        "positions": "rotary",
+        "position_arguments": {"base": 7.0, "interleaved": True, "units": 4},
+        "soft_cap": 0.9,
+    },
+}
+"""Choices of today's Transformers: grouped queries, windows, positions inside attention, gates."""
 
 
 def transformer(seed=0, weights_layer=-1, **changes):

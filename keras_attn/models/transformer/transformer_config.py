@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from keras_attn.layers.alibi_bias import AlibiBias
-from keras_attn.layers.feed_forward import RELU
+from keras_attn.layers.feed_forward import RELU, activation_function
 from keras_attn.layers.multi_head import check_groups
+from keras_attn.layers.multi_head_attention import check_scores
 from keras_attn.layers.relative_bias import RelativeBias
 from keras_attn.layers.residual import LAYER, RMS
 from keras_attn.layers.rotary_positions import RotaryPositions
@@ -103,13 +104,26 @@ class TransformerConfig(LanguagePair):
         check_choice("normalization", self.normalization, (LAYER, RMS))
         check_parallel(self.parallel, self.normalize_first)
         check_groups(self.num_heads, self.num_key_value_heads)
+        check_scores(self.sliding_window, self.soft_cap)
+        activation_function(self.activation)
         if self.position_arguments and self.positions not in (ROTARY, RELATIVE):
             raise ValueError(
                 f"Expected position_arguments with positions {ROTARY!r} or {RELATIVE!r}. "
                 f"Received: positions={self.positions!r}"
             )
         if self.positions in (ROTARY, ALIBI, RELATIVE):
-            self.relative_positions().check_heads(self.num_heads, self.key_dim)
+            self._check_positions()
+
+    def _check_positions(self):
+        """Raises ValueError unless the positions inside attention can be made and fit the heads."""
+        try:
+            positions = self.relative_positions()
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Expected position_arguments for positions {self.positions!r}. "
+                f"Received: {self.position_arguments}; {error}"
+            ) from error
+        positions.check_heads(self.num_heads, self.key_dim)
 
     @property
     def block(self):
