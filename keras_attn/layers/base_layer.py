@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import keras
 
-from keras_attn.layers.constructor_config import constructor_arguments, constructor_config
+from keras_attn.layers.constructor_config import constructor_config
+from keras_attn.layers.projections import adapt_as_saved, adaptations_config, restored
 
 
 class BaseLayer(keras.layers.Layer):
@@ -20,9 +21,13 @@ class BaseLayer(keras.layers.Layer):
 
     def get_config(self):
         """The arguments of the constructor."""
-        return {**super().get_config(), **constructor_config(self)}
+        return {**super().get_config(), **constructor_config(self), **adaptations_config(self)}
 
     @classmethod
     def from_config(cls, config):
         """The inverse of `get_config`."""
-        return cls(**constructor_arguments(config))
+        return restored(cls, config)
+
+    def build_from_config(self, config):
+        super().build_from_config(config)
+        adapt_as_saved(self)

@@ -7,6 +7,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.layers.projections import Projections
 from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
@@ -27,7 +28,7 @@ class FeedForwardKernels(NamedTuple):
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class FeedForward(BaseLayer):
+class FeedForward(Projections, BaseLayer):
     """The position-wise feed-forward net: f(x W_1 + b_1) W_2 + b_2.
 
     Gated, it is (f(x W_g + b_g) ⊙ (x W_1 + b_1)) W_2 + b_2: SwiGLU with "silu", GEGLU with "gelu".
@@ -60,6 +61,7 @@ class FeedForward(BaseLayer):
     """
 
     custom_config = ("activation",)
+    projections = ("gate_kernel", "hidden_kernel", "output_kernel")
 
     def __init__(
         self,
@@ -80,7 +82,8 @@ class FeedForward(BaseLayer):
         self.activation = activation
         self._function = activation_function(activation)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.hidden_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        # Not a Dropout layer: Keras quantizes a layer only if it has none inside.
+        self.seed_generator = keras.random.SeedGenerator() if dropout else None
 
     def build(self, inputs_shape):
         units = inputs_shape[-1]
@@ -94,8 +97,7 @@ class FeedForward(BaseLayer):
         self.output_bias = self._bias(units, "output_bias")
 
     def _kernel(self, shape, name):
-        initializer = self.kernel_initializer.clone()
-        return self.add_weight(shape=shape, initializer=initializer, name=name)
+        return self.add_kernel(shape, name, self.kernel_initializer)
 
     def _bias(self, units, name):
         if not self.use_bias:
@@ -104,16 +106,16 @@ class FeedForward(BaseLayer):
 
     def kernels(self):
         """`FeedForwardKernels` as they are; see `loop_kernels`."""
-        weights = self.hidden_kernel, self.hidden_bias, self.output_kernel, self.output_bias
-        hidden, hidden_bias, output, output_bias = map(self._cast, weights)
+        hidden, output = self.matrix("hidden_kernel"), self.matrix("output_kernel")
+        hidden_bias, output_bias = self._vector(self.hidden_bias), self._vector(self.output_bias)
         if self.gated:
-            hidden = ops.concatenate([self._cast(self.gate_kernel), hidden], axis=1)
+            hidden = ops.concatenate([self.matrix("gate_kernel"), hidden], axis=1)
             if self.use_bias:
-                hidden_bias = ops.concatenate([self._cast(self.gate_bias), hidden_bias])
+                hidden_bias = ops.concatenate([self._vector(self.gate_bias), hidden_bias])
         return FeedForwardKernels(hidden, hidden_bias, output, output_bias)
 
-    def _cast(self, weight):
-        return None if weight is None else ops.cast(weight, self.compute_dtype)
+    def _vector(self, bias):
+        return None if bias is None else ops.cast(bias, self.compute_dtype)
 
     def loop_kernels(self):
         """`FeedForwardKernels` for a decoding loop, made once before it, with padded columns for
@@ -134,7 +136,8 @@ class FeedForward(BaseLayer):
             hidden = self._function(hidden[:, :units]) * hidden[:, units : 2 * units]
         else:
             hidden = self._function(hidden)
-        hidden = self.hidden_dropout(hidden, training=training)
+        if training and self.seed_generator is not None:
+            hidden = keras.random.dropout(hidden, self.dropout, seed=self.seed_generator)
         outputs = linear(hidden, kernels.output, kernels.output_bias, inputs.shape[-1])
         return rows_as(inputs, outputs)
 

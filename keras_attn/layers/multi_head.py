@@ -1,13 +1,13 @@
 """The projections of all multi-head layers."""
 
 import itertools
-import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import keras
 from keras import ops
 
 from keras_attn.layers.masked_layer import MaskedLayer
+from keras_attn.layers.projections import Projections
 from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import linear, loop_kernel, merge_heads, split_heads
 
@@ -47,7 +47,7 @@ class KeysAndValues(NamedTuple):
     values: Any
 
 
-class MultiHead(MaskedLayer):
+class MultiHead(Projections, MaskedLayer):
     """Abstract: projections to H heads of queries and G of keys and values. Subclasses attend.
 
     Weights have the order and the shapes of `keras.layers.MultiHeadAttention`'s: kernel, then bias,
@@ -71,6 +71,8 @@ class MultiHead(MaskedLayer):
     """
 
     custom_config = ("output_shape",)
+    projections = ("query_kernel", "key_kernel", "value_kernel", "output_kernel")
+    contracted: ClassVar = {"output_kernel": 2}
 
     def __init__(
         self,
@@ -99,9 +101,8 @@ class MultiHead(MaskedLayer):
         self.dropout, self.seed = dropout, seed
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
-        self.dropout_layer = None
-        if dropout:
-            self.dropout_layer = keras.layers.Dropout(dropout, dtype="float32", seed=seed)
+        # Not a Dropout layer: Keras quantizes a layer only if it has none inside.
+        self.seed_generator = keras.random.SeedGenerator(seed) if dropout else None
 
     @property
     def groups(self):
@@ -113,44 +114,32 @@ class MultiHead(MaskedLayer):
         heads, key_dim, value_dim = self.num_heads, self.key_dim, self.value_dim or self.key_dim
         groups = self.groups
         outputs = self.output_dim or width
-        self.query_kernel = self._kernel((width, heads, key_dim), "query_kernel", 1)
+        self.query_kernel = self._kernel((width, heads, key_dim), "query_kernel")
         self.query_bias = self._bias((heads, key_dim), "query_bias")
-        self.key_kernel = self._kernel((key_width, groups, key_dim), "key_kernel", 1)
+        self.key_kernel = self._kernel((key_width, groups, key_dim), "key_kernel")
         self.key_bias = self._bias((groups, key_dim), "key_bias")
-        self.value_kernel = self._kernel((value_width, groups, value_dim), "value_kernel", 1)
+        self.value_kernel = self._kernel((value_width, groups, value_dim), "value_kernel")
         self.value_bias = self._bias((groups, value_dim), "value_bias")
-        self.output_kernel = self._kernel((heads, value_dim, outputs), "output_kernel", 2)
+        self.output_kernel = self._kernel((heads, value_dim, outputs), "output_kernel")
         self.output_bias = self._bias((outputs,), "output_bias")
 
-    def _kernel(self, shape, name, inputs):
-        """A kernel whose first `inputs` axes are contracted, initialized like a matrix."""
-        initializer = self.kernel_initializer.clone()
-        matrix = (math.prod(shape[:inputs]), math.prod(shape[inputs:]))
-        return self.add_weight(
-            shape=shape,
-            initializer=lambda shape, dtype=None: ops.reshape(initializer(matrix, dtype), shape),
-            name=name,
-        )
+    def _kernel(self, shape, name):
+        return self.add_kernel(shape, name, self.kernel_initializer)
 
     def _bias(self, shape, name):
         if not self.use_bias:
             return None
         return self.add_weight(shape=shape, initializer=self.bias_initializer, name=name)
 
-    def _flat(self, weight, *shape):
-        """A weight in the compute dtype, reshaped; None for None."""
-        return None if weight is None else ops.reshape(ops.cast(weight, self.compute_dtype), shape)
+    def _vector(self, bias):
+        """A bias in the compute dtype, (H·d,); None for None."""
+        return None if bias is None else ops.reshape(ops.cast(bias, self.compute_dtype), (-1,))
 
     def kernels(self):
         """`HeadKernels` as they are; see `loop_kernels`."""
-        query, key, value = (
-            self._flat(kernel, kernel.shape[0], -1)
-            for kernel in (self.query_kernel, self.key_kernel, self.value_kernel)
-        )
-        output = self._flat(self.output_kernel, -1, self.output_kernel.shape[-1])
-        query_bias, key_bias, value_bias, output_bias = (
-            self._flat(bias, -1)
-            for bias in (self.query_bias, self.key_bias, self.value_bias, self.output_bias)
+        query, key, value, output = map(self.matrix, self.projections)
+        query_bias, key_bias, value_bias, output_bias = map(
+            self._vector, (self.query_bias, self.key_bias, self.value_bias, self.output_bias)
         )
         key_value = joined = key_value_bias = None
         if key.shape[0] == value.shape[0]:
@@ -191,13 +180,13 @@ class MultiHead(MaskedLayer):
             projected = linear(value, kernels.key_value, kernels.key_value_bias)
             return KeysAndValues(*self._by_head(projected, self._widths()[1:]))
         parts = (
-            (value if key is None else key, self.key_kernel, self.key_bias),
-            (value, self.value_kernel, self.value_bias),
+            (value if key is None else key, "key_kernel", self.key_bias),
+            (value, "value_kernel", self.value_bias),
         )
         return KeysAndValues(
             *(
                 split_heads(
-                    linear(inputs, self._flat(kernel, kernel.shape[0], -1), self._flat(bias, -1)),
+                    linear(inputs, self.matrix(kernel), self._vector(bias)),
                     self.groups,
                 )
                 for inputs, kernel, bias in parts
@@ -256,9 +245,9 @@ class MultiHead(MaskedLayer):
 
     def drop(self, training=None):
         """The `dropout` argument of `ops.attend`."""
-        if self.dropout_layer is None or not training:
+        if self.seed_generator is None or not training:
             return None
-        return lambda weights: self.dropout_layer(weights, training=training)
+        return lambda weights: keras.random.dropout(weights, self.dropout, seed=self.seed_generator)
 
     def get_config(self):
         return {**super().get_config(), "output_shape": self.output_dim}

@@ -22,5 +22,16 @@ class RelativePositions(BaseLayer):
         None for none."""
         return None
 
+    def quantize(self, mode=None, type_check=True, config=None):
+        """Refuses by name: `keras.Model.quantize` does not reach an attention with a layer inside.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} is not quantized, and keras.Model.quantize does not reach an "
+            "attention that holds it: call quantize of the MultiHeadAttention itself"
+        )
+
     def check_heads(self, num_heads, key_dim):
         """Raises ValueError unless it fits heads of this number and width."""

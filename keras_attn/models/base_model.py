@@ -6,8 +6,19 @@ from typing import Any, ClassVar
 
 import keras
 from keras import tree
+from keras.src.quantizers.utils import should_quantize_layer  # It has no public name.
 
-from keras_attn.layers.constructor_config import constructor_arguments, constructor_config
+from keras_attn.layers.constructor_config import constructor_config
+from keras_attn.layers.projections import (
+    Projections,
+    adapt_as_saved,
+    adaptations_config,
+    enable_lora,
+    merge_lora,
+    parts_of,
+    restored,
+)
+from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.layers.traced_spec import traced_spec
 
 
@@ -19,12 +30,67 @@ class BaseModel(keras.Model):
 
     def get_config(self):
         """The arguments of the constructor."""
-        return {**super().get_config(), **constructor_config(self)}
+        return {**super().get_config(), **constructor_config(self), **adaptations_config(self)}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):
         """The inverse of `get_config`."""
-        return cls(**constructor_arguments(config))
+        return restored(cls, config)
+
+    def build_from_config(self, config):
+        super().build_from_config(config)
+        adapt_as_saved(self)
+
+    def enable_lora(self, rank, targets=None, lora_alpha=None):
+        """Freezes all weights and adds trainable updates of a low rank to projections.
+
+        Compile the model afterwards. It is saved and loaded with its updates.
+
+        Args:
+            rank: int > 0. r.
+            targets: names, or None for all projections of attention and feed-forward layers: of
+                projections ("query", "value"), of layers ("feed_forward"), or of parts of the model
+                ("decoder"). A projection is a target if it, or something that it lies in, is named.
+            lora_alpha: float > 0 or None. α; None is r.
+
+        Raises:
+            ValueError: rank < 1; a model that is not built, or has updates; a target that names no
+                projection.
+
+        Source: Hu et al. 2021, arXiv:2106.09685.
+        """
+        if not self.built:
+            self.build()
+        enable_lora(self, rank, targets, lora_alpha)
+
+    def merge_lora(self):
+        """Adds the updates to their projections, removes them, and trains all weights again.
+
+        Raises:
+            ValueError: projections in 8 bits.
+        """
+        merge_lora(self)
+
+    def quantize(self, mode=None, config=None, filters=None, **kwargs):
+        """Like `keras.Model.quantize`, of attention's projections and feed-forward layers too.
+
+        Other layers than these and Keras' own are named in warnings and stay as they are.
+
+        Args:
+            mode, config, filters: as in Keras.
+            **kwargs: as in Keras.
+        """
+        for part in parts_of(self):
+            if should_quantize_layer(part, filters):
+                part.quantize(mode, config=config)
+
+        def others(layer):
+            if isinstance(layer, Projections | RelativePositions | keras.layers.Dropout):
+                return False
+            return bool(layer.weights) and should_quantize_layer(layer, filters)
+
+        super().quantize(mode, config=config, filters=others, **kwargs)
+        self.train_function = self.test_function = self.predict_function = None
 
     def input_signature(self) -> Any:
         """The inputs of a call: a structure of `keras.InputSpec` with None for free sizes."""

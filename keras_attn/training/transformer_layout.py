@@ -5,8 +5,8 @@ import keras
 SPLIT = {
     r".*attention/(query|key|value)_kernel": (None, "model", None),
     r".*attention/output_kernel": ("model", None, None),
-    r".*feed_forward/hidden_kernel": (None, "model"),
-    r".*feed_forward/hidden_bias": ("model",),
+    r".*feed_forward/(gate|hidden)_kernel": (None, "model"),
+    r".*feed_forward/(gate|hidden)_bias": ("model",),
     r".*feed_forward/output_kernel": ("model", None),
     r".*embedding/table": (None, "model"),
 }
@@ -17,8 +17,8 @@ def transformer_layout(mesh) -> keras.distribution.LayoutMap:
     """Layout of any model with Transformer blocks, for `keras.distribution.ModelParallel`.
 
     Each device has some of the heads, some of the feed-forward units and some columns of the
-    embedding; everything else is on all. The number of heads, the intermediate width and the width
-    of the model have to be multiples of the devices of "model".
+    embedding; everything else is on all. The numbers of heads, those of keys and values too, the
+    intermediate width and the width of the model have to be multiples of the devices of "model".
 
     Args:
         mesh: `keras.distribution.DeviceMesh` with an axis "model".

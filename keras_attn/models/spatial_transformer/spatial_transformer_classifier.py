@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.constructor_config import constructor_arguments
 from keras_attn.layers.spatial_transformer import SpatialTransformer, Transformed
 from keras_attn.models.base_model import PictureClassifier
 from keras_attn.ops.allow_empty_batch import allow_empty_batch
@@ -190,7 +189,7 @@ class SpatialTransformerClassifier(PictureClassifier):
                 "Expected parallel transformers whose largest features count. Received: a model "
                 "made when their predictions were mixed, which has to be trained again"
             )
-        return cls(**constructor_arguments(config))
+        return super().from_config(config)
 
 
 def _check_parallel(first, num_parallel):
