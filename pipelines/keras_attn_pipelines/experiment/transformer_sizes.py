@@ -4,7 +4,6 @@ from typing import Any
 
 from keras_attn_pipelines.experiment.fields import check_heads, option, part
 
-
 POSITIONS = ("sinusoidal", "learned", "rotary", "alibi", "relative")
 
 
