@@ -186,8 +186,8 @@ def adaptations_config(layer):
             settings["lora"] = [part.lora_rank, part.lora_alpha, targets]
         if settings:
             found[str(number)] = settings
-    if getattr(layer, "frozen_for_lora", False):
-        found["frozen"] = True
+    if frozen := getattr(layer, "frozen_for_lora", ()):
+        found["frozen"] = list(frozen)
     return {"adaptations": found} if found else {}
 
 
@@ -205,7 +205,7 @@ def restored(cls, config):
 def adapt_as_saved(layer):
     """Does to a built layer what its config said, before its weights are read."""
     adaptations, layer.saved_adaptations = dict(getattr(layer, "saved_adaptations", {})), {}
-    frozen, parts = adaptations.pop("frozen", False), parts_of(layer)
+    frozen, parts = adaptations.pop("frozen", ()), parts_of(layer)
     for number, settings in adaptations.items():
         part = parts[int(number)]
         if "quantize" in settings:
@@ -213,12 +213,12 @@ def adapt_as_saved(layer):
         if "lora" in settings:
             part.enable_lora(*settings["lora"])
     if frozen:
-        _freeze(layer)
+        _freeze(layer, frozen)
 
 
 def enable_lora(model, rank, targets=None, lora_alpha=None):
     """See `BaseModel.enable_lora`."""
-    parts = parts_of(model)
+    parts = [part for part in parts_of(model) if part.trainable]
     if any(part.lora_targets for part in parts):
         raise ValueError("Expected a model without LoRA. Received: one that has it enabled")
     known, chosen = set(), {}
@@ -239,16 +239,24 @@ def enable_lora(model, rank, targets=None, lora_alpha=None):
         raise ValueError(
             f"Expected LoRA targets in {', '.join(sorted(known))}. Received: {', '.join(unknown)}"
         )
+    trained = {id(weight) for weight in model.trainable_weights}
     for part, projections in chosen.values():
         part.enable_lora(rank, lora_alpha, projections)
-    _freeze(model)
+    places = [place for place, weight in enumerate(_kept(model)) if id(weight) in trained]
+    _freeze(model, places)
 
 
-def _freeze(model):
-    """Trains the updates of LoRA only."""
-    for weight in model.weights:
-        weight.trainable = "_lora_" in weight.name
-    model.frozen_for_lora = True
+def _kept(model):
+    """The weights that stay when LoRA is merged."""
+    return [weight for weight in model.weights if "_lora_" not in weight.name]
+
+
+def _freeze(model, places):
+    """Trains the updates of LoRA only, and remembers which of the other weights were trained."""
+    kept = _kept(model)
+    for place in places:
+        kept[place].trainable = False
+    model.frozen_for_lora = places
 
 
 def merge_lora(model):
@@ -260,10 +268,10 @@ def merge_lora(model):
         )
     for part in parts:
         part.merge_lora()
-    if getattr(model, "frozen_for_lora", False):
-        for weight in model.weights:
-            weight.trainable = True
-        model.frozen_for_lora = False
+    kept = _kept(model)
+    for place in getattr(model, "frozen_for_lora", ()):
+        kept[place].trainable = True
+    model.frozen_for_lora = []
 
 
 def parts_of(layer):

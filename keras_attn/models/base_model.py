@@ -44,7 +44,8 @@ class BaseModel(keras.Model):
     def enable_lora(self, rank, targets=None, lora_alpha=None):
         """Freezes all weights and adds trainable updates of a low rank to projections.
 
-        Compile the model afterwards. It is saved and loaded with its updates.
+        Compile the model afterwards. It is saved and loaded with its updates. Layers that are not
+        trainable get none.
 
         Args:
             rank: int > 0. r.

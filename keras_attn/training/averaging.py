@@ -6,6 +6,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
+from keras_attn.layers.projections import merge_lora
 from keras_attn.training.callbacks import better_direction
 from keras_attn.training.model_file import read_model_file
 from keras_attn.training.training_stage import trained_model
@@ -185,7 +186,7 @@ def average_weights(weights):
 
 
 def average_models(paths, path):
-    """Writes a model whose weights are the mean of those of saved models.
+    """Writes a model whose weights are the mean of those of saved models, updates of LoRA merged.
 
     Args:
         paths: of the `.keras` files, one or more of one architecture.
@@ -204,6 +205,7 @@ def average_models(paths, path):
     def weights():
         for path in paths:
             loaded[:] = [read_model_file(path)]
+            merge_lora(loaded[0])  # The mean of products is not the product of means.
             yield _arrays(loaded[0])
 
     mean = average_weights(weights())

@@ -41,6 +41,11 @@ def check_training(
         raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
     if strategy == MULTIWORKER:
         Cluster.read()
+    if getattr(experiment.optimizer, "lora", 0) and not started:
+        raise ValueError(
+            "Expected --from with --lora, for updates are of weights that are trained already. "
+            f"Received: lora={experiment.optimizer.lora} without --from"
+        )
     check_data(data)
     check_writable_folder(out)
     if cache is not None:

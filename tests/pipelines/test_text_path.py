@@ -16,6 +16,7 @@ from PIL import Image
 from keras_attn.saved.loading import load
 from keras_attn.serving.export import read_metadata
 from keras_attn.training import AverageModel
+from keras_attn.training.model_file import read_model_file
 from keras_attn_pipelines.cli import main
 from keras_attn_pipelines.experiment import Callbacks
 from keras_attn_pipelines.recipes.translator_transformer import RECIPE
@@ -393,6 +394,27 @@ def test_a_saved_model_gives_the_runs_weights_and_tokenizers(run, model, data, t
         "Expected a recipe whose task is seq2seq.Seq2Seq, such as translator_transformer, with"
         in capsys.readouterr().err
     )
+
+
+def test_lora_trains_updates_which_answers_have_merged(run, data, tmp_path, capsys):
+    out = tmp_path / "tuned"
+    more = ["--from", str(run.folder), "--epochs", "1", "--lora", "2"]
+    assert main([*NEW, str(data), "--out", str(out), *LANGUAGES, *more]) == 0
+    said = capsys.readouterr().out
+    trained, whole = re.search(r"LoRA of rank 2: ([\d,]+) of ([\d,]+) weights", said).groups()
+    assert 0 < int(trained.replace(",", "")) < 0.5 * int(whole.replace(",", ""))
+    kept = read_model_file(out / "model.keras")
+    before, after = weights(run.model()), weights(Run(out).model())
+    changed = {
+        weight.name
+        for weight, one, other in zip(run.model().weights, before, after, strict=True)
+        if np.any(one != other)
+    }
+    assert changed and all(name.endswith("_kernel") for name in changed)
+    assert len(kept.weights) > len(after) == len(before)
+    assert main(["predict", str(out), "one two"]) == 0
+    assert main([*NEW, str(data), "--out", str(tmp_path / "x"), *LANGUAGES, *more[2:]]) == 2
+    assert "Expected --from with --lora" in capsys.readouterr().err
 
 
 class Stop(Exception):

@@ -45,6 +45,12 @@ class Adam:
         default=1,
         least=1,
     )
+    lora: int = option(
+        "with --from, train updates of this rank of attention and feed-forward layers and nothing "
+        "else (LoRA); 0: train all weights",
+        default=0,
+        least=0,
+    )
 
     def notes(self, steps: int) -> list[str]:
         """See `Optimizer`: those of the schedule."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import keras_attn.registered  # noqa: F401  (for models that are loaded)
+from keras_attn.layers.projections import merge_lora
 from keras_attn.serving.precision import set_precision
 from keras_attn.serving.readers.pictures import with_max_pixels
 from keras_attn.training.averaging import SNAPSHOT
@@ -113,7 +114,7 @@ class Run:
         return {name: digest_of_folder(self.folder / name) for name in vocabularies}
 
     def model(self, precision="float32"):
-        """The model of the best epoch, in any precision.
+        """The model of the best epoch, in any precision; updates of LoRA are merged.
 
         Raises:
             ValueError: no finished epoch, a damaged file or one with code in it, see
@@ -125,6 +126,7 @@ class Run:
             raise ValueError(f"Expected a trained model at {path}. Received: no such file")
         self._recipe_file()
         model = read_model_file(path)
+        merge_lora(model)
         set_precision(model, precision)
         return model
 

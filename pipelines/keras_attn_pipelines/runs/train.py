@@ -1,11 +1,13 @@
 """Trains an experiment into a run directory."""
 
 import contextlib
+import math
 import sys
 from pathlib import Path
 
 import keras
 
+from keras_attn.layers.projections import enable_lora
 from keras_attn.progress import Progress
 from keras_attn.training.devices import (
     AUTO,
@@ -115,6 +117,10 @@ def train_checked(
                 built = prepared.build()
                 if source:
                     source.start(prepared.experiment, built.model)
+                if rank := getattr(prepared.experiment.optimizer, "lora", 0):
+                    enable_lora(built.model, rank)
+                    trained, whole = _counts(built.model)
+                    print(f"LoRA of rank {rank}: {trained:,} of {whole:,} weights are trained")
                 objective = prepared.compile(built, jit_compile_for(strategy, built.small_steps))
             session.describe(prepared, built.description)
             fitting = Fitting(
@@ -130,6 +136,14 @@ def train_checked(
                 fitting.try_mean()
             session.finish(fitting)
     return run
+
+
+def _counts(model):
+    """Numbers of trained weights and of all."""
+    return tuple(
+        sum(math.prod(weight.shape) for weight in weights)
+        for weights in (model.trainable_weights, model.weights)
+    )
 
 
 def _whole_scope(device):
