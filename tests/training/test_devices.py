@@ -26,6 +26,9 @@ def test_two_devices_equal_one(tmp_path):
 
 
 def test_tpu_with_a_fake_resolver(monkeypatch):
+    with pytest.raises(ValueError, match="a TensorFlow that cannot drive a TPU"):
+        devices.strategy_named("tpu")
+    monkeypatch.setattr(devices, "check_tpu_package", lambda: None)
     calls = []
     monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", calls.append)
     monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", calls.append)
@@ -38,6 +41,13 @@ def test_tpu_with_a_fake_resolver(monkeypatch):
 
     with pytest.raises(ValueError, match=r"Expected a TPU for strategy 'tpu'.*no TPU address"):
         devices.strategy_named("tpu", nothing)
+
+    def broken(cluster):
+        raise tf.errors.InternalError(None, None, "RET_CHECK failure\nof a node")
+
+    monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", broken)
+    with pytest.raises(ValueError, match=r"strategy 'tpu'\. Received: RET_CHECK failure$"):
+        devices.strategy_named("tpu", lambda: "cluster")
 
 
 def test_names():
