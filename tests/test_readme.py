@@ -129,6 +129,16 @@ def test_the_notebook_without_a_recipe_has_the_code_of_its_page():
     assert [cell for cell in cells if cell in page] == page
 
 
+def test_notebooks_store_nothing_of_the_machine_that_ran_them():
+    notebooks = [json.loads(path.read_text("utf-8")) for path in ROOT.glob("docs/notebooks/*.ipynb")]
+    for notebook in notebooks:
+        assert notebook["metadata"]["language_info"] == {"name": "python"}
+        for cell in notebook["cells"]:
+            assert not cell["metadata"] and not cell.get("outputs"), cell["id"]
+            assert cell.get("execution_count") is None, cell["id"]
+    assert notebooks
+
+
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 def test_a_page(page):
     """Its Python compiles, and its links to files lead somewhere."""
