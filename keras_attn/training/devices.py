@@ -17,6 +17,8 @@ STRATEGIES = ("one", "mirrored", MULTIWORKER, TPU)
 AUTO = "auto"
 TPU_ADDRESSES = ("TPU_NAME", "COLAB_TPU_ADDR", "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS")
 """Environment variables in which TPU machines, Colab and Kubernetes give a TPU's address."""
+LOCAL = "local"
+"""What TensorFlow calls the TPU of this machine."""
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -62,7 +64,7 @@ def strategy_named(name, resolver=None):
         name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
             no GPU), "multiworker" (the workers that TF_CONFIG names, each with all its GPUs
             or one CPU; in one process always the same, see `MultiWorkerStrategy`) or "tpu" (the TPU
-            that the resolver finds), or "auto", see `strategy_for`.
+            that the environment names, or this machine's), or "auto", see `strategy_for`.
         resolver: function that makes a TPU cluster resolver; None for TensorFlow's.
 
     Returns:
@@ -89,7 +91,12 @@ def strategy_named(name, resolver=None):
     if name == MULTIWORKER:
         return _multi_worker_strategy()
     check_tpu_package()
-    return _tpu_strategy(resolver or tf.distribute.cluster_resolver.TPUClusterResolver)
+    return _tpu_strategy(resolver or _tpu_resolver)
+
+
+def _tpu_resolver(environment=os.environ):
+    named = any(environment.get(variable) not in (None, "", LOCAL) for variable in TPU_ADDRESSES)
+    return tf.distribute.cluster_resolver.TPUClusterResolver(None if named else LOCAL)
 
 
 def _tpu_strategy(resolver):
@@ -97,8 +104,8 @@ def _tpu_strategy(resolver):
         cluster = resolver()
         tf.config.experimental_connect_to_cluster(cluster)
         tf.tpu.experimental.initialize_tpu_system(cluster)
-    except (ValueError, RuntimeError, tf.errors.OpError) as error:
-        reason = str(error).splitlines()[0]
+    except (ValueError, RuntimeError, OSError, tf.errors.OpError) as error:
+        reason = " ".join(str(error).split())
         raise ValueError(f"Expected a TPU for strategy {TPU!r}. Received: {reason}") from error
     return tf.distribute.TPUStrategy(cluster)
 

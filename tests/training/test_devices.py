@@ -46,8 +46,22 @@ def test_tpu_with_a_fake_resolver(monkeypatch):
         raise tf.errors.InternalError(None, None, "RET_CHECK failure\nof a node")
 
     monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", broken)
-    with pytest.raises(ValueError, match=r"strategy 'tpu'\. Received: RET_CHECK failure$"):
+    with pytest.raises(ValueError, match=r"'tpu'\. Received: RET_CHECK failure of a node$"):
         devices.strategy_named("tpu", lambda: "cluster")
+
+
+@pytest.mark.parametrize(
+    ("environment", "tpu"),
+    [
+        ({}, "local"),
+        ({"TPU_NAME": "local"}, "local"),
+        ({"TPU_NAME": "mine"}, None),
+        ({"COLAB_TPU_ADDR": "10.0.0.2:8470"}, None),
+    ],
+)
+def test_the_tpu_of_this_machine_unless_the_environment_names_one(environment, tpu, monkeypatch):
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", lambda tpu: tpu)
+    assert devices._tpu_resolver(environment) == tpu
 
 
 def test_names():
