@@ -68,7 +68,8 @@ class DNCCell(MemoryCell):
         max_links: int from 1 to N, or None. Every slot keeps its K strongest links, see
             `ops.sparse_temporal_links`, in O(N K²) a step: for large memories. None: all, exactly.
         dtype: float32 (default) or float64: that of the state, whatever the global policy is. The
-            controller has its own policy.
+            controller has its own policy. On JAX and PyTorch, Keras computes products and sums of
+            float64 in float32.
 
     Call arguments:
         inputs: float (B, E).

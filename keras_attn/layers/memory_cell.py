@@ -25,7 +25,8 @@ class MemoryCell(BaseLayer):
         slot_dim: int > 0. W.
         num_read_heads: int > 0. R.
         dtype: float32 or float64. Inside `keras.layers.RNN` the state has this dtype. float32 by
-            default whatever the global policy is; the controller has its own policy.
+            default whatever the global policy is; the controller has its own policy. On JAX and
+            PyTorch, Keras computes products and sums of float64 in float32.
 
     Raises:
         ValueError: no controller, a whole recurrent layer as the controller, a cell with its own

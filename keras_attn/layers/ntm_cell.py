@@ -61,7 +61,8 @@ class NTMCell(MemoryCell):
         num_read_heads, num_write_heads: int > 0.
         max_shift: int ≥ 0. How many slots a head moves at most in one step, either way.
         dtype: float32 (default) or float64: that of the state, whatever the global policy is. The
-            controller has its own policy.
+            controller has its own policy. On JAX and PyTorch, Keras computes products and sums of
+            float64 in float32.
 
     Call arguments:
         inputs: float (B, E).

@@ -35,8 +35,9 @@ def allocation_weights(usage):
 
         a(φ_j) = (1 − u(φ_j)) Π_{i<j} u(φ_i),  φ: the slots by usage, least first
 
-    Equal usages are ordered by slot; those that are equal up to rounding may be ordered otherwise
-    under XLA or on another backend. The order has no gradient.
+    Equal usages are ordered by slot, on every backend and under XLA. Those that are equal up to
+    rounding may be ordered otherwise in another precision, under XLA or on another backend, and
+    then the weights differ by more than rounding: the order jumps. It has no gradient.
 
     Args:
         usage: float (B, N), from 0 to 1. u.

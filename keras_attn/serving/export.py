@@ -41,7 +41,7 @@ STORAGE = "storage"
 DIGESTS = "digests"
 """Key of the metadata: SHA-256 of each tokenizer's folder, by name."""
 PYTHON_OPS = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
-PACKAGES = ("tensorflow", "keras", "tensorflow-text", "sentencepiece")
+PACKAGES = ("keras", "tensorflow-text", "sentencepiece")
 
 
 def next_version(folder) -> int:
@@ -307,6 +307,6 @@ def model_card(title: str, sections: Mapping[str, str]) -> str:
     lines = [f"# {escape_markdown(title)}", ""]
     for heading, text in sections.items():
         lines += [f"## {heading}", "", escape_html(text).strip(), ""]
-    versions = f"keras-attn {__version__}, "
+    versions = f"keras-attn {__version__}, tensorflow {tf.__version__}, "
     versions += ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return "\n".join([*lines, "## Made with", "", f"{versions}.", ""])

@@ -10,12 +10,15 @@ import keras
 
 from keras_attn.cluster import MULTIWORKER, TF_CONFIG, Cluster
 from keras_attn.lazy_tensorflow import tf
+from keras_attn.tpu_package import TPU, check_tpu_package
 from keras_attn.training.jax_devices import JaxDevices, bfloat16_pays, jax_strategy
 
-STRATEGIES = ("one", "mirrored", MULTIWORKER, "tpu")
+STRATEGIES = ("one", "mirrored", MULTIWORKER, TPU)
 AUTO = "auto"
 TPU_ADDRESSES = ("TPU_NAME", "COLAB_TPU_ADDR", "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS")
 """Environment variables in which TPU machines, Colab and Kubernetes give a TPU's address."""
+LOCAL = "local"
+"""What TensorFlow calls the TPU of this machine."""
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -61,15 +64,16 @@ def strategy_named(name, resolver=None):
         name: "one" (the default device), "mirrored" (all GPUs, or all logical CPUs where there is
             no GPU), "multiworker" (the workers that TF_CONFIG names, each with all its GPUs
             or one CPU; in one process always the same, see `MultiWorkerStrategy`) or "tpu" (the TPU
-            that the resolver finds), or "auto", see `strategy_for`.
+            that the environment names, or this machine's), or "auto", see `strategy_for`.
         resolver: function that makes a TPU cluster resolver; None for TensorFlow's.
 
     Returns:
         `tf.distribute.Strategy`; `JaxDevices` on the JAX backend, `OneDevice` on PyTorch.
 
     Raises:
-        ValueError: unknown name; no TPU found; a bad TF_CONFIG, or TensorFlow has already run
-            something, before it knew of other workers; on PyTorch, another than "one".
+        ValueError: unknown name; no TPU found, or a TensorFlow that cannot drive one; a bad
+            TF_CONFIG, or TensorFlow has already run something, before it knew of other workers; on
+            PyTorch, another than "one".
     """
     name = strategy_for(name)
     if keras.backend.backend() == "jax":
@@ -86,12 +90,23 @@ def strategy_named(name, resolver=None):
         return tf.distribute.MirroredStrategy([device.name for device in devices])
     if name == MULTIWORKER:
         return _multi_worker_strategy()
+    check_tpu_package()
+    return _tpu_strategy(resolver or _tpu_resolver)
+
+
+def _tpu_resolver(environment=os.environ):
+    named = any(environment.get(variable) not in (None, "", LOCAL) for variable in TPU_ADDRESSES)
+    return tf.distribute.cluster_resolver.TPUClusterResolver(None if named else LOCAL)
+
+
+def _tpu_strategy(resolver):
     try:
-        cluster = (resolver or tf.distribute.cluster_resolver.TPUClusterResolver)()
-    except (ValueError, RuntimeError) as error:
-        raise ValueError(f"Expected a TPU for strategy 'tpu'. Received: {error}") from error
-    tf.config.experimental_connect_to_cluster(cluster)
-    tf.tpu.experimental.initialize_tpu_system(cluster)
+        cluster = resolver()
+        tf.config.experimental_connect_to_cluster(cluster)
+        tf.tpu.experimental.initialize_tpu_system(cluster)
+    except (ValueError, RuntimeError, OSError, tf.errors.OpError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"Expected a TPU for strategy {TPU!r}. Received: {reason}") from error
     return tf.distribute.TPUStrategy(cluster)
 
 

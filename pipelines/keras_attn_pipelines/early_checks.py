@@ -11,6 +11,7 @@ from keras_attn.contracts import METADATA_FILE
 from keras_attn.saved.bundled import model_folder
 from keras_attn.saved.picture_paths import expand_pictures, path_error
 from keras_attn.saved.versions import version_folder
+from keras_attn.tpu_package import TPU, check_tpu_package
 from keras_attn.untrusted import read_json
 from keras_attn.whole_file import check_folder
 from keras_attn_pipelines.experiment.experiment import Experiment
@@ -46,6 +47,8 @@ def check_training(
             "Expected --from with --lora, for updates are of weights that are trained already. "
             f"Received: lora={experiment.optimizer.lora} without --from"
         )
+    if strategy == TPU and backend == BACKENDS[0]:
+        check_tpu_package()
     check_data(data)
     check_writable_folder(out)
     if cache is not None:

@@ -73,23 +73,6 @@ def test_equals_a_slow_twin_with_an_lstm():
         np.testing.assert_allclose(outputs[b], expected, atol=1e-5)
 
 
-def test_gradients_equal_finite_differences():
-    cell, direction = double_cell(), np.random.default_rng(7)
-    rnn = MemoryRNN(cell, dtype="float64")
-    with tf.GradientTape() as tape:
-        loss = ops.sum(rnn(INPUTS[:1]) ** 2)
-    gradients = tape.gradient(loss, cell.trainable_weights)
-    for weight, gradient in zip(cell.trainable_weights, gradients, strict=True):
-        value, along = weight.numpy(), direction.normal(size=weight.shape)
-        losses = []
-        for step in (1e-6, -1e-6):
-            weight.assign(value + step * along)
-            losses.append(np.sum(twin(cell, INPUTS[0])[0] ** 2))
-        weight.assign(value)
-        slope = (losses[0] - losses[1]) / 2e-6
-        np.testing.assert_allclose(np.sum(gradient * along), slope, rtol=1e-4, atol=1e-6)
-
-
 @pytest.mark.parametrize("kind", CONTROLLERS)
 def test_both_loops_agree_under_a_mask(kind):
     cell = NTMCell(CONTROLLERS[kind](), U, **HEADS)

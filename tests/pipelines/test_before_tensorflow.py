@@ -120,6 +120,7 @@ CASES = [
     (train("webnlg_graph"), 2, "column for the text, one of texts, text, target"),
     (["train", "scenes", "--data", "{folder}/no", "--out", "x"], 2, "Expected data at {folder}/no"),
     (train("scenes", "--strategy", "multiworker"), 2, "Expected TF_CONFIG such as "),
+    (train("scenes", "--strategy", "tpu"), 2, "Expected KERAS_BACKEND=jax for strategy 'tpu'"),
     (["evaluate", "{folder}/no", "--data", "{folder}"], 2, "Received: {folder}/no, no such folder"),
     (
         ["explain", "{folder}/run", "x", "--out", "x.png"],

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tests.reference.attention import multiplicative
+
 
 def softmax(scores, mask):
     """Softmax of a vector over the places of a mask; 0 elsewhere."""
@@ -31,6 +33,35 @@ def hybrid(content, gate, table, fields, mask):
         previous = z * weights + (1 - z) * softmax(scores, mask)
         rows.append(previous)
     return np.array(rows)
+
+
+def hybrid_attention(
+    query, value, fields, mask, links, vectors, gate_kernel, gate_bias, kernel, least, most
+):
+    """Contexts (T, E) and weights (T, S) of one sequence, with a bilinear score of the contents.
+
+    Args:
+        query: (T, D).
+        value: (S, E).
+        fields: (S,).
+        mask: bool (S,).
+        links: (F + 1, F), the link matrix, the first step's row last.
+        vectors: (F, n), of the fields.
+        gate_kernel: (D + n, 1).
+        gate_bias: (1,).
+        kernel: (D, E), of the score.
+        least: of the content's share, z.
+        most: likewise.
+    """
+    contents, gates = [], []
+    for row in query:
+        scores = np.array([multiplicative(row, key, kernel) for key in value])
+        contents.append(softmax(scores, mask))
+        attended = sum(weight * vectors[f] for weight, f in zip(contents[-1], fields))
+        logit = np.concatenate([row, attended]) @ gate_kernel[:, 0] + gate_bias[0]
+        gates.append(least + (most - least) / (1 + np.exp(-logit)))
+    weights = hybrid(contents, gates, links, fields, mask)
+    return np.array([sum(w * v for w, v in zip(row, value)) for row in weights]), weights
 
 
 def copies(logits, weights, switch, tokens):

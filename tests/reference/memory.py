@@ -104,29 +104,34 @@ def ntm(inputs, controller, state, interface, readout, first, sizes):
     return np.array(outputs), np.array(writes), np.array(looks)
 
 
-def allocation(usage, epsilon=1e-6):
-    """Weights of free slots, by the free list."""
-    usage = epsilon + (1 - epsilon) * usage
-    free_list, weights = sorted(range(len(usage)), key=lambda i: usage[i]), np.zeros(len(usage))
-    for j, slot in enumerate(free_list):
+def free_list(usage):
+    """The slots by usage, least first; equal ones in their order."""
+    return sorted(range(len(usage)), key=lambda slot: usage[slot])
+
+
+def allocation(usage, order, epsilon=1e-6):
+    """Weights of free slots, by a free list."""
+    usage, weights = epsilon + (1 - epsilon) * usage, np.zeros(len(usage))
+    for j, slot in enumerate(order):
         weights[slot] = 1 - usage[slot]
         for i in range(j):
-            weights[slot] *= usage[free_list[i]]
+            weights[slot] *= usage[order[i]]
     return weights
 
 
-def dnc(inputs, controller, state, interface, readout, sizes):
+def dnc(inputs, controller, state, interface, readout, sizes, first=None, orders=None):
     """Outputs, write weights, read weights and states of a DNC over inputs (T, E).
 
-    `interface` and `readout` are (kernel, bias); `sizes` is (N, W, R). A state is (memory, usage,
-    links, precedence).
+    `interface` and `readout` are (kernel, bias); `sizes` is (N, W, R); `first` is the memory and
+    the usage at the start, zeros by default; `orders` are free lists (T, N), by usage by default. A
+    state is (memory, usage, links, precedence).
     """
     slots, width, readers = sizes
-    memory, links = np.zeros((slots, width)), np.zeros((slots, slots))
-    usage, precedence, write = np.zeros(slots), np.zeros(slots), np.zeros(slots)
+    memory, usage = first or (np.zeros((slots, width)), np.zeros(slots))
+    links, precedence, write = np.zeros((slots, slots)), np.zeros(slots), np.zeros(slots)
     read, reads = np.zeros((readers, slots)), np.zeros((readers, width))
     outputs, writes, looks, states = [], [], [], []
-    for x in inputs:
+    for t, x in enumerate(inputs):
         hidden, state = controller(np.concatenate([x, reads.ravel()]), state)
         read_keys, read_strengths, key, strength, erased, added, free, allocate, gate, modes = take(
             hidden @ interface[0] + interface[1],
@@ -146,8 +151,8 @@ def dnc(inputs, controller, state, interface, readout, sizes):
             kept *= 1 - sigmoid(free[head]) * read[head]
         usage = (usage + write - usage * write) * kept
         content = by_content(key, 1 + softplus(strength), memory)
-        found = sigmoid(allocate) * allocation(usage) + (1 - sigmoid(allocate)) * content
-        write = sigmoid(gate) * found
+        free = allocation(usage, free_list(usage) if orders is None else orders[t])
+        write = sigmoid(gate) * (sigmoid(allocate) * free + (1 - sigmoid(allocate)) * content)
         memory = np.array(
             [memory[i] * (1 - write[i] * sigmoid(erased)) + write[i] * added for i in range(slots)]
         )

@@ -39,11 +39,13 @@ def network(question, story, weights, hops, size, encoding, tying, linear=False,
                 encoded = sentence(story[place], weights["words"][table], encoding)
                 vectors[place] = encoded + weights["times"][table][age]
         scores = {place: float(np.dot(state, keys[place])) for place in kept}
-        total = sum(math.exp(score) for score in scores.values())
-        total += size - len(kept) if empty else 0
+        shares = scores
+        if not linear:
+            total = sum(math.exp(score) for score in scores.values())
+            total += size - len(kept) if empty else 0
+            shares = {place: math.exp(scores[place]) / total for place in kept}
         read = np.zeros_like(state)
-        for place in kept:
-            share = scores[place] if linear else math.exp(scores[place]) / total
+        for place, share in shares.items():
             looked[hop, place] = share
             read += share * values[place]
         if tying == "layer_wise":

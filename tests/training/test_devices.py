@@ -26,6 +26,9 @@ def test_two_devices_equal_one(tmp_path):
 
 
 def test_tpu_with_a_fake_resolver(monkeypatch):
+    with pytest.raises(ValueError, match="a TensorFlow that cannot drive a TPU"):
+        devices.strategy_named("tpu")
+    monkeypatch.setattr(devices, "check_tpu_package", lambda: None)
     calls = []
     monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", calls.append)
     monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", calls.append)
@@ -38,6 +41,27 @@ def test_tpu_with_a_fake_resolver(monkeypatch):
 
     with pytest.raises(ValueError, match=r"Expected a TPU for strategy 'tpu'.*no TPU address"):
         devices.strategy_named("tpu", nothing)
+
+    def broken(cluster):
+        raise tf.errors.InternalError(None, None, "RET_CHECK failure\nof a node")
+
+    monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", broken)
+    with pytest.raises(ValueError, match=r"'tpu'\. Received: RET_CHECK failure of a node$"):
+        devices.strategy_named("tpu", lambda: "cluster")
+
+
+@pytest.mark.parametrize(
+    ("environment", "tpu"),
+    [
+        ({}, "local"),
+        ({"TPU_NAME": "local"}, "local"),
+        ({"TPU_NAME": "mine"}, None),
+        ({"COLAB_TPU_ADDR": "10.0.0.2:8470"}, None),
+    ],
+)
+def test_the_tpu_of_this_machine_unless_the_environment_names_one(environment, tpu, monkeypatch):
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", lambda tpu: tpu)
+    assert devices._tpu_resolver(environment) == tpu
 
 
 def test_names():
