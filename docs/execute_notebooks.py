@@ -11,7 +11,8 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).parent / "notebooks"
 NEEDS_A_TPU = {"train_on_tpu.ipynb"}
 TIMES = re.compile(r"(?<=\d) - \d+m?s(?: - \d+[mu]?s/step)?")
-ADDRESS = re.compile(r"<.* at 0x[0-9a-f]+>")
+LOG = re.compile(r"^(?:INFO|WARNING):tensorflow:.*\n", re.MULTILINE)
+REPR = re.compile(r"<.* at 0x[0-9a-f]+>|PosixPath\(.*\)|<Figure size .*>|Drawing\(.*\)")
 
 
 def execute(path: Path) -> None:
@@ -23,7 +24,7 @@ def execute(path: Path) -> None:
     for cell in notebook.cells:
         cell.metadata = {}
         if cell.cell_type == "code":
-            cell.outputs = [output for output in map(tidy, cell.outputs) if output]
+            cell.outputs = joined([output for output in map(tidy, cell.outputs) if output])
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -32,15 +33,26 @@ def execute(path: Path) -> None:
 
 
 def tidy(output):
-    """An output without warnings, addresses in memory and the seconds of each step; None if nothing
-    is left of it."""
+    """An output without warnings, names of objects and the seconds of each step; None if nothing is
+    left of it."""
     if output.get("name") == "stderr":
         return None
     if "text" in output:
-        output.text = TIMES.sub("", output.text)
-    if "data" in output and ADDRESS.fullmatch(output.data.get("text/plain", "")):
+        output.text = TIMES.sub("", LOG.sub("", output.text))
+    if "data" in output and REPR.fullmatch(output.data.get("text/plain", "")):
         del output.data["text/plain"]
-    return output if "text" in output or output.get("data") else None
+    return output if output.get("text") or output.get("data") else None
+
+
+def joined(outputs):
+    """Outputs, with texts that follow each other as one."""
+    whole = []
+    for output in outputs:
+        if "text" in output and whole and "text" in whole[-1]:
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 if __name__ == "__main__":
