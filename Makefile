@@ -13,7 +13,7 @@ EMPTY = build/empty
 TPU_CHECK = KERAS_BACKEND=jax JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 \
 	TPU_ACCELERATOR_TYPE=v5litepod-4 TPU_WORKER_HOSTNAMES=localhost
 
-.PHONY: setup demo test mutants systems slow lint docs browser tfds extras tpu-check audit bounds release clean
+.PHONY: setup demo test mutants systems slow lint docs notebooks browser tfds extras tpu-check audit bounds release clean
 
 # Makes the virtual environment, and nothing else.
 setup: $(READY)
@@ -47,6 +47,10 @@ lint: $(READY)
 # Builds the documentation into docs/_build/html; its tutorials are executed.
 docs: $(VENV)/.docs-ready
 	TF_CPP_MIN_LOG_LEVEL=2 $(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+# Executes the notebooks and stores what they print and draw, so that it can be read without running them.
+notebooks: $(VENV)/.docs-ready
+	$(BIN)/python docs/execute_notebooks.py
 
 # Tests pages in a real browser, Debian's chromium.
 browser: $(VENV)/.browser-ready

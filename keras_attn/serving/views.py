@@ -142,7 +142,7 @@ SAMPLE_VIEWS = (Samples(PICTURE, GRID, CROP, name="What was read"),)
 CROP_VIEWS = (Samples(PICTURE, GRID, CROP, VIEW, name="What was read"),)
 SHADED_VIEWS = (ShadedText(WEIGHTS, SOURCE, name="Weight of each word", heads=ATTENTION),)
 CONTRIBUTION_VIEWS = (
-    ShadedText(CONTRIBUTIONS, SOURCE, signed=True, name="What each word says for the label"),
+    ShadedText(CONTRIBUTIONS, SOURCE, signed=True, name="Contribution of each word"),
     *SHADED_VIEWS,
 )
 TRACKS = Tracks(WRITE_WEIGHTS, READ_WEIGHTS, Strings(STEPS, "step"), name="Heads")

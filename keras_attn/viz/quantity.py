@@ -25,14 +25,14 @@ ATTENTION = Quantity(
     "Attention: where the model read from, which need not be what decided the answer.",
 )
 FALL = Quantity(
-    "fall of log p in nats",
-    "How much the log-probability p of the answer falls when one part of the input is left out.",
+    "drop in log p, nats",
+    "How much log p, the log-probability of the answer, drops without one part of the input.",
     signed=True,
 )
 SHARE = Quantity("share of the word in the text's vector", ATTENTION.meaning)
 CONTRIBUTION = Quantity(
-    "contribution to the label's logit, against the mean of all labels",
-    "How much each word, with what the encoder mixed into it, raises or lowers the label's logit.",
+    "contribution to the label's logit, minus the mean over labels",
+    "How much each word, with the context from the encoder, raises or lowers the label's logit.",
     signed=True,
 )
 MEMORY = Quantity("weight", "How much of each slot of the memory each head wrote or read.")

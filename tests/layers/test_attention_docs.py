@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+CELL = re.compile(r"```\{code-cell\} ipython3\n(.*?)```", re.DOTALL)
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "mechanisms" / "attention_cells.md"
 
 
 @pytest.mark.systems
 def test_the_page_runs():
     names = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+    for block in CELL.findall(PAGE.read_text(encoding="utf-8")):
         exec(block, names)
     losses = names["history"].history["loss"]
     assert losses[-1] < 0.2 * losses[0]

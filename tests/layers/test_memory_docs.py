@@ -3,15 +3,18 @@
 import re
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pytest
 
+CELL = re.compile(r"```\{code-cell\} ipython3\n(.*?)```", re.DOTALL)
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "mechanisms"
 
 
 def run_page(name):
+    matplotlib.use("Agg")
     names, text = {}, (DOCS / name).read_text(encoding="utf-8")
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+    for block in CELL.findall(text):
         exec(block, names)
     return names
 

@@ -322,7 +322,7 @@ def test_ctrl_c_ends_with_a_line_and_the_run_goes_on(data, tmp_path, capsys, mon
     assert main(command) == 0
     assert Run(out).description["ended"]
     said = capsys.readouterr().out
-    assert "kept: epoch 2 of 2, val_loss 5." in said and "; all 2 epochs were trained\n" in said
+    assert "kept: epoch 2 of 2, val_loss 5." in said and "; training ran for all 2 epochs\n" in said
     assert "This model is undertrained: BLEU is 0" in said
     example = sorted((data / "images").glob("dev_*"))[0]
     assert f"  keras-attn predict saved_models/run {example}\n" in said

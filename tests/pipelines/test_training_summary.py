@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -49,7 +50,9 @@ def test_why_training_ended():
     ended = "training ended after epoch 10: no improvement for 3 epochs"
     assert str(summary) == f"epoch 7 of 20, val_bleu 31.23; {ended}"
     summary = TrainingSummary(**FIT, value=31.0, epoch="mean of the last 3", trained=20)
-    assert str(summary) == "mean of the last 3 epochs, val_bleu 31; all 20 epochs were trained"
+    assert str(summary) == "mean of the last 3 epochs, val_bleu 31; training ran for all 20 epochs"
+    summary = replace(summary, epochs=1, epoch=1, trained=1)
+    assert str(summary) == "epoch 1 of 1, val_bleu 31; training ran for 1 epoch"
 
 
 @pytest.mark.parametrize(

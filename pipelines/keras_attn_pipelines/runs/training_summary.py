@@ -69,7 +69,7 @@ class TrainingSummary:
         if self.trained < self.epochs:
             epochs = "1 epoch" if self.patience == 1 else f"{self.patience} epochs"
             return f"training ended after epoch {self.trained}: no improvement for {epochs}"
-        return f"all {self.epochs} epochs were trained" if self.epochs > 1 else "it was trained"
+        return f"training ran for {f'all {self.epochs} epochs' if self.epochs > 1 else '1 epoch'}"
 
     def shortcomings(self) -> list[str]:
         """Signs that the model is undertrained."""
