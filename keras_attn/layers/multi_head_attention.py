@@ -159,7 +159,7 @@ class MultiHeadAttention(MultiHead):
         value_shape = value_shape or query_shape
         self.make_kernels(query_shape[-1], value_shape[-1], (key_shape or value_shape)[-1])
         if self.positions is not None and not self.positions.built:
-            self.positions.build()
+            self.positions.build((None,))
 
     def call(
         self,

@@ -3,14 +3,13 @@
 import keras
 from keras import ops
 
-from keras_attn.layers.alibi_bias import bias_shape, check_bias_heads
-from keras_attn.layers.relative_positions import RelativePositions
+from keras_attn.layers.relative_positions import PositionBias
 from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.relative_bias import relative_buckets
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
-class RelativeBias(RelativePositions):
+class RelativeBias(PositionBias):
     """One learned bias per head and bucket of distances, added to the scores.
 
         bias_h(t, s) = table[bucket(s − t), h]
@@ -54,23 +53,19 @@ class RelativeBias(RelativePositions):
         initializer="random_normal",
         **kwargs,
     ):
-        super().__init__(**kwargs)
-        check_sizes(num_heads=num_heads)
+        super().__init__(num_heads, **kwargs)
         self.bidirectional = check_flag("bidirectional", bidirectional)
         check_sizes(least=4 if bidirectional else 2, num_buckets=num_buckets)
         if num_buckets % 2:
             raise ValueError(f"Expected an even num_buckets. Received: num_buckets={num_buckets}")
         exact = num_buckets // (4 if bidirectional else 2)
         check_sizes(least=exact + 1, max_distance=max_distance)
-        self.num_heads, self.num_buckets, self.max_distance = num_heads, num_buckets, max_distance
+        self.num_buckets, self.max_distance = num_buckets, max_distance
         self.initializer = keras.initializers.get(initializer)
 
     def build(self, query_positions_shape=None, key_positions_shape=None):
         shape = (self.num_buckets, self.num_heads)
         self.table = self.add_weight(shape=shape, initializer=self.initializer, name="table")
-
-    def check_heads(self, num_heads, key_dim):
-        check_bias_heads(self, num_heads)
 
     def bias(self, query_positions, key_positions):
         sizes = self.num_buckets, self.max_distance, self.bidirectional
@@ -80,6 +75,3 @@ class RelativeBias(RelativePositions):
 
     def call(self, query_positions, key_positions):
         return self.bias(query_positions, key_positions)
-
-    def compute_output_shape(self, query_positions_shape, key_positions_shape):
-        return bias_shape(query_positions_shape, self.num_heads, key_positions_shape)

@@ -1,6 +1,7 @@
-"""Base of the positions that `MultiHeadAttention` takes."""
+"""Bases of the positions that `MultiHeadAttention` takes."""
 
 from keras_attn.layers.base_layer import BaseLayer
+from keras_attn.ops.check_choice import check_sizes
 
 
 class RelativePositions(BaseLayer):
@@ -10,17 +11,18 @@ class RelativePositions(BaseLayer):
     of a stack; its weights are then shared.
     """
 
-    def build(self, inputs_shape=None):
-        """No weights by default."""
-
     def rotate(self, inputs, positions):
         """Queries or keys (..., D) at int positions that broadcast to the leading axes."""
-        return inputs
+        raise NotImplementedError
 
     def bias(self, query_positions, key_positions):
         """float, broadcastable to (B, H, T, S), from int (T,) or (B, T) and (S,) or (B, S); or
         None for none."""
-        return None
+        raise NotImplementedError
+
+    def check_heads(self, num_heads, key_dim):
+        """Raises ValueError unless it fits heads of this number and width."""
+        raise NotImplementedError
 
     def quantize(self, mode=None, type_check=True, config=None):
         """Refuses by name: `keras.Model.quantize` does not reach an attention with a layer inside.
@@ -33,5 +35,40 @@ class RelativePositions(BaseLayer):
             "attention that holds it: call quantize of the MultiHeadAttention itself"
         )
 
+
+class PositionBias(RelativePositions):
+    """Abstract: a bias of scores by head.
+
+    Args:
+        num_heads: int > 0. H.
+
+    Call arguments:
+        query_positions: int (T,) or (B, T).
+        key_positions: int (S,) or (B, S).
+
+    Returns:
+        (H, T, S) or (B, H, T, S).
+
+    Raises:
+        ValueError: num_heads < 1.
+    """
+
+    def __init__(self, num_heads, **kwargs):
+        super().__init__(**kwargs)
+        check_sizes(num_heads=num_heads)
+        self.num_heads = num_heads
+
+    def rotate(self, inputs, positions):
+        return inputs
+
     def check_heads(self, num_heads, key_dim):
-        """Raises ValueError unless it fits heads of this number and width."""
+        if self.num_heads != num_heads:
+            raise ValueError(
+                f"Expected {type(self).__name__} of num_heads={num_heads}, as the attention has. "
+                f"Received: num_heads={self.num_heads}"
+            )
+
+    def compute_output_shape(self, query_positions_shape, key_positions_shape):
+        *queries, length = query_positions_shape
+        *keys, size = key_positions_shape
+        return (*(queries or keys), self.num_heads, length, size)

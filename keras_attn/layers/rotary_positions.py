@@ -71,6 +71,9 @@ class RotaryPositions(RelativePositions):
         frequencies, factor = scaled_frequencies(units, self.base, self.scaling)
         return rotate(inputs, positions, frequencies, self.interleaved, factor)
 
+    def bias(self, query_positions, key_positions):
+        return None
+
     def call(self, inputs, start_index=0):
         self.check_heads(inputs.shape[1], inputs.shape[-1])
         positions = positions_from(start_index, ops.shape(inputs)[2])

@@ -108,4 +108,4 @@ def build_ends(stack, shape):
     for layer in filter(None, (stack.positions, stack.last_norm)):
         layer.build(shape)
     if stack.relative is not None:
-        stack.relative.build()
+        stack.relative.build((None,))
