@@ -160,8 +160,9 @@ def test_learned_positions_end():
 
 
 @pytest.mark.systems
-def test_steps_in_a_graph_and_under_xla_equal_plain():
-    model, inputs = transformer(num_layers=1), batch()
+@pytest.mark.parametrize("choices", [{}, MODERN["rotary"], MODERN["relative"]])
+def test_steps_in_a_graph_and_under_xla_equal_plain(choices):
+    model, inputs = transformer(num_layers=1, **choices), batch()
     arrays = [tf.constant(inputs[SOURCE]), tf.constant(inputs[TOKENS])]
     expected = search(model, *arrays)
     unknown = [tf.TensorSpec((None, None), "int32"), tf.TensorSpec((None, 5), "int32")]
@@ -173,8 +174,9 @@ def test_steps_in_a_graph_and_under_xla_equal_plain():
 
 
 @pytest.mark.systems
-def test_an_empty_batch_has_empty_answers():
-    model, unknown = transformer(num_layers=1), tf.TensorSpec((None, None), "int32")
+@pytest.mark.parametrize("choices", [{}, MODERN["rotary"]])
+def test_an_empty_batch_has_empty_answers(choices):
+    model, unknown = transformer(num_layers=1, **choices), tf.TensorSpec((None, None), "int32")
 
     def answer(source, tokens):
         memory, state = model.start(source, 7)
@@ -195,6 +197,9 @@ def test_steps_on_another_backend(backend, tmp_path):
     expected = search(transformer(num_layers=1), inputs[SOURCE], inputs[TOKENS])
     with np.load(tmp_path / "found.npz") as saved:
         check(saved["logits"], expected)
+        for name, choices in MODERN.items():
+            modern = transformer(num_layers=1, **choices)
+            check(saved[name], search(modern, inputs[SOURCE], inputs[TOKENS]))
         logits = tf.convert_to_tensor(expected[0, :3])
         with tf.GradientTape() as tape:
             tape.watch(logits)

@@ -1,7 +1,7 @@
 """A small Transformer with weights at random, a batch for it, and a search of a few steps.
 
-Run as `python -m tests.models.tiny_transformer FILE`, under any backend: writes logits and a
-gradient.
+Run as `python -m tests.models.tiny_transformer FILE`, under any backend: writes logits, those of
+today's Transformers too, and a gradient.
 """
 
 import sys
@@ -114,12 +114,17 @@ def summed_loss(logits, tokens):
 
 
 def main(path):
-    model, inputs = transformer(num_layers=1), batch()
-    find = compiled(lambda *arrays: search(model, *arrays))
-    logits = keras.ops.convert_to_numpy(find(inputs[SOURCE], inputs[TOKENS]))
+    inputs = batch()
+
+    def found(**choices):
+        model = transformer(num_layers=1, **choices)
+        find = compiled(lambda *arrays: search(model, *arrays))
+        return keras.ops.convert_to_numpy(find(inputs[SOURCE], inputs[TOKENS]))
+
+    logits, modern = found(), {name: found(**choices) for name, choices in MODERN.items()}
     loss = slopes(lambda logits: (summed_loss(logits, inputs[TOKENS]), []), 1)
     _, _, (slope,) = loss([logits[0, :3]])
-    np.savez(path, logits=logits, slope=slope)
+    np.savez(path, logits=logits, slope=slope, **modern)
 
 
 if __name__ == "__main__":
