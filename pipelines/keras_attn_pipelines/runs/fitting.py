@@ -135,7 +135,7 @@ class Fitting:
             )
 
     def try_mean(self):
-        """Scores the mean of the last epochs' weights, if there are two; keeps it if it is the best."""
+        """Scores the mean of the last epochs' weights, if there are two; keeps it if it is best."""
         for mean in self.means:
             count = self.workers.told(len(mean.snapshots))
             if count < 2:
