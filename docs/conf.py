@@ -162,9 +162,14 @@ class SentencesOfData:
 
 
 def write_math(writer, node):
-    """MathML, which browsers draw without a script."""
-    display = "block" if isinstance(node, nodes.math_block) else "inline"
-    writer.body.append(latex2mathml.converter.convert(node.astext(), display=display))
+    """MathML, which browsers draw without a script; a block scrolls sideways where it is wide."""
+    is_block = isinstance(node, nodes.math_block)
+    display = "block" if is_block else "inline"
+    math = latex2mathml.converter.convert(node.astext(), display=display)
+    if is_block:
+        math = math.replace("<math ", '<math style="overflow: visible" ', 1)
+        math = f'<div style="overflow: auto hidden; padding: 0.4em 0 0.6em">{math}</div>'
+    writer.body.append(math)
     raise nodes.SkipNode
 
 

@@ -108,6 +108,14 @@ def test_train_leaves_a_run_directory(run):
     )
 
 
+def test_a_single_epoch_has_no_mean(run, data, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(Seq2SeqWork, "callbacks", lambda *given: Callbacks())
+    experiment = run.experiment().replaced({"monitor": "val_loss", "epochs": 1})
+    train(experiment, data, tmp_path / "again", verbose=0)
+    said = capsys.readouterr().out
+    assert "mean of" not in said and "training ran for 1 epoch\n" in said
+
+
 @pytest.mark.parametrize("factor", [1, 30], ids=["better", "worse"])
 def test_the_mean_of_epochs_is_kept_if_it_is_better(
     factor, run, data, tmp_path, capsys, monkeypatch

@@ -135,8 +135,11 @@ class Fitting:
             )
 
     def try_mean(self):
-        """Scores the mean of the last epochs' weights; keeps it if it is the best."""
+        """Scores the mean of the last epochs' weights, if there are two; keeps it if it is best."""
         for mean in self.means:
+            count = self.workers.told(len(mean.snapshots))
+            if count < 2:
+                continue
             loaded, monitor = self.prepared.data, self.experiment.fit.monitor
             data = loaded.unfrozen() if loaded.unfrozen else loaded
             weights = {f"{n}": array for n, array in enumerate(mean.mean(self.stage) or ())}
@@ -146,10 +149,8 @@ class Fitting:
             if not self.workers.is_chief:
                 continue
             value, before, epoch = logs[monitor], self.best.best, self.best.best_epoch
-            count = len(mean.snapshots)
-            epochs = "epoch" if count == 1 else f"{count} epochs"
             print(
-                f"mean of the last {epochs}: {monitor} {value:.4f}; "
+                f"mean of the last {count} epochs: {monitor} {value:.4f}; "
                 f"epoch {epoch}: {before:.4f}; keeping the better"
             )
             self.best.set_model(self.stage)
