@@ -410,7 +410,7 @@ CASES = {
     "grid_positions": Case(lambda **k: GridPositions(3, 5, "he_normal", **k), ((2, 7, 11, 13),)),
     "next_source": Case(lambda **k: NextSource(5, 3, **k), ((2, 13), KEYS), integers=((0, 7),)),
     "feed_forward": Case(
-        lambda **k: FeedForward(7, 0.2, "gelu", "he_normal", True, False, **k),
+        lambda **k: FeedForward(7, 0.2, "gelu", "lecun_normal", True, False, **k),
         (KEYS,),
         sequence=True,
     ),
