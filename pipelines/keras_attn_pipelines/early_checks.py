@@ -42,10 +42,11 @@ def check_training(
         raise ValueError(f"Expected a KERAS_BACKEND of {BACKENDS}. Received: {backend!r}")
     if strategy == MULTIWORKER:
         Cluster.read()
-    if getattr(experiment.optimizer, "lora", 0) and not started:
+    rank = getattr(experiment.optimizer, "lora", 0)
+    if rank and not started:
         raise ValueError(
             "Expected --from with --lora, for updates are of weights that are trained already. "
-            f"Received: lora={experiment.optimizer.lora} without --from"
+            f"Received: lora={rank} without --from"
         )
     if strategy == TPU and backend == BACKENDS[0]:
         check_tpu_package()
