@@ -44,7 +44,7 @@ def check_training(
         Cluster.read()
     if getattr(experiment.optimizer, "lora", 0) and not started:
         raise ValueError(
-            "Expected --from with --lora, for updates are of weights that are trained already. "
+            "Expected --from with --lora, which updates weights that are already trained. "
             f"Received: lora={experiment.optimizer.lora} without --from"
         )
     if strategy == TPU and backend == BACKENDS[0]:
