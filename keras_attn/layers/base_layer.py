@@ -28,6 +28,6 @@ class BaseLayer(keras.layers.Layer):
         """The inverse of `get_config`."""
         return restored(cls, config)
 
-    def build_from_config(self, config):
-        super().build_from_config(config)
+    def _post_build(self):  # Of Keras, after every build: by a call, a saved model or by hand.
         adapt_as_saved(self)
+        super()._post_build()

@@ -9,7 +9,7 @@ from keras_attn.layers.multi_head import KeysAndValues, MultiHead
 from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.ops.attend import attend
 from keras_attn.ops.cached_attention import attend_slots, cache_slots, write_slots
-from keras_attn.ops.check_choice import check_sizes
+from keras_attn.ops.check_choice import check_above, check_sizes
 from keras_attn.ops.linear import linear
 from keras_attn.ops.masks import zero_masked
 from keras_attn.ops.scores import capped_score, scaled_dot_score
@@ -56,11 +56,11 @@ class MultiHeadAttention(MultiHead):
         num_key_value_heads: int > 0 or None. G, heads of keys and values, each for H / G
             neighboring heads of queries: grouped queries, and multi-query attention where it is 1.
             None is H.
-        sliding_window: int > 0 or None. A query sees the keys less than so many positions away,
-            itself included; caches have so many slots.
+        sliding_window: int > 0 or None. A query sees the keys fewer than this many positions away,
+            itself included; caches have this many slots.
         soft_cap: float > 0 or None. c of c · tanh(score / c), instead of the score.
-        positions: `RotaryPositions`, `AlibiBias`, `RelativeBias`, or None. By what the score
-            depends on the distance of query and key.
+        positions: `RotaryPositions`, `AlibiBias`, `RelativeBias`, or None. How the score
+            depends on the distance between query and key.
 
     Call arguments:
         query: float (B, T, D).
@@ -98,10 +98,9 @@ class MultiHeadAttention(MultiHead):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.2.2; grouped queries Ainslie et al. 2023,
     arXiv:2305.13245, and Shazeer 2019, arXiv:1911.02150; sliding window Beltagy et al. 2020,
     arXiv:2004.05150, 3.1; soft cap Gemma Team 2024, arXiv:2408.00118, 2. Differs: biases by
-    default. Differs from
-    Keras' layer: fully masked rows are 0; padded queries are read as 0, and their outputs are not
-    zeroed; kernels are initialized like matrices (D, H·d_k), so their standard deviation does not
-    shrink with H.
+    default. Differs from Keras' layer: fully masked rows are 0; padded queries are read as 0, and
+    their outputs are not zeroed; kernels are initialized like matrices (D, H·d_k), so their
+    standard deviation does not shrink with H.
     """
 
     def __init__(
@@ -185,12 +184,13 @@ class MultiHeadAttention(MultiHead):
             query, projected = self.project_self(query, kernels)
         else:
             query, projected = self.project_query(query, kernels), self.project(value, key, kernels)
+        biases = [attention_bias]
         if self.positions is not None:
             places = [ops.arange(ops.shape(part)[2]) for part in (query, projected.keys)]
             query = self.positions.rotate(query, places[0])
             projected = projected._replace(keys=self.positions.rotate(projected.keys, places[1]))
-            attention_bias = _sum(attention_bias, self.positions.bias(*places))
-        context, weights = self._attend(query, projected, masks.by_head(), training, attention_bias)
+            biases.append(self.positions.bias(*places))
+        context, weights = self._attend(query, projected, masks.by_head(), training, biases)
         outputs = carry_mask(self.merge(context, kernels), masks.query)
         return (outputs, weights) if return_attention_scores else outputs
 
@@ -280,8 +280,10 @@ class MultiHeadAttention(MultiHead):
         shapes = ((rows, self.groups, slots, width) for width in widths)
         return KeysAndValues(*(ops.zeros(shape, self.compute_dtype) for shape in shapes))
 
-    def _attend(self, query, projected, mask, training=None, bias=None):
-        scores = _sum(self._score(query, projected.keys), bias)
+    def _attend(self, query, projected, mask, training=None, biases=()):
+        scores = self._score(query, projected.keys)
+        for bias in biases:  # Each by itself: a bias may have a narrower dtype than the scores.
+            scores = scores if bias is None else scores + ops.cast(bias, scores.dtype)
         return attend(scores, projected.values, mask, self.drop(training))
 
     def _score(self, query, keys):
@@ -303,12 +305,5 @@ def check_scores(sliding_window, soft_cap):
     """Raises ValueError unless both are None or in their range."""
     if sliding_window is not None:
         check_sizes(sliding_window=sliding_window)
-    if soft_cap is not None and not soft_cap > 0:
-        raise ValueError(f"Expected soft_cap > 0. Received: soft_cap={soft_cap!r}")
-
-
-def _sum(first, second):
-    """The sum of two biases; either may be None."""
-    if first is None or second is None:
-        return second if first is None else first
-    return first + ops.cast(second, first.dtype)
+    if soft_cap is not None:
+        check_above("soft_cap", soft_cap)

@@ -4,11 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import ClassVar
 
+import keras
 import numpy as np
 from keras import ops
 
 from keras_attn.layers.constructor_config import constructor_arguments
-from keras_attn.ops.check_choice import check_choice, check_sizes
+from keras_attn.ops.check_choice import check_above, check_choice, check_sizes
 
 INT8 = "int8"
 LARGEST = 127
@@ -61,22 +62,21 @@ class Projections:
         Args:
             rank: int > 0. r.
             lora_alpha: float > 0 or None. α; None is r.
-            targets: names of projections, such as ["query", "value"], or None for all.
+            targets: list of names of projections, such as ["query", "value"], or None for all.
 
         Raises:
-            ValueError: rank < 1; an unknown target; a layer that is not built, or has updates.
+            ValueError: rank < 1; lora_alpha ≤ 0; no target, or an unknown one; a layer that is not
+                built, or has updates.
 
         Source: Hu et al. 2021, arXiv:2106.09685, 4.1.
         """
-        check_sizes(rank=rank)
-        if lora_alpha is not None and not lora_alpha > 0:
-            raise ValueError(f"Expected lora_alpha > 0. Received: lora_alpha={lora_alpha!r}")
+        check_lora(rank, lora_alpha, targets)
         if not self.built:
             raise ValueError(f"Expected a built layer for enable_lora. Received: {self.name}")
         if self.lora_targets:
             raise ValueError("Expected a layer without LoRA. Received: one that has it enabled")
         known = [name.removesuffix("_kernel") for name in self.made_kernels()]
-        targets = known if targets is None else list(targets)
+        targets = known if targets is None else list(dict.fromkeys(targets))
         for target in targets:
             check_choice("a target", target, known)
         self._tracker.unlock()
@@ -146,8 +146,7 @@ class Projections:
             )
         if self.quantization is not None:
             return
-        if self.lora_targets:
-            raise ValueError("Expected merge_lora() before quantize. Received: LoRA enabled")
+        self.check_no_lora()
         self._tracker.unlock()
         for name in self.made_kernels():
             kernel = getattr(self, name)
@@ -168,13 +167,19 @@ class Projections:
         self._tracker.lock()
         self.quantization = mode
 
+    def check_no_lora(self):
+        """Raises ValueError if updates have to be merged before kernels are held in 8 bits."""
+        if self.lora_targets and self.quantization is None:
+            raise ValueError("Expected merge_lora() before quantize. Received: LoRA enabled")
+
 
 def adaptations_config(layer):
     """What a config says of LoRA and quantization inside a layer or model; {} of neither.
 
     Returns:
         {} or {"adaptations": dict}, from the number of a layer among those with `Projections`, as a
-        string, to what was done to it.
+        string, to what was done to it; "keras", from that of a layer of Keras' own among all to the
+        mode and config of its quantization; "frozen", what merging LoRA trains again.
     """
     found = {}
     for number, part in enumerate(parts_of(layer)):
@@ -186,9 +191,21 @@ def adaptations_config(layer):
             settings["lora"] = [part.lora_rank, part.lora_alpha, targets]
         if settings:
             found[str(number)] = settings
+    if quantized := {
+        str(number): [part.quantization_mode, _quantization_config(part)]
+        for number, part in enumerate(layer._flatten_layers())
+        if getattr(part, "_is_quantized", False)
+    }:
+        found["keras"] = quantized
     if frozen := getattr(layer, "frozen_for_lora", ()):
         found["frozen"] = list(frozen)
     return {"adaptations": found} if found else {}
+
+
+def _quantization_config(layer):
+    """The config of the quantization of a layer of Keras' own, or None."""
+    config = getattr(layer, "quantization_config", None)
+    return None if config is None else keras.saving.serialize_keras_object(config)
 
 
 def restored(cls, config):
@@ -206,18 +223,37 @@ def adapt_as_saved(layer):
     """Does to a built layer what its config said, before its weights are read."""
     adaptations, layer.saved_adaptations = dict(getattr(layer, "saved_adaptations", {})), {}
     frozen, parts = adaptations.pop("frozen", ()), parts_of(layer)
+    if quantized := adaptations.pop("keras", None):
+        every = list(layer._flatten_layers())
+        for number, (mode, config) in quantized.items():
+            if not getattr(every[int(number)], "_is_quantized", False):
+                settings = keras.saving.deserialize_keras_object(config)
+                every[int(number)].quantize(mode, config=settings)
     for number, settings in adaptations.items():
         part = parts[int(number)]
-        if "quantize" in settings:
+        # A layer that is an argument of this one has a config of its own, and may be done.
+        if "quantize" in settings and part.quantization is None:
             part.quantize(settings["quantize"])
-        if "lora" in settings:
+        if "lora" in settings and not part.lora_targets:
             part.enable_lora(*settings["lora"])
     if frozen:
         _freeze(layer, frozen)
 
 
-def enable_lora(model, rank, targets=None, lora_alpha=None):
+def check_lora(rank, lora_alpha, targets):
+    """Raises ValueError unless all are in their ranges; targets are names, but not yet known."""
+    check_sizes(rank=rank)
+    if lora_alpha is not None:
+        check_above("lora_alpha", lora_alpha)
+    if targets is not None and (isinstance(targets, str) or not list(targets)):
+        raise ValueError(
+            f"Expected targets as a list of names, or None for all. Received: targets={targets!r}"
+        )
+
+
+def enable_lora(model, rank, lora_alpha=None, targets=None):
     """See `BaseModel.enable_lora`."""
+    check_lora(rank, lora_alpha, targets)
     parts = [part for part in parts_of(model) if part.trainable]
     if any(part.lora_targets for part in parts):
         raise ValueError("Expected a model without LoRA. Received: one that has it enabled")
@@ -244,6 +280,14 @@ def enable_lora(model, rank, targets=None, lora_alpha=None):
         part.enable_lora(rank, lora_alpha, projections)
     places = [place for place, weight in enumerate(_kept(model)) if id(weight) in trained]
     _freeze(model, places)
+    track_parameters(model)
+
+
+def track_parameters(model):
+    """Renews PyTorch's parameters of a model, layers of which have other weights than before."""
+    if keras.backend.backend() == "torch":
+        for layer in model._flatten_layers():
+            layer._track_variables()
 
 
 def _kept(model):
@@ -268,10 +312,13 @@ def merge_lora(model):
         )
     for part in parts:
         part.merge_lora()
-    kept = _kept(model)
-    for place in getattr(model, "frozen_for_lora", ()):
-        kept[place].trainable = True
-    model.frozen_for_lora = []
+    for layer in model._flatten_layers():
+        if places := getattr(layer, "frozen_for_lora", ()):
+            kept = _kept(layer)
+            for place in places:
+                kept[place].trainable = True
+            layer.frozen_for_lora = []
+    track_parameters(model)
 
 
 def parts_of(layer):

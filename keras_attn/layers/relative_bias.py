@@ -16,7 +16,8 @@ class RelativeBias(PositionBias):
 
     Half of the buckets of a direction hold one distance each, the others grow geometrically up to
     `max_distance`. `MultiHeadAttention(positions=RelativeBias(num_heads))` adds it; T5 shares one
-    such layer among all layers of a stack.
+    such layer among all layers of a stack. A saved model keeps it shared;
+    `keras.models.clone_model` makes one for each.
 
     Args:
         num_heads: int > 0. H.

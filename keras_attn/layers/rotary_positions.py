@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_attn.layers.relative_positions import RelativePositions
-from keras_attn.ops.check_choice import check_flag, check_sizes
+from keras_attn.ops.check_choice import check_above, check_flag, check_sizes
 from keras_attn.ops.positions import positions_from
 from keras_attn.ops.rotary import ROTARY_BASE, rotate, scaled_frequencies
 
@@ -34,8 +34,8 @@ class RotaryPositions(RelativePositions):
         (B, H, T, D), compute dtype; angles in float32.
 
     Raises:
-        ValueError: base ≤ 1; an odd width, or one below units; a scaling that `ops.
-            scaled_frequencies` refuses.
+        ValueError: base ≤ 1; an odd width, or one below units; a scaling that
+            `ops.scaled_frequencies` refuses; inputs without an axis for the heads.
 
     Example:
         >>> tuple(RotaryPositions()(ops.ones((2, 3, 5, 4))).shape)
@@ -47,15 +47,14 @@ class RotaryPositions(RelativePositions):
 
     def __init__(self, base=ROTARY_BASE, units=None, interleaved=False, scaling=None, **kwargs):
         super().__init__(**kwargs)
-        if not base > 1:
-            raise ValueError(f"Expected base > 1. Received: base={base!r}")
+        check_above("base", base, 1)
         if units is not None:
             check_sizes(units=units)
             _check_even("units", units)
         self.base, self.units = base, units
         self.interleaved = check_flag("interleaved", interleaved)
+        scaled_frequencies(units or 2, base, scaling)
         self.scaling = None if scaling is None else dict(scaling)
-        scaled_frequencies(units or 2, base, self.scaling)
 
     def check_heads(self, num_heads, key_dim):
         if self.units is None:
@@ -75,6 +74,11 @@ class RotaryPositions(RelativePositions):
         return None
 
     def call(self, inputs, start_index=0):
+        if len(inputs.shape) != 4:
+            raise ValueError(
+                "Expected queries or keys by head, of shape (B, H, T, D). "
+                f"Received: shape={tuple(inputs.shape)}"
+            )
         self.check_heads(inputs.shape[1], inputs.shape[-1])
         positions = positions_from(start_index, ops.shape(inputs)[2])
         by_row = positions[:, None, :] if len(positions.shape) == 2 else positions

@@ -17,6 +17,7 @@ from keras_attn.layers.projections import (
     merge_lora,
     parts_of,
     restored,
+    track_parameters,
 )
 from keras_attn.layers.relative_positions import RelativePositions
 from keras_attn.layers.traced_spec import traced_spec
@@ -37,9 +38,9 @@ class BaseModel(keras.Model):
         """The inverse of `get_config`."""
         return restored(cls, config)
 
-    def build_from_config(self, config):
-        super().build_from_config(config)
+    def _post_build(self):  # Of Keras, after every build: by a call, a saved model or by hand.
         adapt_as_saved(self)
+        super()._post_build()
 
     def enable_lora(self, rank, targets=None, lora_alpha=None):
         """Freezes all weights and adds trainable updates of a low rank to projections.
@@ -49,20 +50,21 @@ class BaseModel(keras.Model):
 
         Args:
             rank: int > 0. r.
-            targets: names, or None for all projections of attention and feed-forward layers: of
-                projections ("query", "value"), of layers ("feed_forward"), or of parts of the model
-                ("decoder"). A projection is a target if it, or something that it lies in, is named.
+            targets: list of names, or None for all projections of attention and feed-forward
+                layers: of projections ("query", "value"), of layers ("feed_forward"), or of parts
+                of the model ("decoder"). A projection is a target if it, or something that it lies
+                in, is named.
             lora_alpha: float > 0 or None. α; None is r.
 
         Raises:
-            ValueError: rank < 1; a model that is not built, or has updates; a target that names no
-                projection.
+            ValueError: rank < 1; lora_alpha ≤ 0; a model that cannot be built without inputs, or
+                has updates; no target, or one that names no projection.
 
         Source: Hu et al. 2021, arXiv:2106.09685.
         """
         if not self.built:
             self.build()
-        enable_lora(self, rank, targets, lora_alpha)
+        enable_lora(self, rank, lora_alpha, targets)
 
     def merge_lora(self):
         """Adds the updates to their projections, removes them, and trains all weights again.
@@ -80,10 +82,16 @@ class BaseModel(keras.Model):
         Args:
             mode, config, filters: as in Keras.
             **kwargs: as in Keras.
+
+        Raises:
+            NotImplementedError: another mode than "int8", or a quantizer of weights.
+            ValueError: a layer that has LoRA enabled; of Keras, a model that is not built.
         """
-        for part in parts_of(self):
-            if should_quantize_layer(part, filters):
-                part.quantize(mode, config=config)
+        parts = [part for part in parts_of(self) if should_quantize_layer(part, filters)]
+        for part in parts:
+            part.check_no_lora()
+        for part in parts:
+            part.quantize(mode, config=config)
 
         def others(layer):
             if isinstance(layer, Projections | RelativePositions | keras.layers.Dropout):
@@ -91,6 +99,7 @@ class BaseModel(keras.Model):
             return bool(layer.weights) and should_quantize_layer(layer, filters)
 
         super().quantize(mode, config=config, filters=others, **kwargs)
+        track_parameters(self)
         self.train_function = self.test_function = self.predict_function = None
 
     def input_signature(self) -> Any:

@@ -1,5 +1,6 @@
 """Choices by name, flags and probabilities."""
 
+import math
 import numbers
 
 import numpy as np
@@ -43,6 +44,22 @@ def check_probability(name, value):
     """
     if not isinstance(value, numbers.Real) or not 0 <= value < 1:
         raise ValueError(f"Expected 0 <= {name} < 1. Received: {name}={value!r}")
+
+
+def check_above(name, value, least=0):
+    """Raises ValueError unless `value` is a finite number above `least`.
+
+    Example:
+        >>> check_above("soft_cap", 0.0)
+        Traceback (most recent call last):
+            ...
+        ValueError: Expected soft_cap > 0. Received: soft_cap=0.0
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    is_finite = is_number and math.isfinite(value)
+    if not is_finite or value <= least:
+        kind = "" if is_finite else ", a finite number"
+        raise ValueError(f"Expected {name} > {least}{kind}. Received: {name}={value!r}")
 
 
 def check_sizes(least=1, **sizes):

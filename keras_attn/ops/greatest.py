@@ -25,6 +25,6 @@ def greatest(values, first, axis=-1, keepdims=False):
     """
     if keras.backend.backend() != "torch":
         return ops.max(values, axis=axis, keepdims=keepdims, initial=first)
-    if values.shape[axis] == 0:
+    if 0 in values.shape:
         return ops.full_like(ops.sum(values, axis=axis, keepdims=keepdims), first)
     return ops.maximum(ops.max(values, axis=axis, keepdims=keepdims), first)

@@ -2,6 +2,8 @@
 
 import inspect
 import math
+import numbers
+from collections.abc import Mapping
 
 import keras
 import numpy as np
@@ -186,7 +188,7 @@ def scaled_frequencies(units, base=ROTARY_BASE, scaling=None):
         base: float > 1.
         scaling: mapping or None. "rope_type", "linear", "llama3" or "yarn", and the keywords of
             `linear_scaling`, `llama3_scaling` or `yarn_scaling`: the `rope_scaling` of a
-            checkpoint's config.json.
+            checkpoint's config.json. In older ones "rope_type" is called "type".
 
     Returns:
         frequencies: NumPy float64 (units / 2,).
@@ -202,8 +204,13 @@ def scaled_frequencies(units, base=ROTARY_BASE, scaling=None):
     frequencies = rotary_frequencies(units, base)
     if scaling is None:
         return frequencies, 1.0
+    if not isinstance(scaling, Mapping):
+        raise ValueError(
+            f"Expected a scaling as a dict with rope_type, or None. Received: scaling={scaling!r}"
+        )
     arguments = dict(scaling)
-    kind = arguments.pop("rope_type", None)
+    older = arguments.pop("type", None)
+    kind = arguments.pop("rope_type", older)
     if kind not in SCALINGS:
         raise ValueError(
             f"Expected the rope_type of a scaling in {tuple(SCALINGS)}. Received: {kind!r}"
@@ -227,6 +234,14 @@ def _check_scaling(kind, arguments):
             f"Received: {', '.join(sorted(arguments)) or 'nothing'}"
         )
     values = {name: part.default for name, part in known.items()} | arguments
+    for name, value in arguments.items():
+        if value is known[name].default:
+            continue
+        if not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError(f"Expected a number as {name} of a scaling. Received: {value!r}")
+    factor = values.get("attention_factor")
+    if factor is not None and not factor > 0:
+        raise ValueError(f"Expected attention_factor > 0 in a scaling. Received: {factor!r}")
     if not values["factor"] >= 1:
         raise ValueError(f"Expected factor >= 1 in a scaling. Received: {values['factor']!r}")
     if "original_max_position_embeddings" in values:

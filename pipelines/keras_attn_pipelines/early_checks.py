@@ -45,7 +45,7 @@ def check_training(
     rank = getattr(experiment.optimizer, "lora", 0)
     if rank and not started:
         raise ValueError(
-            "Expected --from with --lora, for updates are of weights that are trained already. "
+            "Expected --from with --lora, which updates weights that are already trained. "
             f"Received: lora={rank} without --from"
         )
     if strategy == TPU and backend == BACKENDS[0]:

@@ -311,6 +311,14 @@ def test_a_soft_cap_bounds_scores():
     check(free(KEYS, **WEIGHTS), plain(KEYS, **WEIGHTS))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "bfloat16"])
+def test_a_bias_of_another_dtype_does_not_round_that_of_positions(dtype):
+    layer = MultiHeadAttention(2, 3, positions=AlibiBias(2))
+    biased = layer(KEYS, attention_bias=tf.zeros((11, 11), dtype), **WEIGHTS)
+    for output, wanted in zip(biased, layer(KEYS, **WEIGHTS), strict=True):
+        np.testing.assert_array_equal(output, wanted)
+
+
 def test_one_layer_of_positions_serves_a_stack(tmp_path):
     positions, inputs = RelativeBias(2, 8, 11), keras.Input((11, 5))
     hidden = inputs
@@ -343,7 +351,10 @@ def test_one_layer_of_positions_serves_a_stack(tmp_path):
             r"at least units=6 .*Received: key_dim=4",
         ),
         (lambda: RotaryPositions(units=3), "even units"),
+        (lambda: MultiHeadAttention(2, 3, soft_cap=np.inf), "soft_cap > 0, a finite number"),
         (lambda: RotaryPositions(1.0), "base > 1"),
+        (lambda: RotaryPositions("10"), "base > 1, a finite number. Received: base='10'"),
+        (lambda: RotaryPositions()(KEYS), r"shape \(B, H, T, D\)\. Received: shape=\(2, 11, "),
         (
             lambda: MultiHeadAttention(2, 3, positions=AlibiBias(3)),
             r"AlibiBias of num_heads=2, as the attention has\. Received: num_heads=3",

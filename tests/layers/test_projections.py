@@ -14,9 +14,15 @@ from keras_attn.layers import (
     MultiHeadAttention,
     TransformerEncoderBlock,
 )
+from keras_attn.layers.projections import merge_lora
 from keras_attn.models import SmallConvEncoder, SpatialTransformerClassifier
+from keras_attn.training import RegularizedDropout
 from keras_attn.training.losses import TokenCrossEntropy
+from tests.backends import OTHERS
 from tests.models.tiny_transformer import MODERN, batch, transformer
+from tests.processes import run_module
+from tests.training.tiny import batch as captions
+from tests.training.tiny import transformer_captioner
 
 RANDOM = np.random.default_rng(5)
 INPUTS = RANDOM.normal(size=(2, 11, 5)).astype("float32")
@@ -106,7 +112,7 @@ def test_layers_of_a_keras_model_are_saved_as_they_are(change, tmp_path):
 def test_a_model_trains_saves_and_exports_its_updates_only(tmp_path):
     model, inputs = transformer(num_layers=1, **MODERN["rotary"]), batch()
     expected = model(inputs)[LOGITS]
-    model.enable_lora(2, ["decoder", "query"])
+    model.enable_lora(2, targets=["decoder", "query"])
     np.testing.assert_array_equal(model(inputs)[LOGITS], expected)
     assert {weight.name.split("_lora_")[0] for weight in model.trainable_weights} == {
         *(f"{name}_kernel" for name in ("query", "key", "value", "output", "gate", "hidden"))
@@ -137,6 +143,45 @@ def test_a_model_trains_saves_and_exports_its_updates_only(tmp_path):
     assert len(again.weights) == len(frozen) and len(again.trainable_weights) == len(frozen)
 
 
+@pytest.mark.parametrize("change", ["lora", "int8"])
+def test_a_config_makes_the_same_layers_before_any_file_is_read(change):
+    layer, inputs = built("grouped"), keras.Input((11, 5))
+    model = keras.Model(inputs, layer(inputs))
+    layer.enable_lora(2, targets=["query"]) if change == "lora" else layer.quantize("int8")
+    randomize(model)
+    again = MultiHeadAttention.from_config(layer.get_config())
+    again.build(INPUTS.shape)
+    clone = keras.models.clone_model(model)
+    for copy in (again, clone):
+        copy.set_weights(model.get_weights())
+        np.testing.assert_array_equal(copy(INPUTS), model(INPUTS))
+        assert [w.trainable for w in copy.weights] == [w.trainable for w in model.weights]
+
+
+@pytest.mark.parametrize("staged", [True, pytest.param(False, marks=pytest.mark.systems)])
+def test_a_model_that_holds_an_adapted_model_is_saved(staged, tmp_path):
+    """The config of the inner one says what was done to it, and so does that of the outer one."""
+    if staged:
+        model, inputs = transformer(num_layers=1), batch()
+        model.enable_lora(2)
+        outer = RegularizedDropout(model)
+    else:
+        outer, inputs = transformer_captioner(), captions(1)[0]
+        with warnings.catch_warnings(action="ignore"):
+            outer.quantize("int8")  # Also a Dense of Keras' own.
+        outer.encoder.trainable = False
+        outer.enable_lora(2)
+    randomize(outer)
+    outer.save(tmp_path / "outer.keras")
+    again = keras.saving.load_model(tmp_path / "outer.keras")
+    np.testing.assert_array_equal(again(inputs)[LOGITS], outer(inputs)[LOGITS])
+    assert [w.trainable for w in again.weights] == [w.trainable for w in outer.weights]
+    assert len(again.trainable_weights) == len(outer.trainable_weights)
+    if staged:
+        merge_lora(again)
+        assert len(again.trainable_weights) == len(transformer(num_layers=1).weights)
+
+
 def test_a_model_in_eight_bits_is_smaller_and_nearly_equal(tmp_path):
     model, inputs = transformer(num_layers=1, **MODERN["rotary"]), batch()
     expected = model(inputs)[LOGITS]
@@ -156,6 +201,12 @@ def test_a_model_in_eight_bits_is_smaller_and_nearly_equal(tmp_path):
         again.merge_lora()
 
 
+@pytest.mark.systems
+@pytest.mark.parametrize("backend", OTHERS[1:])
+def test_parameters_of_an_adapted_model_in_pytorch(backend):
+    run_module("tests.layers.torch_parameters", backend=backend)
+
+
 def test_what_cannot_be_done_is_refused():
     layer = MultiHeadAttention(2, 3)
     with pytest.raises(ValueError, match="Expected a built layer for"):
@@ -168,17 +219,27 @@ def test_what_cannot_be_done_is_refused():
         layer.enable_lora(2, targets=["hidden"])
     with pytest.raises(ValueError, match=r"lora_alpha > 0\. Received: lora_alpha=0"):
         layer.enable_lora(2, 0)
+    for targets in ("query", []):
+        with pytest.raises(ValueError, match="a list of names, or None for all"):
+            layer.enable_lora(2, targets=targets)
     with pytest.raises(NotImplementedError, match=r"quantize.'int8'.*Received: mode='int4'"):
         layer.quantize("int4")
-    layer.enable_lora(2)
+    layer.enable_lora(2, targets=["query", "query"])
+    assert len(layer.trainable_weights) == 9
     with pytest.raises(ValueError, match=r"merge_lora\(\) before quantize"):
         layer.quantize("int8")
     with pytest.raises(ValueError, match="without LoRA"):
         layer.enable_lora(2)
     model = transformer(num_layers=1)
     with pytest.raises(ValueError, match=r"LoRA targets in attention, .*Received: q_proj"):
-        model.enable_lora(2, ["query", "q_proj"])
+        model.enable_lora(2, targets=["query", "q_proj"])
+    with pytest.raises(ValueError, match="a list of names"):
+        model.enable_lora(2, targets="decoder")
     assert all(weight.trainable for weight in model.trainable_weights)
+    model.enable_lora(2, targets=["decoder"])
+    with pytest.raises(ValueError, match="before quantize"):
+        model.quantize("int8")
+    assert "int8" not in {weight.dtype for weight in model.weights}
 
 
 def test_a_model_without_projections_says_so():

@@ -30,6 +30,14 @@ def test_scalings_equal_transformers(place):
     np.testing.assert_allclose(factor, GOLDEN[f"factor_{place}"], rtol=1e-6)
 
 
+def test_older_checkpoints_name_the_type_differently():
+    older = {"type": "yarn", **{name: YARN[name] for name in YARN if name != "rope_type"}}
+    for scaling in (older, {**YARN, "type": "yarn"}):
+        np.testing.assert_array_equal(
+            scaled_frequencies(8, scaling=scaling)[0], scaled_frequencies(8, scaling=YARN)[0]
+        )
+
+
 @pytest.mark.parametrize(("name", "interleaved"), [("halves", False), ("neighbors", True)])
 def test_turns_equal_transformers(name, interleaved):
     query, positions = GOLDEN["query"], GOLDEN["positions"]
@@ -83,6 +91,10 @@ def test_slopes():
         ({"rope_type": "llama3", "factor": 2.0}, "with factor, original_max_position_embeddings"),
         ({**YARN, "factor": 0.5}, r"factor >= 1 .*Received: 0\.5"),
         ({**YARN, "beta_slow": 32.0}, r"0 < beta_slow < beta_fast .*Received: 32\.0 and 32\.0"),
+        ("linear", "a dict with rope_type, or None. Received: scaling='linear'"),
+        ({**YARN, "factor": "4"}, "a number as factor of a scaling. Received: '4'"),
+        ({**YARN, "beta_fast": None}, "a number as beta_fast"),
+        ({**YARN, "attention_factor": -1}, "attention_factor > 0 .*Received: -1"),
         ({**YARN, "original_max_position_embeddings": 0}, r">= 1 in a scaling\. Received: 0"),
     ],
 )

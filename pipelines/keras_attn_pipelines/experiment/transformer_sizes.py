@@ -29,7 +29,7 @@ class TransformerSizes:
         choices=("layer", "rms"),
     )
     parallel: bool = option(
-        "sublayers of a block that read the same normalized input; needs --normalize-first",
+        "all sublayers of a block read the same normalized input; needs --normalize-first",
         default=False,
         settled=True,
     )
@@ -46,7 +46,7 @@ class TransformerSizes:
         choices=POSITIONS,
     )
     sliding_window: int = option(
-        "positions that self-attention sees on each side, itself included; 0 for all",
+        "positions that self-attention sees on each side, its own included; 0 for all",
         default=0,
         settled=True,
         least=0,
