@@ -50,9 +50,9 @@ def rotate(inputs, positions, frequencies, interleaved=False, factor=1.0):
         The inputs' shape and dtype; computed in float32, or in float64 for float64.
 
     Example:
-        >>> turned = rotate(ops.array([[1.0, 0.0]]), ops.array([1]), [math.pi / 2])
+        >>> turned = rotate(ops.array([[1.0, 0.0]]), ops.array([1]), [math.pi / 6])
         >>> ops.convert_to_numpy(turned).astype(float).round(2).tolist()
-        [[0.0, 1.0]]
+        [[0.87, 0.5]]
 
     Source: Su et al. 2021, arXiv:2104.09864, 3.2.2.
     """
