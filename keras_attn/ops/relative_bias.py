@@ -60,8 +60,8 @@ def alibi_bias(query_positions, key_positions, num_heads):
         float32 (H, T, S) or (B, H, T, S).
 
     Example:
-        >>> ops.convert_to_numpy(alibi_bias([2], [0, 1, 2], 2))[0].tolist()
-        [[-0.125, -0.0625, 0.0]]
+        >>> ops.convert_to_numpy(alibi_bias([3], [0, 1, 2], 2))[0].tolist()
+        [[-0.1875, -0.125, -0.0625]]
 
     Source: Press et al. 2022, arXiv:2108.12409, 3. Differs: keys after the query, which the paper
     does not let it see, are penalized alike.

@@ -111,9 +111,16 @@ def llama3_scaling(
     With L the original length, a wave shorter than L / high_freq_factor stays, one longer than
     L / low_freq_factor is slowed, and between them the frequency is a mean of both.
 
-    Args and returns: as in `linear_scaling`, and
+    Args:
+        frequencies: NumPy float64 (units / 2,), of `rotary_frequencies`.
+        base: float.
+        factor: float ≥ 1.
         original_max_position_embeddings: int. L.
         low_freq_factor, high_freq_factor: float, low < high.
+
+    Returns:
+        frequencies: NumPy float64 (units / 2,).
+        attention_factor: float, of queries and keys: 1.
 
     Source: Grattafiori et al. 2024, arXiv:2407.21783; the formula is that of the authors' program.
     """
@@ -141,13 +148,20 @@ def yarn_scaling(
     turn less than `beta_slow` times are slowed by `factor`. Queries and keys are multiplied by the
     attention factor, 0.1 ln(factor) + 1 unless given.
 
-    Args and returns: as in `linear_scaling`, and
+    Args:
+        frequencies: NumPy float64 (units / 2,), of `rotary_frequencies`.
+        base: float.
+        factor: float ≥ 1.
         original_max_position_embeddings: int. L.
         beta_fast, beta_slow: float, slow < fast.
         attention_factor: float or None.
         mscale, mscale_all_dim: float or None. Of DeepSeek's checkpoints: the attention factor is
             (0.1 mscale ln(factor) + 1) / (0.1 mscale_all_dim ln(factor) + 1).
         truncate: bool. Whether the ramp begins and ends at whole features.
+
+    Returns:
+        frequencies: NumPy float64 (units / 2,).
+        attention_factor: float, of queries and keys.
 
     Source: Peng et al. 2023, arXiv:2309.00071, 3.2 to 3.4; the ramp over features is that of the
     authors' program.

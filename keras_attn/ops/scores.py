@@ -46,8 +46,13 @@ def scaled_dot_score(query, keys):
 def capped_score(query, keys, cap):
     """score(q, k) = c · tanh(q · k / (c √D)): never beyond ±c.
 
-    Args and returns as in `dot_score`, and
+    Args:
+        query: float (B, T, D), or (B, H, T, D) by head.
+        keys: float (B, S, D), or (B, G, S, D), each for H / G heads of queries.
         cap: float > 0. c.
+
+    Returns:
+        float32 (B, T, S), or (B, H, T, S).
 
     Source: Gemma Team 2024, arXiv:2408.00118, 2 ("logit soft-capping").
     """

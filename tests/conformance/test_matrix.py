@@ -202,6 +202,7 @@ SUBLAYERS = {"general", "recurrent_encoder", "next_source", "text_classifier"}
 
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+@pytest.mark.filterwarnings("ignore:.* is not quantized, and keras.Model.quantize does not reach")
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 @pytest.mark.parametrize("name", rows(sorted(CASES), SUBLAYERS))
 def test_quantized(name):
