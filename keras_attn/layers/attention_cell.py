@@ -8,7 +8,6 @@ from keras import ops
 from keras_attn.layers.base_layer import BaseLayer
 from keras_attn.layers.context_cell import as_context_cell
 from keras_attn.layers.masked_layer import sequence_mask
-from keras_attn.layers.projections import adapt_as_saved
 from keras_attn.layers.scored_attention import ScoredAttention
 from keras_attn.ops.check_choice import check_flag, check_sizes
 from keras_attn.ops.masks import zero_masked
@@ -165,7 +164,6 @@ class AttentionCell(BaseLayer):
         shape = config.get("input_shape") or (config.get("shapes_dict") or {}).get("input_shape")
         if shape is not None and config.get("value_shape") is not None:
             self.build(tuple(shape), tuple(config["value_shape"]))
-            adapt_as_saved(self)
 
     def initial_state(self, value, cell_state=None, value_mask=None):
         """Initial state for `keras.layers.RNN`, with the memory in it.

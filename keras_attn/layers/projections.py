@@ -28,8 +28,7 @@ class Projections:
 
     def add_kernel(self, shape, name, initializer):
         """A kernel, initialized like the matrix that it is multiplied as."""
-        inputs = self.contracted.get(name, 1)
-        matrix, initializer = _matrix_shape(shape, inputs), initializer.clone()
+        matrix, initializer = self._matrix_shape(name, shape), initializer.clone()
         return self.add_weight(
             shape=shape,
             initializer=lambda shape, dtype=None: ops.reshape(initializer(matrix, dtype), shape),
@@ -43,16 +42,24 @@ class Projections:
     def matrix(self, name):
         """A kernel as it is applied: compute dtype (rows, columns)."""
         kernel = getattr(self, name)
-        shape = _matrix_shape(kernel.shape, self.contracted.get(name, 1))
+        shape = self._matrix_shape(name, kernel.shape)
         matrix = ops.reshape(ops.cast(kernel, self.compute_dtype), shape)
         if self.quantization is not None:
             scale = ops.reshape(getattr(self, f"{name}_scale"), (1, -1))
             matrix = matrix * ops.cast(scale, self.compute_dtype)
         if name in self.lora_targets:
-            first, second = getattr(self, f"{name}_lora_a"), getattr(self, f"{name}_lora_b")
-            update = ops.matmul(first, second) * (self.lora_alpha / self.lora_rank)
-            matrix = matrix + ops.cast(update, self.compute_dtype)
+            matrix = matrix + ops.cast(self._update(name), self.compute_dtype)
         return matrix
+
+    def _matrix_shape(self, name, shape):
+        """Rows and columns of a kernel of this shape."""
+        inputs = self.contracted.get(name, 1)
+        return math.prod(shape[:inputs]), math.prod(shape[inputs:])
+
+    def _update(self, name):
+        """What LoRA adds to a kernel: float32 (rows, columns)."""
+        first, second = getattr(self, f"{name}_lora_a"), getattr(self, f"{name}_lora_b")
+        return ops.matmul(first, second) * (self.lora_alpha / self.lora_rank)
 
     def enable_lora(self, rank, lora_alpha=None, targets=None):
         """Freezes kernels W and adds trainable updates of a low rank: W + (α / r) A B.
@@ -83,7 +90,7 @@ class Projections:
         for target in targets:
             name = f"{target}_kernel"
             kernel = getattr(self, name)
-            rows, columns = _matrix_shape(kernel.shape, self.contracted.get(name, 1))
+            rows, columns = self._matrix_shape(name, kernel.shape)
             for part, shape, initializer in (
                 ("a", (rows, rank), "he_uniform"),
                 ("b", (rank, columns), "zeros"),
@@ -112,9 +119,8 @@ class Projections:
             raise ValueError("Expected kernels of floats to merge LoRA into. Received: int8")
         for name in self.lora_targets:
             kernel = getattr(self, name)
-            first, second = getattr(self, f"{name}_lora_a"), getattr(self, f"{name}_lora_b")
-            update = ops.matmul(first, second) * (self.lora_alpha / self.lora_rank)
-            kernel.assign(kernel + ops.cast(ops.reshape(update, kernel.shape), kernel.dtype))
+            update = ops.reshape(self._update(name), kernel.shape)
+            kernel.assign(kernel + ops.cast(update, kernel.dtype))
             kernel.trainable = True
         self._tracker.unlock()
         for name in self.lora_targets:
@@ -152,7 +158,7 @@ class Projections:
             kernel = getattr(self, name)
             values = np.asarray(ops.convert_to_numpy(ops.cast(kernel, "float32")))
             shape, inputs = values.shape, self.contracted.get(name, 1)
-            rows = values.reshape(_matrix_shape(shape, inputs))
+            rows = values.reshape(self._matrix_shape(name, shape))
             scale = np.abs(rows).max(axis=0) / LARGEST
             held = np.rint(rows / np.where(scale == 0, 1, scale)).astype("int8")
             delattr(self, name)
@@ -324,7 +330,3 @@ def merge_lora(model):
 def parts_of(layer):
     """All layers with projections in a layer or model, itself included."""
     return [part for part in layer._flatten_layers() if isinstance(part, Projections)]
-
-
-def _matrix_shape(shape, inputs):
-    return math.prod(shape[:inputs]), math.prod(shape[inputs:])

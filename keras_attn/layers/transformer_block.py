@@ -90,6 +90,21 @@ class TransformerBlock(MaskedLayer):
             for name in (*self.attentions, "feed_forward")
         ]
 
+    def attend_itself(self, weights, **options):
+        """The self-attention as a sublayer, which appends its weights to a list.
+
+        Args:
+            weights: list.
+            **options: of the call of `MultiHeadAttention`.
+        """
+
+        def attend(inputs):
+            attended, own = self.attention(inputs, return_attention_scores=True, **options)
+            weights.append(own)
+            return attended
+
+        return attend
+
     def run_sublayers(self, inputs, sublayers, training=None):
         """Inputs after each sublayer, a function of its input, in its residual connection.
 

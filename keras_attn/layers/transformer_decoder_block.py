@@ -106,18 +106,13 @@ class TransformerDecoderBlock(TransformerBlock):
         value_mask = sequence_mask(value, value_mask=value_mask)
         query = zero_masked(query, mask)
         weights = []
-
-        def attend(inputs):
-            attended, attention_weights = self.attention(
-                inputs,
-                mask=mask,
-                attention_mask=attention_mask,
-                return_attention_scores=True,
-                training=training,
-                use_causal_mask=use_causal_mask,
-            )
-            weights.append(attention_weights)
-            return attended
+        attend = self.attend_itself(
+            weights,
+            mask=mask,
+            attention_mask=attention_mask,
+            training=training,
+            use_causal_mask=use_causal_mask,
+        )
 
         def cross(inputs):
             attended, attention_weights = self._cross(inputs, value, value_mask, training)

@@ -76,19 +76,14 @@ class TransformerEncoderBlock(TransformerBlock):
         mask = sequence_mask(inputs, mask=mask)
         inputs = zero_masked(inputs, mask)
         weights = []
-
-        def attend(inputs):
-            attended, attention_weights = self.attention(
-                inputs,
-                mask=mask,
-                attention_mask=attention_mask,
-                return_attention_scores=True,
-                training=training,
-                use_causal_mask=use_causal_mask,
-                attention_bias=attention_bias,
-            )
-            weights.append(attention_weights)
-            return attended
+        attend = self.attend_itself(
+            weights,
+            mask=mask,
+            attention_mask=attention_mask,
+            training=training,
+            use_causal_mask=use_causal_mask,
+            attention_bias=attention_bias,
+        )
 
         def feed(inputs):
             return self.feed_forward(inputs, training=training)

@@ -87,11 +87,12 @@ class BaseModel(keras.Model):
             NotImplementedError: another mode than "int8", or a quantizer of weights.
             ValueError: a layer that has LoRA enabled; of Keras, a model that is not built.
         """
-        parts = [part for part in parts_of(self) if should_quantize_layer(part, filters)]
-        for part in parts:
+        parts = parts_of(self)
+        for part in parts:  # All of them: what merging trains again is known by its place.
             part.check_no_lora()
         for part in parts:
-            part.quantize(mode, config=config)
+            if should_quantize_layer(part, filters):
+                part.quantize(mode, config=config)
 
         def others(layer):
             if isinstance(layer, Projections | RelativePositions | keras.layers.Dropout):

@@ -237,8 +237,9 @@ def test_what_cannot_be_done_is_refused():
         model.enable_lora(2, targets="decoder")
     assert all(weight.trainable for weight in model.trainable_weights)
     model.enable_lora(2, targets=["decoder"])
-    with pytest.raises(ValueError, match="before quantize"):
-        model.quantize("int8")
+    for filters in (None, "embedding"):
+        with pytest.raises(ValueError, match="before quantize"):
+            model.quantize("int8", filters=filters)
     assert "int8" not in {weight.dtype for weight in model.weights}
 
 
