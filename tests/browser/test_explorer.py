@@ -194,13 +194,13 @@ def test_text_is_never_markup(opened):
     tab.get_by_role("button", name="שלום").hover()
 
 
-def test_long_sentences_open_at_once(opened):
+def test_a_page_has_few_elements_however_many_weights(opened):
+    """Some for each word and each head: one for each of 1.9 million weights would never open."""
     random = np.random.default_rng(0)
     words = [f"w{place}" for place in range(100)]
     weights = random.dirichlet(np.ones(100), (8, 8, 100))
     views = [TokenView(name, words, words, weights) for name in ("one", "two", "three")]
     tab = opened(ExplorerPage("long", [("long", -1.0)], views))
-    opening = "performance.getEntriesByType('navigation')[0]"
-    assert tab.evaluate(f"{opening}.domComplete - {opening}.responseEnd") < 5000
+    assert 600 < tab.evaluate("document.querySelectorAll('*').length") < 2000
     tab.get_by_role("button", name="w99").first.click()
     assert "w99: " in tab.get_by_role("status").first.inner_text()
