@@ -27,9 +27,10 @@ from pathlib import Path
 
 import numpy as np
 import translator_marian
+import translator_t5
 
 FOLDER = Path(__file__).with_name("translators")
-CASES = {**translator_marian.CASES}
+CASES = {**translator_marian.CASES, **translator_t5.CASES}
 """Functions that write a case's folder and return its answers, by name."""
 
 

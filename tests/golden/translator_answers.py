@@ -3,14 +3,31 @@
 import copy
 
 import numpy as np
+import translator_texts
 
 TAUGHT = 3
 """Pairs whose tensors are kept: the first, of different lengths."""
 BEAM, LENGTHS = 4, (13, 30)
+STEPS = 200
 
 
 def as_int(tensor):
     return tensor.numpy().astype("int32")
+
+
+def randomize(model, seed):
+    """Random numbers for all weights and biases, scales of norms about 1."""
+    import torch
+
+    torch.manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "embed_positions" not in name:
+                mean = 1.0 if "norm" in name and name.endswith("weight") else 0.0
+                torch.nn.init.normal_(weight, mean, 0.4)
+        if hasattr(model, "final_logits_bias"):
+            torch.nn.init.normal_(model.final_logits_bias, 0.0, 0.4)
+    return model.eval()
 
 
 def teach(model, tokenizer, sources, targets, steps):
@@ -140,6 +157,15 @@ def answers(model, tokenizer, sources, targets, **choices):
     if wrong:
         raise ValueError(f"Expected answers that tell enough. Received: {wrong}")
     return arrays
+
+
+def written(folder, model, tokenizer, sources, targets, **choices):
+    """Teaches a model, saves a folder and returns the answers."""
+    pairs = sources + translator_texts.ENGLISH, targets + translator_texts.GERMAN
+    tokenizer.save_pretrained(folder)
+    teach(model, tokenizer, *pairs, STEPS)
+    model.save_pretrained(folder)
+    return answers(model, tokenizer, sources, targets, **choices)
 
 
 def shaken(model, part=1e-5):

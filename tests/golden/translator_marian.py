@@ -35,7 +35,6 @@ CODED = [
     "no <sand>\tis\nin</s> the <pad> letter <unk>",
 ]
 SEEDS = {"marian_post": 0, "marian_relu_separate": 12, "marian_untied_gelu": 0}
-STEPS = 200
 SIZES = {
     "d_model": 8,
     "encoder_layers": 2,
@@ -46,20 +45,6 @@ SIZES = {
     "decoder_ffn_dim": 11,
     "max_position_embeddings": 61,
 }
-
-
-def randomize(model, seed):
-    """Random numbers for all weights and biases, scales of norms about 1."""
-    import torch
-
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "embed_positions" not in name:
-                mean = 1.0 if "norm" in name and name.endswith("weight") else 0.0
-                torch.nn.init.normal_(weight, mean, 0.4)
-        torch.nn.init.normal_(model.final_logits_bias, 0.0, 0.4)
-    return model.eval()
 
 
 def joint(*models):
@@ -120,16 +105,7 @@ def model(name, vocabulary, generation, **choices):
     made.generation_config = GenerationConfig(
         **special, bad_words_ids=[[padding]], num_beams=4, max_length=61, **generation
     )
-    return randomize(made, SEEDS[name])
-
-
-def written(folder, made, words, sources):
-    """Teaches a model, saves a folder and returns the answers."""
-    pairs = sources + translator_texts.ENGLISH, TARGETS + translator_texts.GERMAN
-    translator_answers.teach(made, words, *pairs, STEPS)
-    made.save_pretrained(folder)
-    words.save_pretrained(folder)
-    return translator_answers.answers(made, words, sources, TARGETS)
+    return translator_answers.randomize(made, SEEDS[name])
 
 
 def models():
@@ -151,7 +127,9 @@ def post(folder):
         scale_embedding=True,
         share_encoder_decoder_embeddings=True,
     )
-    return written(folder, made, tokenizer(source, target, vocabulary), SOURCES)
+    return translator_answers.written(
+        folder, made, tokenizer(source, target, vocabulary), SOURCES, TARGETS
+    )
 
 
 def relu_separate(folder):
@@ -169,7 +147,9 @@ def relu_separate(folder):
         decoder_vocab_size=len(targets),
         encoder_layers=3,
     )
-    return written(folder, made, tokenizer(source, target, vocabulary, targets), SOURCES)
+    return translator_answers.written(
+        folder, made, tokenizer(source, target, vocabulary, targets), SOURCES, TARGETS
+    )
 
 
 def untied_gelu(folder):
@@ -185,7 +165,9 @@ def untied_gelu(folder):
         share_encoder_decoder_embeddings=False,
         tie_word_embeddings=False,
     )
-    return written(folder, made, tokenizer(source, target, vocabulary), CODED)
+    return translator_answers.written(
+        folder, made, tokenizer(source, target, vocabulary), CODED, TARGETS
+    )
 
 
 CASES = {

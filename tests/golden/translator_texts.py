@@ -80,7 +80,7 @@ def rules():
 def sentence_piece(lines, size, **options):
     """Bytes of a SentencePiece model with a part of nmt_nfkc's rules, by that name."""
     from sentencepiece import SentencePieceTrainer
-    from transformers.utils.sentencepiece_model_pb2_new import ModelProto
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
     written = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
