@@ -26,11 +26,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import translator_m2m
 import translator_marian
 import translator_t5
 
 FOLDER = Path(__file__).with_name("translators")
-CASES = {**translator_marian.CASES, **translator_t5.CASES}
+CASES = {**translator_marian.CASES, **translator_t5.CASES, **translator_m2m.CASES}
 """Functions that write a case's folder and return its answers, by name."""
 
 

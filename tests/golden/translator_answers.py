@@ -1,14 +1,27 @@
 """What transformers computes with a golden translator: arrays of answers.npz."""
 
 import copy
+import json
 
 import numpy as np
 import translator_texts
 
 TAUGHT = 3
 """Pairs whose tensors are kept: the first, of different lengths."""
+LOGITS = 73
+"""Tokens whose logits are kept, of many more with codes of languages."""
 BEAM, LENGTHS = 4, (13, 30)
 STEPS = 200
+ODD = [
+    "it  is!  ",
+    "   ",
+    "▁it",
+    "the▁sand",
+    "no<mask> it </s> is",
+    "Ｔen ﬁsh ½ sold\u200b.",
+    "☃☃ ☃",
+]
+"""Texts that transformers splits otherwise than SentencePiece, some of them in some families."""
 
 
 def as_int(tensor):
@@ -22,7 +35,7 @@ def randomize(model, seed):
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            if "embed_positions" not in name:
+            if weight.requires_grad:
                 mean = 1.0 if "norm" in name and name.endswith("weight") else 0.0
                 torch.nn.init.normal_(weight, mean, 0.4)
         if hasattr(model, "final_logits_bias"):
@@ -44,13 +57,23 @@ def teach(model, tokenizer, sources, targets, steps):
         optimizer.step()
 
 
+def shift(model, labels):
+    """The decoder's inputs for labels (B, T)."""
+    if model.config.model_type == "m2m_100":
+        from transformers.models.m2m_100.modeling_m2m_100 import shift_tokens_right
+
+        config = model.config
+        return shift_tokens_right(labels, config.pad_token_id, config.decoder_start_token_id)
+    return model.prepare_decoder_input_ids_from_labels(labels=labels)
+
+
 def teacher_forcing(model, batch, labels):
     """Hidden states, weights and logits of the first pairs, trimmed to their longest."""
     import torch
 
     mask, known = batch["attention_mask"][:TAUGHT], labels[:TAUGHT] != model.config.pad_token_id
     width, length = int(mask.sum(-1).max()), int(known.sum(-1).max())
-    shifted = model.prepare_decoder_input_ids_from_labels(labels=labels)[:TAUGHT, :length]
+    shifted = shift(model, labels)[:TAUGHT, :length]
     with torch.no_grad():
         answer = model(
             input_ids=batch["input_ids"][:TAUGHT, :width],
@@ -62,7 +85,7 @@ def teacher_forcing(model, batch, labels):
     arrays = {
         "decoder_input_ids": as_int(shifted),
         "encoder_last_hidden": answer.encoder_last_hidden_state.numpy(),
-        "logits": answer.logits.numpy(),
+        "logits": answer.logits[..., :LOGITS].numpy(),
     }
     stacks = {
         "encoder_hidden": answer.encoder_hidden_states,
@@ -132,6 +155,22 @@ def decoding(tokenizer, size):
     }
 
 
+def as_padded(rows, value):
+    """int32 (B, T) of lists."""
+    array = np.full((len(rows), max(map(len, rows))), value, "int32")
+    for place, row in enumerate(rows):
+        array[place, : len(row)] = row
+    return array
+
+
+def odd(tokenizer, piece_ids):
+    """Ids of odd texts, and those that SentencePiece would give; −1 follows both."""
+    ids = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in ODD]
+    pieces = [piece_ids(text) for text in ODD]
+    arrays = {"odd_sources": np.array(ODD), "odd_ids": as_padded(ids, -1)}
+    return arrays | {"odd_piece_ids": as_padded(pieces, -1)}
+
+
 def answers(model, tokenizer, sources, targets, **choices):
     """All arrays; choices are those that a caller of `generate` has to make.
 
@@ -147,6 +186,8 @@ def answers(model, tokenizer, sources, targets, **choices):
         "source_mask": as_int(batch["attention_mask"]),
         "target_ids": as_int(labels),
     }
+    if choices:
+        arrays["choices"] = np.array(json.dumps(choices))
     arrays |= decoding(tokenizer, model.config.vocab_size)
     arrays |= teacher_forcing(model, batch, labels)
     for length in LENGTHS:
@@ -162,7 +203,6 @@ def answers(model, tokenizer, sources, targets, **choices):
 def written(folder, model, tokenizer, sources, targets, **choices):
     """Teaches a model, saves a folder and returns the answers."""
     pairs = sources + translator_texts.ENGLISH, targets + translator_texts.GERMAN
-    tokenizer.save_pretrained(folder)
     teach(model, tokenizer, *pairs, STEPS)
     model.save_pretrained(folder)
     return answers(model, tokenizer, sources, targets, **choices)

@@ -127,9 +127,9 @@ def post(folder):
         scale_embedding=True,
         share_encoder_decoder_embeddings=True,
     )
-    return translator_answers.written(
-        folder, made, tokenizer(source, target, vocabulary), SOURCES, TARGETS
-    )
+    words = tokenizer(source, target, vocabulary)
+    words.save_pretrained(folder)
+    return translator_answers.written(folder, made, words, SOURCES, TARGETS)
 
 
 def relu_separate(folder):
@@ -147,9 +147,9 @@ def relu_separate(folder):
         decoder_vocab_size=len(targets),
         encoder_layers=3,
     )
-    return translator_answers.written(
-        folder, made, tokenizer(source, target, vocabulary, targets), SOURCES, TARGETS
-    )
+    words = tokenizer(source, target, vocabulary, targets)
+    words.save_pretrained(folder)
+    return translator_answers.written(folder, made, words, SOURCES, TARGETS)
 
 
 def untied_gelu(folder):
@@ -165,9 +165,9 @@ def untied_gelu(folder):
         share_encoder_decoder_embeddings=False,
         tie_word_embeddings=False,
     )
-    return translator_answers.written(
-        folder, made, tokenizer(source, target, vocabulary), CODED, TARGETS
-    )
+    words = tokenizer(source, target, vocabulary)
+    words.save_pretrained(folder)
+    return translator_answers.written(folder, made, words, CODED, TARGETS)
 
 
 CASES = {

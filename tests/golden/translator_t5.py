@@ -60,6 +60,7 @@ def model(name, words, **choices):
 
 def first(folder):
     words = tokenizer(folder)
+    words.save_pretrained(folder)
     made = model("t5", words, feed_forward_proj="relu")
     return translator_answers.written(folder, made, words, SOURCES, TARGETS)
 
@@ -72,7 +73,6 @@ def flan(folder):
     made = model("flan_t5", words, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
     made.lm_head.weight = torch.nn.Parameter(0.4 * torch.randn_like(made.lm_head.weight))
     arrays = translator_answers.written(folder, made, words, SOURCES, TARGETS)
-    folder.joinpath("tokenizer.json").unlink()
     extra = [f"<extra_id_{number}>" for number in range(EXTRA)]
     special = {
         "additional_special_tokens": extra,
