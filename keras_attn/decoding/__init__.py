@@ -5,6 +5,7 @@ from keras_attn.decoding.beam import Beam
 from keras_attn.decoding.candidates import DEAD, Candidates
 from keras_attn.decoding.constraints import (
     Constraint,
+    FirstToken,
     ForbiddenTokens,
     MinimumLength,
     NoRepeatedNgrams,

@@ -110,6 +110,40 @@ class ForbiddenTokens:
 
 
 @dataclass(frozen=True)
+class FirstToken:
+    """The first token is a given one, at no cost: its log-probability is 0.
+
+    Such is the token of the language of a multilingual model's answer.
+
+    Args:
+        token: int ≥ 0. Id of the vocabulary.
+
+    Raises:
+        ValueError: token < 0; when decoding, one outside the vocabulary.
+    """
+
+    token: int
+
+    def __post_init__(self):
+        check_sizes(least=0, token=self.token)
+
+    def start(self, batch, vocabulary, length):
+        """Whether a token is still to come, bool (B,)."""
+        if self.token >= vocabulary:
+            raise ValueError(f"Expected token < V={vocabulary}. Received: token={self.token}")
+        return ops.ones((batch,), "bool")
+
+    def mask(self, log_probabilities, state):
+        """Forbids all others at the beginning."""
+        is_it = ops.equal(ops.arange(log_probabilities.shape[-1]), self.token)
+        return ops.where(state[:, None], ops.where(is_it, 0.0, DEAD), log_probabilities)
+
+    def update(self, state, tokens):
+        """No first token any more."""
+        return ops.zeros_like(state)
+
+
+@dataclass(frozen=True)
 class NoRepeatedNgrams:
     """No repeated n-grams in a hypothesis, a forced prefix included.
 

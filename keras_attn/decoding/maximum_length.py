@@ -6,6 +6,7 @@ from keras import ops
 
 from keras_attn.contracts import END_ID
 from keras_attn.decoding.constraints import forbid
+from keras_attn.ops.check_choice import check_flag
 
 
 class _Room(NamedTuple):
@@ -21,10 +22,13 @@ class MaximumLength:
     Args:
         lengths: int32 (B,), ≥ 1. Maximum tokens of each example's answer, including the end token
             and a forced prefix.
+        is_free: bool. Whether the end that is forced costs nothing: its log-probability is 0, as
+            that of a `forced_eos_token_id` of transformers.
     """
 
-    def __init__(self, lengths):
+    def __init__(self, lengths, is_free=False):
         self.lengths = ops.convert_to_tensor(lengths, "int32")
+        self.is_free = check_flag("is_free", is_free)
 
     def start(self, batch, vocabulary, length):
         """No token so far."""
@@ -32,8 +36,11 @@ class MaximumLength:
 
     def mask(self, log_probabilities, state):
         """Forbids everything but the end at the last token."""
-        no_end = ops.not_equal(ops.arange(log_probabilities.shape[-1]), END_ID)
-        return forbid(log_probabilities, (state.count + 1 >= state.most)[:, None] & no_end)
+        is_end = ops.equal(ops.arange(log_probabilities.shape[-1]), END_ID)
+        is_last = (state.count + 1 >= state.most)[:, None]
+        if self.is_free:
+            log_probabilities = ops.where(is_last & is_end, 0.0, log_probabilities)
+        return forbid(log_probabilities, is_last & ops.logical_not(is_end))
 
     def update(self, state, tokens):
         """One token more."""

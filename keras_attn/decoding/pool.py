@@ -41,7 +41,7 @@ class Pool(NamedTuple):
         both = self._joined((scores, times, slots, end_scores))
         return both._chosen(ops.top_k(both.scores, self.scores.shape[1])[1])
 
-    def answer(self, history, alive, divisor, n_best):
+    def answer(self, history, alive, divisor, n_best, by_score=False):
         """The best finished hypotheses, then the best truncated ones.
 
         Args:
@@ -49,6 +49,7 @@ class Pool(NamedTuple):
             alive: float32 (B, K). Log-probability of each unfinished hypothesis.
             divisor: float32 scalar. Length penalty of these.
             n_best: int. n.
+            by_score: bool. Whether truncated ones stand among the finished, by their scores.
 
         Returns:
             `DecodeResult`.
@@ -62,6 +63,8 @@ class Pool(NamedTuple):
         missing = ops.equal(both.scores, DEAD)
         place = ops.arange(both.scores.shape[1], dtype="float32")
         place = ops.where(missing, place + both.scores.shape[1], place)
+        if by_score:
+            place = -both.scores
         scores, ends, slots, end_scores = both._chosen(ops.top_k(-place, n_best)[1])
         missing = ops.equal(scores, DEAD)
         ends = ops.where(missing, -1, ends)

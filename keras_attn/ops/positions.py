@@ -7,14 +7,15 @@ from keras import ops
 LONGEST = 10000.0
 
 
-def sinusoids(positions, units):
+def sinusoids(positions, units, base=LONGEST):
     """Sines and cosines of geometrically growing wavelength, interleaved.
 
-        PE(p, 2i) = sin(p / 10000^(2i/D)),  PE(p, 2i + 1) = cos(p / 10000^(2i/D))
+        PE(p, 2i) = sin(p / base^(2i/D)),  PE(p, 2i + 1) = cos(p / base^(2i/D))
 
     Args:
         positions: int or float (...). p; any length, from any offset.
         units: int > 0. D; where it is odd, the last sine has no cosine.
+        base: float > 0. 10000 in the paper.
 
     Returns:
         float32 (..., D), whatever the precision policy. Off by less than p · 10⁻⁷.
@@ -26,7 +27,7 @@ def sinusoids(positions, units):
     Source: Vaswani et al. 2017, arXiv:1706.03762, 3.5.
     """
     pairs = (units + 1) // 2
-    frequencies = [math.pow(LONGEST, -2 * pair / units) for pair in range(pairs)]
+    frequencies = [math.pow(base, -2 * pair / units) for pair in range(pairs)]
     positions = ops.cast(ops.expand_dims(ops.convert_to_tensor(positions), -1), "float32")
     angles = positions * ops.convert_to_tensor(frequencies, dtype="float32")
     both = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)

@@ -13,6 +13,9 @@ from keras_attn.untrusted import naming_damage, read_arrays, read_json
 
 SETTINGS, PREPROCESSING = "config.json", "preprocessor_config.json"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+SHARDS = "model.safetensors.index.json"
+BESIDE = ("*.json", "*.spm", "*.model", "*.yml")
+"""What may belong to a model beside its weights: settings, vocabularies and tokenizers."""
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -37,9 +40,10 @@ def read_checkpoint_files(source):
 
     Args:
         source: path of a `.safetensors`, `.npz`, `.bin` or `.pth` file, or of a folder with
-            model.safetensors, pytorch_model.bin or one `.npz`; or, if no such file or folder
-            exists, the name of a model on the Hugging Face hub ("google/vit-base-patch16-224") with
-            a model.safetensors, which is downloaded or taken from the hub's cache.
+            model.safetensors, also in parts, pytorch_model.bin or one `.npz`; or, if no such file
+            or folder exists, the name of a model on the Hugging Face hub
+            ("google/vit-base-patch16-224") with one of the first two, which is downloaded or taken
+            from the hub's cache.
 
     Returns:
         `CheckpointFiles`.
@@ -50,11 +54,11 @@ def read_checkpoint_files(source):
         ValueError: no such file, folder or name; a damaged file or one of another kind.
     """
     path = _weights_path(Path(source).expanduser(), os.fspath(source))
-    tensors = read_tensors(path)
+    tensors = _read_parts(path) if path.name == SHARDS else read_tensors(path)
     if path.suffix == ".npz":
         return CheckpointFiles(path, tensors, {}, {})
     settings, preprocessing = (
-        _read_json(path.with_name(name)) for name in (SETTINGS, PREPROCESSING)
+        read_settings(path.with_name(name)) for name in (SETTINGS, PREPROCESSING)
     )
     return CheckpointFiles(path, tensors, settings, preprocessing)
 
@@ -102,12 +106,35 @@ def _weights_path(path, source):
     )
 
 
+def _read_parts(index):
+    """name -> array of weights that are spread over several files beside their index."""
+    with naming_damage(f"the names of files by tensor in {os.fspath(index)!r}"):
+        files = read_json(index)["weight_map"]
+        for name in set(files.values()):
+            if Path(name).name != name or not name.endswith(".safetensors"):
+                raise ValueError(f"{name!r}, which is no .safetensors file beside it")
+    tensors: dict[str, np.ndarray] = {}
+    for name in sorted(set(files.values())):
+        if not index.with_name(name).is_file():
+            raise ValueError(
+                f"Expected {name} beside {os.fspath(index)!r}. Received: no such file; a download "
+                "may not have ended"
+            )
+        tensors |= read_tensors(index.with_name(name))
+    if missing := sorted(set(files) - set(tensors)):
+        raise ValueError(
+            f"Expected the tensors that {os.fspath(index)!r} names. "
+            f"Received: files without {', '.join(missing[:5])}"
+        )
+    return tensors
+
+
 def _weights_in(folder):
-    present = [folder / name for name in WEIGHTS if (folder / name).is_file()]
+    present = [folder / name for name in (SHARDS, *WEIGHTS) if (folder / name).is_file()]
     present = present[:1] or sorted(folder.glob("*.npz"))
     if len(present) != 1:
         raise ValueError(
-            f"Expected {' or '.join(WEIGHTS)} or one .npz file in {os.fspath(folder)!r}. "
+            f"Expected {', '.join(WEIGHTS)} or one .npz file in {os.fspath(folder)!r}. "
             f"Received: {sorted(entry.name for entry in folder.iterdir())}"
         )
     return present[0]
@@ -118,16 +145,25 @@ def _download(name):
     with extra("pretrained"):
         import huggingface_hub
     try:
-        wanted = [WEIGHTS[0], SETTINGS, PREPROCESSING]
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+        safe = ["model*.safetensors", *BESIDE]
+        folder = Path(huggingface_hub.snapshot_download(name, allow_patterns=safe))
+        if not any(folder.glob("model*.safetensors")):  # Many models have torch's file alone.
+            huggingface_hub.snapshot_download(name, allow_patterns=[WEIGHTS[1], *BESIDE])
+        return folder
     except Exception as error:  # The hub's client raises errors of many libraries.
         raise OSError(
             f"Expected a file, a folder or a model on the Hugging Face hub. Received: {name!r}, "
-            f"which is not a file or folder here, and from the hub: {error}"
+            f"which is not a file or folder here, and from the hub: {error}. Without a network, "
+            f"copy the files of https://huggingface.co/{name}/tree/main into a folder and name it"
         ) from error
 
 
-def _read_json(path):
+def read_settings(path):
+    """The object in a JSON file; {} where there is no such file.
+
+    Raises:
+        ValueError: damaged, or no object.
+    """
     if not path.is_file():
         return {}
     settings = read_json(path)

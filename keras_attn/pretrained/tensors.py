@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 _MOST_FAULTS = 10
+VISION = "a Vision Transformer"
 
 
 class PlannedTensor(NamedTuple):
@@ -16,8 +17,8 @@ class PlannedTensor(NamedTuple):
     Attributes:
         name: in the file.
         shape: in the file.
-        parts: function from the array to a dict of name -> array, under the names of
-            `vision_transformer`; {} drops it.
+        parts: function from the array to a dict of name -> array, under the project's names; {}
+            drops it.
     """
 
     name: str
@@ -75,13 +76,16 @@ def token(name, units):
     return PlannedTensor(name, (1, 1, units), lambda array: {"token": array[0, 0]})
 
 
-def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor]):
+def converted(
+    path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor], model: str = VISION
+):
     """Checks all tensors of a checkpoint, then converts them.
 
     Args:
         path: of the file, for the message.
         tensors: name -> array.
         plan: `PlannedTensor` of all required tensors.
+        model: what it is, for the message.
 
     Returns:
         dict of name -> float32 array.
@@ -103,7 +107,7 @@ def converted(path, tensors: dict[str, np.ndarray], plan: Iterable[PlannedTensor
         more = len(faults) - _MOST_FAULTS
         ending = [f"and {more} more"] if more > 0 else []
         raise ValueError(
-            f"Expected the tensors of a Vision Transformer in {os.fspath(path)!r}. "
+            f"Expected the tensors of {model} in {os.fspath(path)!r}. "
             f"Received: {'; '.join(faults[:_MOST_FAULTS] + ending)}"
         )
     converted: dict[str, np.ndarray] = {}
@@ -134,11 +138,9 @@ def shape_of(path, tensors, name, axes):
     return array.shape
 
 
-def refusal(path, reason):
+def refusal(path, reason, model=VISION):
     """ValueError for a checkpoint of an unsupported model."""
-    return ValueError(
-        f"Expected a Vision Transformer of known kind in {os.fspath(path)!r}. Received: {reason}"
-    )
+    return ValueError(f"Expected {model} of known kind in {os.fspath(path)!r}. Received: {reason}")
 
 
 def count_blocks(tensors, start):

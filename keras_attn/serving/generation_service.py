@@ -46,11 +46,13 @@ class AnswerLength(NamedTuple):
         factor: int ≥ 0. Tokens for each piece or word of the request; 0: all answers have the same
             maximum.
         extra: int. Further tokens.
+        is_free: bool. Whether the end that the maximum forces costs nothing, see `MaximumLength`.
     """
 
     most: int
     factor: int = 0
     extra: int = 0
+    is_free: bool = False
 
     def of(self, counts):
         """int32 (B,): maximum tokens of the answers to requests of sizes int32 (B,)."""
@@ -58,9 +60,9 @@ class AnswerLength(NamedTuple):
         return tf.where(counts > 0, most if self.factor else self.most, 1)
 
     @classmethod
-    def of_texts(cls, most: int) -> "AnswerLength":
+    def of_texts(cls, most: int, is_free: bool = False) -> "AnswerLength":
         """At most twice the source's pieces, its end included, and 16 more."""
-        return cls(most, 2, 16)
+        return cls(most, 2, 16, is_free)
 
     @classmethod
     def of_trees(cls, most: int, max_source: int) -> "AnswerLength":
@@ -249,6 +251,8 @@ class GenerationService(Service):
         with self._cast_once():
             logits = self.model(batch, training=False)[LOGITS]
         scores = token_scores(logits, targets, reasons)
+        if given := len(self.writer.forced):  # As in answers, whose first tokens cost nothing.
+            scores = tf.concat([tf.zeros_like(scores[:, :given]), scores[:, given:]], axis=1)
         return {SCORE: tf.reduce_sum(scores, axis=1), TOKEN_SCORES: scores, ERROR: reasons}
 
     @accepts_empty_batch
@@ -313,7 +317,7 @@ class GenerationService(Service):
         limits = self.writer.limits(read, most)
         if self.length.factor:
             longest = tf.reduce_max(most)
-            limits += [] if self.writer.keeps_length else [MaximumLength(most)]
+            limits += [] if self.writer.keeps_length else [MaximumLength(most, self.length.is_free)]
         strategy = self.writer.strategy(self.strategy, read)
         how = {"with_weights": with_weights, "constraints": limits}
         with self._cast_once():

@@ -4,7 +4,6 @@ import io
 import json
 import re
 import unicodedata
-import uuid
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import sentencepiece
 
 from keras_attn.contracts import END_ID, PAD_ID, START_ID, UNKNOWN_ID
 from keras_attn.lazy_tensorflow import tf, tf_text
-from keras_attn.native_log import hidden_native_log
 from keras_attn.text.detokenize import are_spaced
-from keras_attn.text.graph_object import HAS_GRAPHS, GraphObject
+from keras_attn.text.piece_tokenizer import SPECIAL_PIECES, PieceTokenizer
 from keras_attn.untrusted import naming_damage, read_json
 from keras_attn.whole_file import made_folder, whole_file
 
@@ -27,7 +25,6 @@ WORD_LENGTH = 8
 LEARNED = 2**18
 """Texts from which pieces are learned, at most."""
 BYTE_PIECES = 256
-SPECIAL_PIECES = 4
 CONTROLS = dict.fromkeys(range(0x20), " ")
 SURROGATE = re.compile("[\ud800-\udfff]")
 SPACES = re.compile("[ \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\u2581]+")
@@ -44,7 +41,7 @@ def supported_size(texts: Collection[str]) -> int:
     return min(MOST_PIECES, max(FEWEST_PIECES + characters, words // WORDS_PER_PIECE))
 
 
-class Tokenizer(GraphObject):
+class Tokenizer(PieceTokenizer):
     """SentencePiece with byte fallback, in the graph and in Python: text to piece ids and back.
 
     decode(encode(x)) = normalize(x) for any Unicode text. What `normalize` does, in this order:
@@ -78,34 +75,30 @@ class Tokenizer(GraphObject):
     arXiv:1508.07909.
     """
 
-    unit = "pieces"
-
     def __init__(self, model: bytes, lowercase: bool = False, spaced: bool | None = None):
-        super().__init__()
-        with hidden_native_log():
-            processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        super().__init__(model)
+        processor = self._processor
         ids = (processor.pad_id(), processor.unk_id(), processor.bos_id(), processor.eos_id())
         expected = (PAD_ID, UNKNOWN_ID, START_ID, END_ID)
         if ids != expected:
             raise ValueError(f"Expected special ids {expected}. Received: {ids}")
         if not any(processor.is_byte(index) for index in range(processor.vocab_size())):
             raise ValueError("Expected a SentencePiece model with byte fallback. Received: none")
-        self.model, self.lowercase, self.spaced = model, lowercase, spaced
-        self.vocabulary_size, self._processor = processor.vocab_size(), processor
-        self._made = self._make() if HAS_GRAPHS else None
-
-    def _make(self):
-        """The model in TensorFlow's graphs."""
-        with hidden_native_log(), tf.init_scope():
-            made = tf_text.SentencepieceTokenizer(self.model, out_type=tf.int32)
-            _keep_resource(made, self.model)
-        return made
+        self.lowercase, self.spaced = lowercase, spaced
 
     @property
-    def _sentencepiece(self):
-        if self._made is None:
-            self._made = self._make()
-        return self._made
+    def graph_type(self):
+        return tf.int32
+
+    def joined(self, tokens):
+        return self.in_graphs.detokenize(tokens)
+
+    def piece_of(self, token: int) -> str:
+        """The piece that an id stands for, ▁ before a word."""
+        return self._processor.id_to_piece(token)
+
+    def is_piece(self, tokens):
+        return (tokens >= SPECIAL_PIECES) & (tokens < self.vocabulary_size)
 
     def equals(self, other: "Tokenizer | None") -> bool:
         """Whether the other makes the same pieces of every text."""
@@ -220,25 +213,7 @@ class Tokenizer(GraphObject):
 
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), without special ids."""
-        return self._sentencepiece.tokenize(self.normalize(texts))
-
-    def decode(self, tokens):
-        """Ids to text; stops at the first END_ID, leaves out special ids and ids there are not.
-
-        Args:
-            tokens: int32 (..., T), dense or (for one leading axis) ragged.
-
-        Returns:
-            string (...).
-        """
-        if isinstance(tokens, tf.RaggedTensor):
-            tokens = tokens.to_tensor(PAD_ID)
-        tokens = tf.convert_to_tensor(tokens, tf.int32)
-        shape = tf.shape(tokens)
-        rows = tf.reshape(tokens, (-1, shape[-1]))
-        before_end = tf.cumsum(tf.cast(rows == END_ID, tf.int32), axis=1) == 0
-        pieces = tf.ragged.boolean_mask(rows, before_end & self._is_piece(rows))
-        return tf.reshape(self._sentencepiece.detokenize(pieces), shape[:-1])
+        return self.in_graphs.tokenize(self.normalize(texts))
 
     def pieces(self, tokens):
         """Ids to the pieces they stand for, ▁ before a word; '' for all others.
@@ -250,28 +225,9 @@ class Tokenizer(GraphObject):
             string (..., T).
         """
         tokens = tf.convert_to_tensor(tokens, tf.int32)
-        is_piece = self._is_piece(tokens)
-        pieces = self._sentencepiece.id_to_string(tf.where(is_piece, tokens, UNKNOWN_ID))
+        is_piece = self.is_piece(tokens)
+        pieces = self.in_graphs.id_to_string(tf.where(is_piece, tokens, UNKNOWN_ID))
         return tf.where(is_piece, pieces, "")
-
-    def _is_piece(self, tokens):
-        return (tokens >= SPECIAL_PIECES) & (tokens < self.vocabulary_size)
-
-
-def _keep_resource(tokenizer, model):
-    """Gives the model's resource a name of its own, so that it lives as long as the process.
-
-    The one that tensorflow-text makes belongs to a cached kernel and is gone when TensorFlow clears
-    that cache, which `tf.random.set_seed` does. Without a name of their own, two tokenizers in one
-    SavedModel, or in two that one process loads, would both be the one that was loaded first.
-    """
-    name = f"keras_attn_tokenizer_{uuid.uuid4().hex}"
-    from tensorflow_text.python.ops import sentencepiece_tokenizer
-
-    make = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
-    resource = tokenizer._model_resource
-    resource._create_resource = lambda: make(model=model, shared_name=name)
-    resource._resource_handle = resource._create_resource()
 
 
 def _normalize(texts, lowercase):

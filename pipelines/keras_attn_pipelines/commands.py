@@ -3,7 +3,7 @@
 import ast
 import shlex
 import sys
-from dataclasses import field
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -43,6 +43,7 @@ from keras_attn_pipelines.recipes import (
 from keras_attn_pipelines.templates import FILE, KINDS, template_source
 
 MODEL, DEV = "saved_models/NAME", "dev"
+SAVED_MODEL, MARIAN = "saved_model", "marian"
 HARDWARE = "hardware"
 """Heading of help for flags that do not change what is learned."""
 RECIPE_TEXT = f"{', '.join(recipe_names())}, or a .py file"
@@ -258,6 +259,31 @@ class Evaluate:
 
 
 @part
+class Import:
+    """read a model that was trained elsewhere into a run"""
+
+    checkpoint: str = argument(
+        "folder of a checkpoint, its file of weights, or the name OWNER/MODEL of a model on the "
+        "Hugging Face hub",
+        metavar="CHECKPOINT",
+    )
+    out: str = option("run directory, new", metavar="RUN")
+    source_language: str | None = option(
+        "language of the sources, such as eng_Latn, of NLLB, M2M-100 and mBART-50", default=None
+    )
+    target_language: str | None = option("language of the answers, likewise", default=None)
+
+    def run(self):
+        """Writes a run with the weights and vocabularies of a checkpoint."""
+        check_movable_folder(self.out)
+        from keras_attn_pipelines.runs.exchange import RECIPE, import_checkpoint, next_steps
+
+        languages = (self.source_language, self.target_language)
+        run = import_checkpoint(load_recipe(RECIPE), self.checkpoint, self.out, *languages)
+        print(escape_terminal(f"imported: {run.folder}\n{next_steps(run)}"))
+
+
+@part
 class Average:
     """average the weights of several runs"""
 
@@ -278,10 +304,16 @@ class Average:
 
 @part
 class Export:
-    """export a run as the next version of a SavedModel"""
+    """export a run as the next version of a SavedModel, or as a model of transformers"""
 
     run_folder: str = argument("run directory", metavar="RUN")
     folder: str = argument("folder of the model's versions", metavar=MODEL)
+    format: str = option(
+        "saved_model, or marian: a new folder that transformers and CTranslate2 read, of a "
+        "Transformer from text to text; other flags are for saved_model",
+        default=SAVED_MODEL,
+        choices=(SAVED_MODEL, MARIAN),
+    )
     data: str | None = option(
         "data folder to evaluate on, for the model card (default: that of the training)",
         default=None,
@@ -305,6 +337,9 @@ class Export:
     def run(self):
         """Writes the next version of a SavedModel."""
         check_run(self.run_folder)
+        if self.format == MARIAN:
+            self._export_marian()
+            return
         check_writable_folder(self.folder)
         self._check_evaluation()
         from keras_attn.serving.export import check_model_folder
@@ -329,6 +364,18 @@ class Export:
         kept = trained_line(run)
         lines = [f"exported: {version}", kept and f"kept: {kept}", after_export(run, self.folder)]
         print(escape_terminal("\n".join(filter(None, lines))))
+
+    def _export_marian(self):
+        given = [field.name for field in fields(self) if getattr(self, field.name) != field.default]
+        if others := sorted({*given} - {"run_folder", "folder", "format"}):
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in others)
+            raise ValueError(f"Expected no further flags with --format marian. Received: {flags}")
+        check_movable_folder(self.folder)
+        from keras_attn_pipelines.runs.exchange import export_marian
+        from keras_attn_pipelines.runs.run import Run
+
+        folder, notes = export_marian(Run(self.run_folder), self.folder)
+        print(escape_terminal("\n".join([f"exported: {folder}", *notes])))
 
     def _check_evaluation(self):
         """Raises ValueError for data that are not there, or that nothing would be measured on."""
@@ -627,7 +674,7 @@ class Align:
 COMMANDS = {
     command.__name__.lower(): command
     for command in (
-        *(Recipes, New, Prepare, Train, Evaluate, Average, Export),
+        *(Recipes, New, Prepare, Train, Import, Evaluate, Average, Export),
         *(Predict, Score, Serve, Explain, Align),
     )
 }

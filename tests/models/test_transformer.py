@@ -231,7 +231,10 @@ def test_bad_arguments():
     with pytest.raises(ValueError, match=r"Expected weights_layer in -2\.\.1"):
         transformer(weights_layer=2)
     for changes, message in (
-        ({"position_arguments": {"base": 7.0}}, "with positions 'rotary' or 'relative'"),
+        ({"positions": "alibi", "position_arguments": {"base": 7.0}}, "with positions in"),
+        ({"position_arguments": {"base": 0.0}}, "base > 0"),
+        ({"num_decoder_layers": 0}, "num_decoder_layers >= 1"),
+        ({"output_bias": "no"}, "output_bias to be"),
         ({"positions": "rotary", "key_dim": 3}, "even key_dim"),
         ({"num_key_value_heads": 3}, "divides num_heads=8"),
         ({"parallel": True}, "normalize_first=True with parallel=True"),

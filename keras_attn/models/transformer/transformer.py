@@ -79,8 +79,8 @@ class Transformer(SourceTarget):
     @property
     def shown_weights(self):
         """What WEIGHTS are, in words for a model card."""
-        layer = self.decoder.weights_layer % self.config.num_layers + 1
-        return f"layer {layer} of {self.config.num_layers}, mean over its heads"
+        layers = self.config.decoder_layers
+        return f"layer {self.decoder.weights_layer % layers + 1} of {layers}, mean over its heads"
 
     attends = ("encoder", "decoder", "cross")
     """Kinds of attention that `attention` returns."""

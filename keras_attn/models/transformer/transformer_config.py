@@ -3,13 +3,17 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+import keras
+
 from keras_attn.layers.alibi_bias import AlibiBias
 from keras_attn.layers.feed_forward import RELU, activation_function
+from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.multi_head import check_groups
 from keras_attn.layers.multi_head_attention import check_scores
 from keras_attn.layers.relative_bias import RelativeBias
 from keras_attn.layers.residual import LAYER, RMS
 from keras_attn.layers.rotary_positions import RotaryPositions
+from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_block import check_parallel
 from keras_attn.models.language_pair import (  # noqa: F401  (the choices of `tied`)
     ALL,
@@ -31,7 +35,8 @@ class TransformerConfig(LanguagePair):
     Attributes:
         vocabulary_size: int. V of the source, and of the target by default.
         target_vocabulary_size: int or None. V of the target; None is one vocabulary for both.
-        num_layers: int. N, of the encoder and of the decoder.
+        num_layers: int. N, of the encoder and, by default, of the decoder.
+        num_decoder_layers: int or None. N of the decoder; None is num_layers.
         hidden_dim: int. D, d_model.
         intermediate_dim: int. d_ff.
         num_heads: int. H.
@@ -57,8 +62,12 @@ class TransformerConfig(LanguagePair):
         num_key_value_heads: int or None. G, heads of keys and values; None is H.
         sliding_window: int or None. Of the self-attention.
         soft_cap: float or None. Of the scores.
-        position_arguments: dict or None. Arguments of `RotaryPositions` or `RelativeBias` that
-            differ from its defaults, such as {"base": 500000.0}.
+        position_arguments: dict or None. Arguments of `SinusoidalPositions`, `RotaryPositions` or
+            `RelativeBias` that differ from its defaults, such as {"base": 500000.0}.
+        normalize_embeddings: bool. Whether embeddings with their positions are normalized, as in
+            mBART.
+        output_bias: bool. Whether the logits have a bias.
+        embed_start: bool. Whether START_ID has an embedding; False is zeros, as in Marian.
 
     Raises:
         ValueError: a size < 1, an unknown choice, tied "all" with two vocabularies, parts that do
@@ -88,13 +97,21 @@ class TransformerConfig(LanguagePair):
     sliding_window: int | None = None
     soft_cap: float | None = None
     position_arguments: dict[str, Any] | None = None
+    num_decoder_layers: int | None = None
+    normalize_embeddings: bool = False
+    output_bias: bool = False
+    embed_start: bool = True
 
     def __post_init__(self):
         self.check_vocabularies()
         sizes = ("num_layers", "hidden_dim", "intermediate_dim", "num_heads")
         for name in (*sizes, "key_dim", "value_dim", "max_sequence_length"):
             check_sizes(**{name: getattr(self, name)})
+        if self.num_decoder_layers is not None:
+            check_sizes(num_decoder_layers=self.num_decoder_layers)
         for name in ("normalize_first", "use_bias", "gated", "feed_forward_bias", "parallel"):
+            check_flag(name, getattr(self, name))
+        for name in ("normalize_embeddings", "output_bias", "embed_start"):
             check_flag(name, getattr(self, name))
         for name in ("dropout", "attention_dropout"):
             check_probability(name, getattr(self, name))
@@ -106,24 +123,31 @@ class TransformerConfig(LanguagePair):
         check_groups(self.num_heads, self.num_key_value_heads)
         check_scores(self.sliding_window, self.soft_cap)
         activation_function(self.activation)
-        if self.position_arguments and self.positions not in (ROTARY, RELATIVE):
-            raise ValueError(
-                f"Expected position_arguments with positions {ROTARY!r} or {RELATIVE!r}. "
-                f"Received: positions={self.positions!r}"
-            )
-        if self.positions in (ROTARY, ALIBI, RELATIVE):
-            self._check_positions()
+        self._check_positions()
 
     def _check_positions(self):
-        """Raises ValueError unless the positions inside attention can be made and fit the heads."""
+        """Raises ValueError unless the positions can be made and fit the heads."""
+        known = (SINUSOIDAL, ROTARY, RELATIVE)
+        if self.position_arguments and self.positions not in known:
+            raise ValueError(
+                f"Expected position_arguments with positions in {known}. "
+                f"Received: positions={self.positions!r}"
+            )
         try:
-            positions = self.relative_positions()
+            self.added_positions()
+            inside = self.relative_positions()
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Expected position_arguments for positions {self.positions!r}. "
                 f"Received: {self.position_arguments}; {error}"
             ) from error
-        positions.check_heads(self.num_heads, self.key_dim)
+        if inside is not None:
+            inside.check_heads(self.num_heads, self.key_dim)
+
+    @property
+    def decoder_layers(self):
+        """N of the decoder."""
+        return self.num_decoder_layers or self.num_layers
 
     @property
     def block(self):
@@ -147,6 +171,19 @@ class TransformerConfig(LanguagePair):
             "sliding_window": self.sliding_window,
             "soft_cap": self.soft_cap,
         }
+
+    def added_positions(self, **kwargs):
+        """The positions added to embeddings, a layer; None for those inside attention.
+
+        Args:
+            **kwargs: of the layer.
+        """
+        if self.positions == LEARNED:
+            stddev = keras.initializers.RandomNormal(stddev=0.02)
+            return LearnedPositions(self.max_sequence_length, initializer=stddev, **kwargs)
+        if self.positions == SINUSOIDAL:
+            return SinusoidalPositions(**(self.position_arguments or {}), **kwargs)
+        return None
 
     def relative_positions(self, bidirectional=True, **kwargs):
         """The positions inside a stack's self-attention, a layer; None for those added before it.

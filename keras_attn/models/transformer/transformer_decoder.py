@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from keras_attn.contracts import PAD_ID, StepResult
+from keras_attn.contracts import PAD_ID, START_ID, StepResult
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.scaled_embedding import ScaledEmbedding
 from keras_attn.layers.transformer_decoder_block import TransformerDecoderBlock
 from keras_attn.models.base_model import config_of
 from keras_attn.models.transformer.transformer_config import LEARNED, NOTHING, TransformerConfig
-from keras_attn.models.transformer.transformer_encoder import build_ends, make_ends
+from keras_attn.models.transformer.transformer_encoder import build_ends, enter_stack, make_ends
 from keras_attn.ops.cached_attention import next_steps, own_caches, owning_from
 from keras_attn.ops.hypotheses import gather_hypotheses, repeat_hypotheses
 from keras_attn.ops.masks import zero_masked
@@ -93,9 +93,10 @@ class TransformerDecoder(MaskedLayer):
     def __init__(self, config=None, weights_layer=-1, added_input=None, **kwargs):
         config = config_of(TransformerConfig, config, kwargs)
         super().__init__(**kwargs)
-        if not -config.num_layers <= weights_layer < config.num_layers:
+        layers = config.decoder_layers
+        if not -layers <= weights_layer < layers:
             raise ValueError(
-                f"Expected weights_layer in -{config.num_layers}..{config.num_layers - 1}. "
+                f"Expected weights_layer in -{layers}..{layers - 1}. "
                 f"Received: weights_layer={weights_layer}"
             )
         self.config, self.weights_layer = config, weights_layer
@@ -108,14 +109,14 @@ class TransformerDecoder(MaskedLayer):
             self.output_embedding = ScaledEmbedding(
                 config.target_size, config.hidden_dim, name="output_embedding", dtype=policy
             )
-        self.positions, self.dropout, self.last_norm = make_ends(config, policy)
+        make_ends(self, config, policy)
         self.added_input = added_input
         self.relative = config.relative_positions(False, name="relative", dtype=policy)
         self.blocks = [
             TransformerDecoderBlock(
                 **config.block, positions=self.relative, name=f"block_{n}", dtype=policy
             )
-            for n in range(config.num_layers)
+            for n in range(layers)
         ]
 
     def build(self, tokens_shape, value_shape):
@@ -123,6 +124,10 @@ class TransformerDecoder(MaskedLayer):
         for layer in filter(None, (self.embedding, self.output_embedding)):
             layer.build()
         build_ends(self, shape)
+        self.output_bias = None
+        if self.config.output_bias:
+            sizes = (self.config.target_size,)
+            self.output_bias = self.add_weight(sizes, "zeros", name="output_bias")
         if self.added_input is not None and not self.added_input.built:
             self.added_input.build((None, None), value_shape)
         for block in self.blocks:
@@ -144,11 +149,10 @@ class TransformerDecoder(MaskedLayer):
             value_mask: bool (B, S), or None.
             training: bool.
         """
-        hidden = self.embedding(tokens)
+        hidden = self._embedded(tokens, self.embedding.kernel())
         if self.added_input is not None:
             hidden += self.added_input(tokens, zero_masked(value, value_mask))
-        hidden = hidden if self.positions is None else self.positions(hidden)
-        hidden = self.dropout(hidden, training=training)
+        hidden = enter_stack(self, hidden, training)
         weights, cross_weights = [], []
         for block in self.blocks:
             hidden, *both = block(
@@ -263,13 +267,13 @@ class TransformerDecoder(MaskedLayer):
         groups = self.config.num_key_value_heads or self.config.num_heads
         window = self.config.sliding_window
         coming = next_steps(state.ancestors, time, steps, groups, real, window)
-        hidden = self.embedding.embed(tokens, memory.embedding)
+        hidden = self._embedded(tokens, memory.embedding)
         added = state.added
         if self.added_input is not None:
             inputs, added = self.added_input.step(tokens, memory.added, added)
             hidden = hidden + inputs
-        if self.positions is not None:
-            hidden = self.positions(hidden, start_index=time)
+        where = {} if self.positions is None else {"start_index": time}
+        hidden = enter_stack(self, hidden, training=False, **where)
         hidden, caches, weights = ops.reshape(hidden, (-1, units)), [], []
         for block, block_memory, cache in zip(self.blocks, memory.blocks, state.caches):
             hidden, cache, attended = block.extend(
@@ -280,6 +284,13 @@ class TransformerDecoder(MaskedLayer):
         consumed = steps if real is None else ops.sum(ops.cast(real, "int32"), axis=1)
         state = TransformerState(time + consumed, added, state.ancestors, tuple(caches))
         return self._normalized(hidden), self.average(weights), state
+
+    def _embedded(self, tokens, kernel):
+        """Tokens int32 (N, T) as embeddings (N, T, D), by the embedding's `kernel`."""
+        hidden = self.embedding.embed(ops.cast(tokens, "int32"), kernel)
+        if self.config.embed_start:
+            return hidden
+        return ops.where(ops.equal(tokens, START_ID)[..., None], 0.0, hidden)
 
     def average(self, weights):
         """float32 (B, T, S): `weights_layer` of weights (B, H, T, S) by layer, mean over heads."""
@@ -292,7 +303,10 @@ class TransformerDecoder(MaskedLayer):
 
     def logits_of(self, hidden, kernel):
         """float32 (..., V) from hidden states (..., D) and the `output_kernel`."""
-        return self.embedding.logits(hidden, kernel)
+        logits = self.embedding.logits(hidden, kernel)
+        return (
+            logits if self.output_bias is None else logits + ops.cast(self.output_bias, "float32")
+        )
 
     def _normalized(self, hidden):
         return hidden if self.last_norm is None else self.last_norm(hidden)

@@ -2,17 +2,11 @@
 
 import keras
 
-from keras_attn.layers.learned_positions import LearnedPositions
 from keras_attn.layers.masked_layer import MaskedLayer, carry_mask, sequence_mask
 from keras_attn.layers.residual import make_normalization
-from keras_attn.layers.sinusoidal_positions import SinusoidalPositions
 from keras_attn.layers.transformer_encoder_block import TransformerEncoderBlock
 from keras_attn.models.base_model import config_of
-from keras_attn.models.transformer.transformer_config import (
-    LEARNED,
-    SINUSOIDAL,
-    TransformerConfig,
-)
+from keras_attn.models.transformer.transformer_config import TransformerConfig
 
 
 @keras.saving.register_keras_serializable(package="keras_attn")
@@ -41,7 +35,7 @@ class TransformerEncoder(MaskedLayer):
         super().__init__(**kwargs)
         self.config = config
         policy = self.dtype_policy
-        self.positions, self.dropout, self.last_norm = make_ends(config, policy)
+        make_ends(self, config, policy)
         self.relative = config.relative_positions(name="relative", dtype=policy)
         self.blocks = [
             TransformerEncoderBlock(
@@ -66,8 +60,7 @@ class TransformerEncoder(MaskedLayer):
         use_causal_mask=False,
     ):
         mask, weights = sequence_mask(inputs, mask=mask), []
-        hidden = inputs if self.positions is None else self.positions(inputs)
-        hidden = self.dropout(hidden, training=training)
+        hidden = enter_stack(self, inputs, training)
         for block in self.blocks:
             hidden, attended = block(
                 hidden,
@@ -87,25 +80,38 @@ class TransformerEncoder(MaskedLayer):
         return inputs_shape
 
 
-def make_ends(config, policy):
-    """Positions before a stack, dropout, and the last normalization; None where it has none."""
-    positions = norm = None
-    if config.positions == LEARNED:
-        stddev = keras.initializers.RandomNormal(stddev=0.02)
-        positions = LearnedPositions(
-            config.max_sequence_length, initializer=stddev, name="positions", dtype=policy
-        )
-    elif config.positions == SINUSOIDAL:
-        positions = SinusoidalPositions(name="positions", dtype=policy)
+def make_ends(stack, config, policy):
+    """Gives a stack what it has beside its blocks; what the config leaves out is None.
+
+    positions and first_norm before the blocks, dropout, relative positions inside them, last_norm.
+    """
+    stack.positions = config.added_positions(name="positions", dtype=policy)
+    stack.first_norm = stack.last_norm = None
+    kind, epsilon = config.normalization, config.epsilon
+    if config.normalize_embeddings:
+        stack.first_norm = make_normalization(kind, epsilon, name="first_norm", dtype=policy)
     if config.normalize_first:
-        kind, epsilon = config.normalization, config.epsilon
-        norm = make_normalization(kind, epsilon, name="last_norm", dtype=policy)
-    return positions, keras.layers.Dropout(config.dropout, name="dropout", dtype=policy), norm
+        stack.last_norm = make_normalization(kind, epsilon, name="last_norm", dtype=policy)
+    stack.dropout = keras.layers.Dropout(config.dropout, name="dropout", dtype=policy)
 
 
 def build_ends(stack, shape):
     """Builds what a stack has beside its blocks."""
-    for layer in filter(None, (stack.positions, stack.last_norm)):
+    for layer in filter(None, (stack.positions, stack.first_norm, stack.last_norm)):
         layer.build(shape)
     if stack.relative is not None:
         stack.relative.build((None,))
+
+
+def enter_stack(stack, embedded, training=None, **where):
+    """Embeddings (N, T, D) as the first block of a stack reads them.
+
+    Args:
+        stack: layer that `make_ends` has seen.
+        embedded: float (N, T, D).
+        training: bool.
+        **where: arguments of the positions.
+    """
+    hidden = embedded if stack.positions is None else stack.positions(embedded, **where)
+    hidden = hidden if stack.first_norm is None else stack.first_norm(hidden)
+    return stack.dropout(hidden, training=training)

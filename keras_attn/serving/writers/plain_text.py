@@ -1,7 +1,7 @@
 """Decoded tokens as plain text."""
 
 from keras_attn.contracts import ANSWER_PIECES, SENTENCES, TEXT
-from keras_attn.decoding import NoRepeatedNgrams
+from keras_attn.decoding import FirstToken, ForbiddenTokens, NoRepeatedNgrams
 from keras_attn.serving.writers.writer import Writer
 from keras_attn.text.detokenize import detokenize, space
 
@@ -21,11 +21,15 @@ class TextWriter(Writer):
 
     def __init__(self, tokenizer, no_repeat_ngram=0, sentences=False):
         self.vocabulary, self.no_repeat_ngram = tokenizer, no_repeat_ngram
+        self.forced = getattr(tokenizer, "prefix_ids", ())
         self.sentences = sentences and tokenizer.spaced is not None
         self.detokenizes = sentences and bool(tokenizer.spaced)
 
     def limits(self, read, most):
-        return [NoRepeatedNgrams(self.no_repeat_ngram)] if self.no_repeat_ngram else []
+        limits = [NoRepeatedNgrams(self.no_repeat_ngram)] if self.no_repeat_ngram else []
+        if never := getattr(self.vocabulary, "never", ()):
+            limits.append(ForbiddenTokens(never))
+        return [*map(FirstToken, self.forced), *limits]
 
     def strategy(self, strategy, read):
         return strategy

@@ -1,6 +1,7 @@
 """What every writer of decoded answers can do."""
 
 import abc
+from collections.abc import Sequence
 from typing import Any
 
 from keras_attn.serving.readers.reader import Read
@@ -13,11 +14,13 @@ class Writer(abc.ABC):
         vocabulary: `Tokenizer`, or another vocabulary with `pieces` and `decode`, of the tokens.
         scores: whether it also makes targets of given texts, see `targets`.
         keeps_length: whether its constraints keep answers within their maximum length.
+        forced: ids of the first tokens of every answer, which cost nothing.
     """
 
     vocabulary: Any
     scores: bool
     keeps_length: bool
+    forced: Sequence[int] = ()
 
     @abc.abstractmethod
     def limits(self, read: Read, most: Any) -> list[Any]:

@@ -8,13 +8,21 @@ MOST_WIDE = 1000
 
 @part
 class BeamSearch:
-    """Beam search with GNMT's length penalty."""
+    """Beam search with a length penalty."""
 
     beam_width: int = option(
         "beam width for evaluation and export", default=4, least=1, most=MOST_WIDE
     )
     length_alpha: float = option(
-        "exponent of GNMT's length penalty", default=0.7, least=-100, most=100
+        "exponent of the length penalty", default=0.7, least=-100, most=100
+    )
+    length_normalization: str = option(
+        "length penalty of n tokens: ((5 + n) / 6)^alpha, or n^alpha",
+        default="gnmt",
+        choices=("gnmt", "average"),
+    )
+    early_stopping: bool = option(
+        "end the search when as many answers as the beam is wide have ended", default=True
     )
 
     def strategy(self, beam_width: int | None = None, n_best: int = 1):
@@ -22,7 +30,9 @@ class BeamSearch:
         from keras_attn.decoding import Beam
 
         width = self.beam_width if beam_width is None else beam_width
-        return Beam(width, self.length_alpha, n_best)
+        return Beam(
+            width, self.length_alpha, n_best, self.length_normalization, self.early_stopping
+        )
 
 
 def search_text(service) -> str:

@@ -62,6 +62,11 @@ class TransformerSizes:
         default=False,
         settled=True,
     )
+    embed_start: bool = option(
+        "an embedding for the beginning of answers; without one it is zeros, as in Marian",
+        default=True,
+        settled=True,
+    )
     dropout: float = option("dropout probability", default=0.3, least=0, below=1)
     attention_dropout: float = option(
         "dropout probability for attention weights", default=0.0, least=0, below=1
@@ -106,4 +111,5 @@ class TransformerSizes:
             "activation": self.activation,
             "gated": self.gated,
             "feed_forward_bias": not self.gated,
+            "embed_start": self.embed_start,
         }

@@ -149,14 +149,29 @@ def _card(title, run, description, metrics, service, storage, limits, terms):
             "What it does": words["What it does"] + warning,
             **({LIMITS: known[LIMITS]} if known[LIMITS] else {}),
             "Service": service_words.strip(),
-            "Data": f"{Path(facts['data']).name}: {_counts(description)}." + (read and f"\n{read}"),
+            "Data": _data(facts, description) + (read and f"\n{read}"),
             "Metrics": metrics,
-            "Recipe": f"`{recipe}`, trained in {facts['precision']}, strategy "
-            f"{facts['strategy']}{_origin(description)}{training}\n\n```json\n{values}\n```",
+            "Recipe": f"`{recipe}`, {_making(facts, description)}{training}\n\n"
+            f"```json\n{values}\n```",
             **({LICENSE: known[LICENSE]} if known[LICENSE] else {}),
         },
     )
     return fold_inherited(card, origin)
+
+
+def _data(facts, description):
+    """What a model was trained on."""
+    if not description["records"]:
+        return "That of the checkpoint it was imported from, whose own card describes it."
+    return f"{Path(facts['data']).name}: {_counts(description)}."
+
+
+def _making(facts, description):
+    """How a model came about."""
+    if not description["records"]:
+        return f"imported from {escape_markdown(description['origin']['name'])}; not trained here"
+    trained = f"trained in {facts['precision']}, strategy {facts['strategy']}"
+    return f"{trained}{_origin(description)}"
 
 
 def _origin(description):

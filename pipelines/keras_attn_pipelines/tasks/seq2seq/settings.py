@@ -10,7 +10,7 @@ from keras_attn_pipelines.experiment.parts import TaskSpec, Work
 from keras_attn_pipelines.experiment.pieces import Pieces
 from keras_attn_pipelines.experiment.scoring import TextScoring
 
-SHARED, SEPARATE = "shared", "separate"
+SHARED, SEPARATE, PRETRAINED = "shared", "separate", "pretrained"
 
 
 @part
@@ -28,10 +28,10 @@ class Seq2Seq:
     )
 
     vocabulary: str = option(
-        "one vocabulary for both sides, or one for each",
+        "one vocabulary for both sides, one for each, or those of an imported model",
         default=SHARED,
         settled=True,
-        choices=(SHARED, SEPARATE),
+        choices=(SHARED, SEPARATE, PRETRAINED),
     )
     pieces: Pieces = Pieces()
     lengths: tuple[int, ...] = option(
@@ -79,6 +79,11 @@ class Seq2Seq:
                 f"lengths={self.lengths}. "
                 f"Received: source_lengths={lengths}"
             )
+        if self.vocabulary == PRETRAINED and self.bpe_dropout:
+            raise ValueError(
+                "Expected bpe_dropout=0 with vocabulary=pretrained, whose pieces need not be made "
+                f"by merges. Received: bpe_dropout={self.bpe_dropout}"
+            )
 
     def features(self):
         """See `Task`."""
@@ -99,3 +104,8 @@ class Seq2Seq:
     def shares_vocabulary(self) -> bool:
         """Whether both sides have one tokenizer."""
         return self.vocabulary == SHARED
+
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether the vocabularies are those of a model that was trained elsewhere."""
+        return self.vocabulary == PRETRAINED

@@ -11,6 +11,7 @@ from keras_attn.contracts import SOURCE, TARGET
 from keras_attn.evaluation.text_metrics import text_metrics, text_signatures
 from keras_attn.serving import AnswerLength, GenerationService, readers, views, writers
 from keras_attn.serving.readers.texts import read_sources
+from keras_attn.text.pretrained_tokenizer import PretrainedTokenizer
 from keras_attn.text.tokenizer import Tokenizer
 from keras_attn.training.callbacks import GenerationMetrics
 from keras_attn_pipelines.data.dropped_merges import dropped_merges
@@ -49,7 +50,8 @@ class Seq2SeqWork:
     def vocabulary_types(self):
         """See `Work`: tokenizers, one of both sides or one of each."""
         names = (TOKENIZER, SOURCE_TOKENIZER)
-        return dict.fromkeys(names[:1] if self.task.shares_vocabulary else names, Tokenizer)
+        kind = PretrainedTokenizer if self.task.is_pretrained else Tokenizer
+        return dict.fromkeys(names[:1] if self.task.shares_vocabulary else names, kind)
 
     def resolve_auto(self, records):
         """See `Work`: the tokenization of BLEU."""
@@ -58,6 +60,11 @@ class Seq2SeqWork:
 
     def learn(self, records):
         """See `Work`."""
+        if self.task.is_pretrained:
+            raise ValueError(
+                "Expected --from RUN of keras-attn import with vocabulary=pretrained. "
+                "Received: no model to start from"
+            )
 
         def learn(*sides):
             return self.task.pieces.learn(getattr(pair, side) for side in sides for pair in records)
@@ -69,7 +76,7 @@ class Seq2SeqWork:
     def encode(self, records, vocabularies, setting):
         """See `Work`."""
         form = sequence_format(self.task, vocabularies, setting)
-        notes = self.task.pieces.notes(**vocabularies)
+        notes = [] if self.task.is_pretrained else self.task.pieces.notes(**vocabularies)
         return sequence_training_data(records, form, vocabularies, notes)
 
     def objective(self, model, data, steps, seed):
@@ -112,7 +119,7 @@ class Seq2SeqWork:
             readers.TextReader(source, self.task.longest_source),
             writers.TextWriter(target),
             self.task.search.strategy(beam_width, n_best),
-            AnswerLength.of_texts(self.task.lengths[-1]),
+            AnswerLength.of_texts(self.task.lengths[-1], self.task.is_pretrained),
             vocabularies,
             views.TEXT_VIEWS,
         )

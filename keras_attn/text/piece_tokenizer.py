@@ -1,0 +1,95 @@
+"""What tokenizers of SentencePiece's pieces have in common, whoever numbers the pieces."""
+
+import abc
+import uuid
+
+import sentencepiece
+
+from keras_attn.contracts import END_ID, PAD_ID
+from keras_attn.lazy_tensorflow import tf, tf_text
+from keras_attn.native_log import hidden_native_log
+from keras_attn.text.graph_object import HAS_GRAPHS, GraphObject
+
+SPECIAL_PIECES = 4
+"""Ids before those of the pieces: PAD_ID, UNKNOWN_ID, START_ID, END_ID."""
+
+
+class PieceTokenizer(GraphObject):
+    """Abstract: text to ids of the pieces of a SentencePiece model, and back.
+
+    Attributes:
+        unit: plural noun for the pieces.
+        model: bytes. The SentencePiece model.
+        vocabulary_size: int. Number of ids.
+    """
+
+    unit = "pieces"
+
+    def __init__(self, model: bytes, vocabulary_size: int | None = None):
+        super().__init__()
+        with hidden_native_log():
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        self.model = model
+        self.vocabulary_size = vocabulary_size or self._processor.vocab_size()
+        self._made = self._make() if HAS_GRAPHS else None
+
+    @property
+    @abc.abstractmethod
+    def graph_type(self):
+        """Type of the pieces of the model in TensorFlow's graphs, tf.int32 or tf.string."""
+
+    @abc.abstractmethod
+    def joined(self, tokens):
+        """Ragged int32 (B, pieces) to the texts that they spell, string (B,)."""
+
+    @abc.abstractmethod
+    def is_piece(self, tokens):
+        """bool (...): whether ids, an array of NumPy or TensorFlow, are text in an answer."""
+
+    def _make(self):
+        """The model in TensorFlow's graphs."""
+        with hidden_native_log(), tf.init_scope():
+            made = tf_text.SentencepieceTokenizer(self.model, out_type=self.graph_type)
+            _keep_resource(made, self.model)
+        return made
+
+    @property
+    def in_graphs(self):
+        """The model in TensorFlow's graphs, made once."""
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def decode(self, tokens):
+        """Ids to text; stops at the first END_ID, leaves out special ids and ids there are not.
+
+        Args:
+            tokens: int32 (..., T), dense or (for one leading axis) ragged.
+
+        Returns:
+            string (...).
+        """
+        if isinstance(tokens, tf.RaggedTensor):
+            tokens = tokens.to_tensor(PAD_ID)
+        tokens = tf.convert_to_tensor(tokens, tf.int32)
+        shape = tf.shape(tokens)
+        rows = tf.reshape(tokens, (-1, shape[-1]))
+        before_end = tf.cumsum(tf.cast(rows == END_ID, tf.int32), axis=1) == 0
+        pieces = tf.ragged.boolean_mask(rows, before_end & self.is_piece(rows))
+        return tf.reshape(self.joined(pieces), shape[:-1])
+
+
+def _keep_resource(tokenizer, model):
+    """Gives the model's resource a name of its own, so that it lives as long as the process.
+
+    The one that tensorflow-text makes belongs to a cached kernel and is gone when TensorFlow clears
+    that cache, which `tf.random.set_seed` does. Without a name of their own, two tokenizers in one
+    SavedModel, or in two that one process loads, would both be the one that was loaded first.
+    """
+    name = f"keras_attn_tokenizer_{uuid.uuid4().hex}"
+    from tensorflow_text.python.ops import sentencepiece_tokenizer
+
+    make = sentencepiece_tokenizer.gen_sentencepiece_tokenizer.sentencepiece_op
+    resource = tokenizer._model_resource
+    resource._create_resource = lambda: make(model=model, shared_name=name)
+    resource._resource_handle = resource._create_resource()
