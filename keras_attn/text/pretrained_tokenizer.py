@@ -151,8 +151,8 @@ class PretrainedTokenizer(PieceTokenizer):
     def decode_all(self, tokens) -> list[str]:
         """Rows of ids, lists or an int array (B, T), to strings, as `decode`."""
         rows = (np.asarray(before_end(row), "int32") for row in tokens)
-        rows = ([self.names[token] for token in row[self.is_piece(row)]] for row in rows)
-        return [self._processor.decode(row).strip() if row else "" for row in rows]
+        pieces = ([self.names[token] for token in row[self.is_piece(row)]] for row in rows)
+        return [self._processor.decode(row).strip() if row else "" for row in pieces]
 
     def encode(self, texts):
         """String (B,) to ragged int32 (B, pieces), without special ids."""

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,7 +108,8 @@ def export_marian(run: Run, folder) -> tuple[Path, list[str]]:
             f"Expected a run of a Transformer from text to text, such as {RECIPE} trains. "
             f"Received: {run.folder}, of {type_of(experiment.model)}"
         )
-    vocabularies, search = run.vocabularies(), experiment.task.search
+    task: Any = experiment.task
+    vocabularies, search = run.vocabularies(), task.search
     tokenizer = vocabularies[TOKENIZER]
     source = vocabularies.get(SOURCE_TOKENIZER, tokenizer)
     settings = {name: getattr(search, name) for name in SEARCH}
