@@ -1,5 +1,14 @@
 """Checkpoints of other frameworks as models of this package; one file for each architecture."""
 
+from keras_attn.pretrained.loading import load
+from keras_attn.pretrained.marian_folder import save_marian
+from keras_attn.pretrained.translators import load_translator
 from keras_attn.pretrained.vision_transformer import load_image_classifier, load_vision_transformer
 
-__all__ = ["load_image_classifier", "load_vision_transformer"]
+__all__ = [
+    "load",
+    "load_image_classifier",
+    "load_translator",
+    "load_vision_transformer",
+    "save_marian",
+]

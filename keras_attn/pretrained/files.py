@@ -43,7 +43,7 @@ def read_checkpoint_files(source):
             model.safetensors, also in parts, pytorch_model.bin or one `.npz`; or, if no such file
             or folder exists, the name of a model on the Hugging Face hub
             ("google/vit-base-patch16-224") with one of the first two, which is downloaded or taken
-            from the hub's cache.
+            from the hub's cache. `CheckpointFiles` are returned as they are.
 
     Returns:
         `CheckpointFiles`.
@@ -53,6 +53,8 @@ def read_checkpoint_files(source):
         OSError: a hub name that could not be downloaded.
         ValueError: no such file, folder or name; a damaged file or one of another kind.
     """
+    if isinstance(source, CheckpointFiles):
+        return source
     path = _weights_path(Path(source).expanduser(), os.fspath(source))
     tensors = _read_parts(path) if path.name == SHARDS else read_tensors(path)
     if path.suffix == ".npz":

@@ -53,10 +53,10 @@ def sizes_of(checkpoint) -> Sizes:
         ValueError: another kind of model, or one with parts that are not known here.
     """
     kind = checkpoint.settings.get("model_type")
-    if kind not in _READERS:
-        named = f"model_type {kind!r}" if kind else "no model_type in config.json"
-        raise checkpoint.refusal(f"{named}; known: {', '.join(_READERS)}")
-    return _READERS[kind](checkpoint)
+    if not isinstance(kind, str) or kind not in KINDS:
+        named = f"model_type {kind!r:.80}" if kind else "no model_type in config.json"
+        raise checkpoint.refusal(f"{named}; known: {', '.join(KINDS)}")
+    return KINDS[kind](checkpoint)
 
 
 def _bart_arguments(checkpoint):
@@ -198,4 +198,5 @@ def _t5(checkpoint):
     )
 
 
-_READERS = {MARIAN: _marian, M2M: _m2m, MBART: _mbart, T5: _t5, MT5: _t5}
+KINDS = {MARIAN: _marian, M2M: _m2m, MBART: _mbart, T5: _t5, MT5: _t5}
+"""Readers of the sizes by model_type."""

@@ -77,7 +77,7 @@ def load_image_classifier(source, num_classes=None, **choices):
     config, arrays = _read(source, choices)
     if num_classes is None and config.num_classes is None:
         raise ValueError(
-            f"Expected a checkpoint with a head, or num_classes=. Received: {os.fspath(source)!r}, "
+            f"Expected a checkpoint with a head, or num_classes=. Received: {_place(source)!r}, "
             "which has none"
         )
     encoder = VisionTransformer(config)
@@ -88,6 +88,11 @@ def load_image_classifier(source, num_classes=None, **choices):
         head = classifier.head
         _assign({"head/kernel": head.kernel, "head/bias": head.bias}, arrays)
     return classifier
+
+
+def _place(source):
+    """Where a checkpoint is, for messages."""
+    return os.fspath(getattr(source, "path", source))
 
 
 def _read(source, choices):
