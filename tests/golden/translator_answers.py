@@ -237,7 +237,7 @@ def faults(model, tokenizer, arrays, choices):
         ids, hypotheses = (arrays[f"{name}_{length}/ids"] for name in ("greedy", "beam"))
         first = hypotheses[:, 0]
         for name, rows in (("greedy", ids), ("beam", first)):
-            ended = (rows[:, 2 : length - 1] == end).any(-1).sum()
+            ended = (rows[:, 1 : length - 1] == end).any(-1).sum()
             if not 1 < ended < len(rows) or len(np.unique(rows, axis=0)) < 6:
                 found.append(f"{name} {length} ends by itself {ended} times, or repeats itself")
         pairs = zip(*(arrays[f"{name}_{length}/texts"] for name in ("greedy", "beam")))

@@ -34,7 +34,7 @@ CODED = [
     " >>fra<< salt",
     "no <sand>\tis\nin</s> the <pad> letter <unk>",
 ]
-SEEDS = {"marian_post": 0, "marian_relu_separate": 12, "marian_untied_gelu": 0}
+SEEDS = {"marian_post": 0, "marian_relu_separate": 3, "marian_untied_gelu": 1}
 SIZES = {
     "d_model": 8,
     "encoder_layers": 2,
