@@ -43,15 +43,23 @@ def randomize(model, seed):
     return model.eval()
 
 
-def teach(model, tokenizer, sources, targets, steps):
+def batches(tokenizer, sources, targets):
+    """A tokenizer's ids and mask of sources, and its ids of targets."""
+    batch = tokenizer(sources, padding=True, return_tensors="pt")
+    labels = tokenizer(text_target=targets, padding=True, return_tensors="pt")["input_ids"]
+    return batch, labels
+
+
+def teach(model, tokenizer, sources, targets):
     """Some steps of training: random weights repeat one token for ever, whatever the source."""
     import torch
 
-    batch = tokenizer(sources, padding=True, return_tensors="pt")
-    labels = tokenizer(text_target=targets, padding=True, return_tensors="pt")["input_ids"]
+    batch, labels = batches(
+        tokenizer, sources + translator_texts.ENGLISH, targets + translator_texts.GERMAN
+    )
     labels[labels == model.config.pad_token_id] = -100
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
-    for _ in range(steps):
+    for _ in range(STEPS):
         optimizer.zero_grad()
         model(**batch, labels=labels).loss.backward()
         optimizer.step()
@@ -171,21 +179,24 @@ def odd(tokenizer, piece_ids):
     return arrays | {"odd_piece_ids": as_padded(pieces, -1)}
 
 
-def answers(model, tokenizer, sources, targets, **choices):
-    """All arrays; choices are those that a caller of `generate` has to make.
-
-    Raises:
-        ValueError: the answers tell too little, so another seed is needed.
-    """
-    batch = tokenizer(sources, padding=True, return_tensors="pt")
-    labels = tokenizer(text_target=targets, padding=True, return_tensors="pt")["input_ids"]
-    arrays = {
+def inputs(sources, targets, batch, labels):
+    return {
         "sources": np.array(sources),
         "targets": np.array(targets),
         "source_ids": as_int(batch["input_ids"]),
         "source_mask": as_int(batch["attention_mask"]),
         "target_ids": as_int(labels),
     }
+
+
+def answers(model, tokenizer, sources, targets, **choices):
+    """All arrays; choices are those that a caller of `generate` has to make.
+
+    Raises:
+        ValueError: the answers tell too little, so another seed is needed.
+    """
+    batch, labels = batches(tokenizer, sources, targets)
+    arrays = inputs(sources, targets, batch, labels)
     if choices:
         arrays["choices"] = np.array(json.dumps(choices))
     arrays |= decoding(tokenizer, model.config.vocab_size)
@@ -202,8 +213,7 @@ def answers(model, tokenizer, sources, targets, **choices):
 
 def written(folder, model, tokenizer, sources, targets, **choices):
     """Teaches a model, saves a folder and returns the answers."""
-    pairs = sources + translator_texts.ENGLISH, targets + translator_texts.GERMAN
-    teach(model, tokenizer, *pairs, STEPS)
+    teach(model, tokenizer, sources, targets)
     model.save_pretrained(folder)
     return answers(model, tokenizer, sources, targets, **choices)
 
@@ -227,7 +237,7 @@ def faults(model, tokenizer, arrays, choices):
         ids, hypotheses = (arrays[f"{name}_{length}/ids"] for name in ("greedy", "beam"))
         first = hypotheses[:, 0]
         for name, rows in (("greedy", ids), ("beam", first)):
-            ended = (rows[:, 2 : length - 1] == end).any(-1).sum()
+            ended = (rows[:, 1 : length - 1] == end).any(-1).sum()
             if not 1 < ended < len(rows) or len(np.unique(rows, axis=0)) < 6:
                 found.append(f"{name} {length} ends by itself {ended} times, or repeats itself")
         pairs = zip(*(arrays[f"{name}_{length}/texts"] for name in ("greedy", "beam")))

@@ -34,7 +34,7 @@ CODED = [
     " >>fra<< salt",
     "no <sand>\tis\nin</s> the <pad> letter <unk>",
 ]
-SEEDS = {"marian_post": 0, "marian_relu_separate": 12, "marian_untied_gelu": 0}
+SEEDS = {"marian_post": 0, "marian_relu_separate": 3, "marian_untied_gelu": 1}
 SIZES = {
     "d_model": 8,
     "encoder_layers": 2,
@@ -82,7 +82,7 @@ def tokenizer(source, target, vocabulary, target_vocabulary=None):
     return MarianTokenizer.from_pretrained(folder)
 
 
-def model(name, vocabulary, generation, **choices):
+def model(seed, vocabulary, generation, **choices):
     """MarianMTModel whose padding is the last id of a vocabulary."""
     from transformers import GenerationConfig, MarianConfig, MarianMTModel
 
@@ -105,7 +105,7 @@ def model(name, vocabulary, generation, **choices):
     made.generation_config = GenerationConfig(
         **special, bad_words_ids=[[padding]], num_beams=4, max_length=61, **generation
     )
-    return translator_answers.randomize(made, SEEDS[name])
+    return translator_answers.randomize(made, seed)
 
 
 def models():
@@ -120,7 +120,7 @@ def post(folder):
     source, target = models()
     vocabulary = joint(source, target)
     made = model(
-        "marian_post",
+        SEEDS["marian_post"],
         vocabulary,
         {},
         activation_function="swish",
@@ -137,7 +137,7 @@ def relu_separate(folder):
     source, target = models()
     vocabulary, targets = joint(source), joint(target)
     made = model(
-        "marian_relu_separate",
+        SEEDS["marian_relu_separate"],
         targets,
         {"renormalize_logits": True},
         activation_function="relu",
@@ -157,7 +157,7 @@ def untied_gelu(folder):
     source, target = models()
     vocabulary = with_holes(joint(source, target))
     made = model(
-        "marian_untied_gelu",
+        SEEDS["marian_untied_gelu"],
         vocabulary,
         {"early_stopping": True, "length_penalty": 0.6},
         activation_function="gelu",

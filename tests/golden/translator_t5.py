@@ -62,7 +62,16 @@ def first(folder):
     words = tokenizer(folder)
     words.save_pretrained(folder)
     made = model("t5", words, feed_forward_proj="relu")
-    return translator_answers.written(folder, made, words, SOURCES, TARGETS)
+    arrays = translator_answers.written(folder, made, words, SOURCES, TARGETS)
+    return arrays | odd(folder, words)
+
+
+def odd(folder, words):
+    """Answers to odd texts."""
+    from sentencepiece import SentencePieceProcessor
+
+    processor = SentencePieceProcessor(model_file=str(folder / "spiece.model"))
+    return translator_answers.odd(words, processor.encode)
 
 
 def flan(folder):
@@ -87,7 +96,7 @@ def flan(folder):
     config = json.loads(folder.joinpath("config.json").read_text())
     del config["scale_decoder_outputs"]
     as_json(folder / "config.json", {**config, "tie_word_embeddings": False})
-    return arrays
+    return arrays | odd(folder, words)
 
 
 def as_json(path, content):
