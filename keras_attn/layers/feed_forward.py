@@ -11,8 +11,8 @@ from keras_attn.layers.projections import Projections
 from keras_attn.ops.check_choice import check_flag, check_probability, check_sizes
 from keras_attn.ops.linear import EXTRA, as_rows, linear, loop_kernel, rows_as
 
-RELU, GELU, GELU_TANH = "relu", "gelu", "gelu_tanh"
-ACTIVATIONS = (RELU, GELU, GELU_TANH)
+RELU, GELU, GELU_TANH, QUICK_GELU = "relu", "gelu", "gelu_tanh", "quick_gelu"
+ACTIVATIONS = (RELU, GELU, GELU_TANH, QUICK_GELU)
 
 
 class FeedForwardKernels(NamedTuple):
@@ -37,8 +37,8 @@ class FeedForward(Projections, BaseLayer):
         intermediate_dim: int > 0. Width F of the hidden layer.
         dropout: probability. On the hidden layer; 0 in the paper.
         activation: f. "relu", max(0, x) as in the paper; "gelu", x · Φ(x) by the error function;
-            "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); or another of
-            Keras' activations, by name or as a function.
+            "gelu_tanh", its approximation ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))); "quick_gelu",
+            x · σ(1.702 x); or another of Keras' activations, by name or as a function.
         kernel_initializer: Keras initializer of the kernels.
         gated: bool. Whether f of a second product multiplies the hidden layer.
         use_bias: bool. Whether the products have biases; the papers of gated nets have none.
@@ -56,8 +56,8 @@ class FeedForward(Projections, BaseLayer):
         >>> tuple(FeedForward(7)(ops.ones((2, 3, 5))).shape)
         (2, 3, 5)
 
-    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.3; "gelu" and "gelu_tanh" Hendrycks and Gimpel
-    2016, arXiv:1606.08415; gated Shazeer 2020, arXiv:2002.05202, 2.
+    Source: Vaswani et al. 2017, arXiv:1706.03762, 3.3; "gelu", "gelu_tanh" and "quick_gelu"
+    Hendrycks and Gimpel 2016, arXiv:1606.08415; gated Shazeer 2020, arXiv:2002.05202, 2.
     """
 
     custom_config = ("activation",)
@@ -156,7 +156,12 @@ def _gelu(inputs):
     return (ops.erf(inputs * math.sqrt(0.5)) + 1.0) * 0.5 * inputs
 
 
-_FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu}
+def _quick_gelu(inputs):
+    """x · σ(1.702 x)."""
+    return inputs * ops.sigmoid(1.702 * inputs)
+
+
+_FUNCTIONS = {RELU: ops.relu, GELU: _gelu, GELU_TANH: ops.gelu, QUICK_GELU: _quick_gelu}
 
 
 def activation_function(activation):

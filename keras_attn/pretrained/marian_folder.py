@@ -36,6 +36,8 @@ _NORMALIZER = 3 << 3 | 2
 kind, with their size."""
 _ONE_SPACE = bytes([_NORMALIZER, 2, 4 << 3, 1])
 """A normalizer that removes extra spaces, which is the default and so stands nowhere else."""
+FILLER = -1
+"""Stands for a row that only makes two tables equally long; its values are those of another."""
 _ACTIVATIONS = {RELU: "relu", "silu": "swish", GELU: "gelu", GELU_TANH: "gelu_new"}
 _PLAIN = {
     "normalize_first": False,
@@ -92,6 +94,9 @@ def save_marian(model, source_tokenizer, tokenizer, folder, search: Mapping) -> 
     rows = _special_rows(model.config, silent)
     orders = {"source": _order(source_tokenizer, rows if is_one else [])}
     orders["target"] = _order(tokenizer, rows)
+    longest = max(map(len, orders.values()))  # transformers has one id of padding for both.
+    for order in orders.values():
+        order[-1:-1] = [FILLER] * (longest - len(order))
     if model.config.tied == ALL and not is_one:
         raise ValueError("Expected one vocabulary for tied='all'. Received: two that differ")
     is_shared = model.config.tied == ALL or (model.config.tied == NOTHING and is_one)
@@ -171,7 +176,8 @@ def _names(tokenizer, order):
             tokenizer.piece_of(place) if place >= SPECIAL_PIECES else ""
             for place in range(tokenizer.vocabulary_size)
         ]
-    names = [special.get(place) or known[place] or f"<hole {place}>" for place in order]
+    known = [*known, ""]  # FILLER is the last.
+    names = [special.get(place) or known[place] or f"<hole {at}>" for at, place in enumerate(order)]
     return [*names[:-1], PAD_NAME]
 
 
@@ -191,6 +197,7 @@ def _tensors(model, orders, is_shared):
             named[HEAD] = arrays["output_table"][orders["target"]][:, units]
     bias = arrays.get("output_bias", np.zeros(len(tables["target"]), "float32"))
     bias = np.where(bias <= SILENT / 2, 0.0, bias)[orders["target"]]
+    bias[np.equal(orders["target"], FILLER)] = SILENT
     if not config.embed_start:
         bias[-1] = SILENT
         for name in (SHARED, *TABLES.values()):

@@ -36,6 +36,8 @@ _EXPECTED = {
     "dim-emb-factors": ("0",),
 }
 """What options may say if they are there; any other model is refused by its option's name."""
+_ACTIVATIONS = {"gelu": "quick_gelu"}
+"""Marian's gelu is the logistic approximation."""
 _MOST_OPTIONS = 1 << 20
 _EPSILON = 1e-6
 _ATTENTIONS = {"self": "self_attn", "context": "encoder_attn"}
@@ -48,9 +50,10 @@ def marian_checkpoint(files) -> Checkpoint:
     """The checkpoint of transformers that an `.npz` of Marian stands for.
 
     Marian's decoder begins with an embedding of zeros, here that of a padding id after all others,
-    which has no part in the probabilities. The self-attention of models that normalize first reads
-    normalized keys and values, as Marian's present version does; earlier ones normalized the
-    queries alone.
+    which has no part in the probabilities; its sinusoids are those of M2M-100, from position 0,
+    while transformers gives its Marian models the paper's. The self-attention of models that
+    normalize first reads normalized keys and values, as Marian's present version does; earlier ones
+    normalized the queries alone.
 
     Args:
         files: `CheckpointFiles`.
@@ -77,7 +80,7 @@ def marian_checkpoint(files) -> Checkpoint:
             f"Received: beside them {'; '.join(faults[:10])}"
         )
     wide = _number(files, options, "transformer-dim-ffn")
-    tied = _tied(options)
+    tied, activation = _tied(options), options.get("transformer-ffn-activation", "swish")
     settings = {
         "model_type": MARIAN,
         "d_model": _number(files, options, "dim-emb"),
@@ -87,7 +90,7 @@ def marian_checkpoint(files) -> Checkpoint:
         "decoder_attention_heads": _number(files, options, "transformer-heads"),
         "encoder_ffn_dim": wide,
         "decoder_ffn_dim": _number(files, options, "transformer-decoder-dim-ffn", 0) or wide,
-        "activation_function": options.get("transformer-ffn-activation", "swish"),
+        "activation_function": _ACTIVATIONS.get(activation, activation),
         "dropout": 0.1,
         "scale_embedding": True,
         "share_encoder_decoder_embeddings": tied in ("all", "src"),
@@ -103,7 +106,7 @@ def marian_checkpoint(files) -> Checkpoint:
         "length_penalty": float(options.get("normalize", 1.0) or 1.0),
         "early_stopping": False,
         "renormalize_logits": True,
-        "bad_words_ids": [[rows - 1]],
+        "bad_words_ids": [[rows - 1], [1]],  # Marian says no <unk> unless it is told to.
     }
     return Checkpoint(files.path, renamed, settings, generation)
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from keras_attn.layers.feed_forward import GELU, GELU_TANH, RELU
+from keras_attn.layers.feed_forward import GELU, GELU_TANH, QUICK_GELU, RELU
 from keras_attn.layers.residual import RMS
 from keras_attn.models.transformer.transformer_config import (
     ALL,
@@ -14,6 +14,7 @@ from keras_attn.models.transformer.transformer_config import (
     SINUSOIDAL,
 )
 from keras_attn.ops.positions import LONGEST
+from keras_attn.pretrained.tensors import count_blocks
 
 MARIAN, M2M, MBART, T5, MT5 = "marian", "m2m_100", "mbart", "t5", "mt5"
 ACTIVATIONS = {
@@ -21,6 +22,7 @@ ACTIVATIONS = {
     "gelu": GELU,
     "gelu_new": GELU_TANH,
     "gelu_pytorch_tanh": GELU_TANH,
+    "quick_gelu": QUICK_GELU,
     "swish": "silu",
     "silu": "silu",
 }
@@ -56,7 +58,13 @@ def sizes_of(checkpoint) -> Sizes:
     if not isinstance(kind, str) or kind not in KINDS:
         named = f"model_type {kind!r:.80}" if kind else "no model_type in config.json"
         raise checkpoint.refusal(f"{named}; known: {', '.join(KINDS)}")
-    return KINDS[kind](checkpoint)
+    sizes = KINDS[kind](checkpoint)
+    for stack, name in (("encoder", "num_layers"), ("decoder", "num_decoder_layers")):
+        start = f"{stack}.block." if kind in (T5, MT5) else f"model.{stack}.layers."
+        present, expected = count_blocks(checkpoint.tensors, start), sizes.arguments[name]
+        if present != expected:
+            raise checkpoint.refusal(f"{expected} layers of the {stack}, and tensors of {present}")
+    return sizes
 
 
 def _bart_arguments(checkpoint):
@@ -112,6 +120,8 @@ def _marian(checkpoint):
         raise checkpoint.refusal("normalize_embedding=True")
     first = checkpoint.setting("normalizes_first", bool, False)
     arguments = {"normalize_first": first, "positions": SINUSOIDAL}
+    if checkpoint.path.suffix == ".npz":
+        arguments["position_arguments"] = {"base": _steep_base(checkpoint)}
     return Sizes(
         {**_bart_arguments(checkpoint), **arguments, "tied": _marian_tied(checkpoint)},
         halves=True,
@@ -127,14 +137,8 @@ def _marian_tied(checkpoint):
 
 def _m2m(checkpoint):
     arguments = _bart_arguments(checkpoint)
-    width = arguments["hidden_dim"]
-    if width % 2 or width < 4:
-        raise checkpoint.refusal(f"an odd width of {width} for its sinusoids")
-    positions = {
-        # Wavelengths grow over D/2 − 1 steps here, over D/2 in the paper.
-        "base": math.pow(LONGEST, width / (width - 2)),
-        "offset": checkpoint.setting("pad_token_id", int) + 1,
-    }
+    offset = checkpoint.setting("pad_token_id", int) + 1
+    positions = {"base": _steep_base(checkpoint), "offset": offset}
     return Sizes(
         {
             **arguments,
@@ -146,6 +150,14 @@ def _m2m(checkpoint):
         halves=True,
         scaled=_scaled(checkpoint),
     )
+
+
+def _steep_base(checkpoint):
+    """The base of sinusoids whose wavelengths grow over D/2 − 1 steps, over D/2 in the paper."""
+    width = checkpoint.setting("d_model", int)
+    if width % 2 or width < 4:
+        raise checkpoint.refusal(f"a width of {width} for its sinusoids")
+    return math.pow(LONGEST, width / (width - 2))
 
 
 def _mbart(checkpoint):

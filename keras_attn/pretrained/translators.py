@@ -15,6 +15,7 @@ from keras_attn.pretrained.translator_sizes import sizes_of
 from keras_attn.pretrained.translator_tensors import Plan, weights_of, with_whole_tables
 from keras_attn.pretrained.translator_vocabulary import vocabularies_of
 from keras_attn.text.pretrained_tokenizer import PretrainedTokenizer
+from keras_attn.untrusted import naming_damage
 
 WHAT = "a translator"
 MOST_TOKENS = 512
@@ -108,10 +109,11 @@ def load_translator(source, source_language=None, target_language=None) -> Trans
         variable.assign(np.reshape(arrays[name], variable.shape))
     longest = min(MOST_TOKENS, getattr(config, "max_sequence_length", MOST_TOKENS))
     source, target = vocabularies["source"], vocabularies["target"]
+    with naming_damage(f"a SentencePiece model in {os.fspath(checkpoint.folder)!r}"):
+        tokenizers = source.tokenizer(), target.tokenizer()
     return Translator(
         model,
-        source.tokenizer(),
-        target.tokenizer(),
+        *tokenizers,
         _search(checkpoint),
         longest,
         kind,

@@ -8,6 +8,7 @@ import pytest
 from keras_attn.layers import FeedForward, TransformerEncoderBlock
 
 FORMULAS = {
+    "quick_gelu": lambda x: x / (1 + math.exp(-1.702 * x)),
     "relu": lambda x: max(0.0, x),
     "gelu": lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))),
     "gelu_tanh": lambda x: (
@@ -66,7 +67,7 @@ def test_the_two_of_gelu_differ():
 )
 def test_other_activations(make):
     message = (
-        r"activation in \('relu', 'gelu', 'gelu_tanh'\) or one of Keras'\. "
+        r"activation in \('relu', 'gelu', 'gelu_tanh', 'quick_gelu'\) or one of Keras'\. "
         r"Received: activation='swash'"
     )
     with pytest.raises(ValueError, match=message):

@@ -60,9 +60,8 @@ def tensors(folder, change):
         ({"dropout": 1.5}, "Expected 0 <= dropout < 1"),
         ({"decoder_start_token_id": 999}, "decoder_start_token_id=999, with 69 rows"),
         ({"eos_token_id": 5}, "eos_token_id other than </s>"),
-        ({"encoder_layers": 3}, r"no model\.encoder\.layers\.2"),
-        ({"encoder_layers": 0}, "num_layers >= 1"),
-        ({"encoder_layers": 10**9}, r"no model\.encoder\.layers\.2"),
+        ({"encoder_layers": 1}, "1 layers of the encoder, and tensors of 2"),
+        ({"decoder_layers": 10**9}, "1000000000 layers of the decoder, and tensors of 2"),
     ],
     ids=str,
 )
@@ -193,7 +192,7 @@ def test_a_malicious_pickle_runs_nothing(folder, tmp_path):
             return mark.touch, ()
 
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps({"model.shared.weight": Evil()}))
-    with pytest.raises(ValueError, match="pytorch_model.bin"):
+    with pytest.raises(ValueError, match=r"pytorch_model\.bin"):
         load_translator(folder)
     assert not mark.exists()
 

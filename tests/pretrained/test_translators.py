@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from keras import ops
 
-from keras_attn.decoding import Beam, FirstToken, Greedy, MaximumLength, decode
+from keras_attn.decoding import Beam, FirstToken, ForbiddenTokens, Greedy, MaximumLength, decode
 from keras_attn.pretrained.translator_tensors import alternating
 from keras_attn.pretrained.translators import load_translator
-from tests.pretrained.translator_folders import CASES, GOLDEN, LANGUAGES, Golden
+from tests.pretrained.translator_folders import CASES, GOLDEN, LANGUAGES, NATIVE, Golden, answers_in
 
 QUICK = "marian_relu_separate"
 """The case that is also searched in the quick tests: its beams differ most from greedy answers."""
@@ -101,3 +101,47 @@ def test_answers_are_those_of_transformers(case, name):
     assert texts == [text.strip() for text in shown.tolist()]
     written = translator.tokenizer.decode(actual[:, 0]).numpy()
     assert [text.decode() for text in written] == texts
+
+
+@pytest.mark.parametrize("case", NATIVE)
+def test_marian_s_own_files(case):
+    """Normalized after or before the sublayers, with Marian's sinusoids, as a twin answers."""
+    arrays = answers_in(case)
+    (path,) = (GOLDEN / case).glob("opus*.npz")
+    translator = load_translator(path)
+    model, rows = translator.model, translator.rows
+    assert model.config.normalize_first == case.endswith("pre")
+    places = np.zeros(len(rows), "int32")
+    places[rows[1:]] = np.arange(1, len(rows))
+    sources = np.where(arrays["source_mask"] > 0, places[arrays["source_ids"]], 0)
+    texts = [str(text) for text in arrays["sources"]]
+    encoded = translator.source_tokenizer.encode_all(texts)
+    assert [[*row, 3] for row in encoded] == [[*row[row != 0]] for row in sources]
+
+    expected = arrays["native/encoder_last_hidden"]
+    source = sources[: len(expected), : expected.shape[1]]
+    hidden, mask = model.encode(source)
+    close(hidden[mask], expected[..., alternating(hidden.shape[-1])][source != 0])
+    logits = arrays["native/logits"]
+    greedy = arrays["native/greedy_ids"]
+    tokens = np.where(greedy >= 0, places[greedy], 0)
+    steps = tokens.shape[1]
+    result = decode(
+        model,
+        {"source": sources},
+        Greedy(),
+        steps,
+        constraints=[ForbiddenTokens(translator.tokenizer.never)],
+    )
+    actual = ops.convert_to_numpy(result.tokens)[:, 0]
+    np.testing.assert_array_equal(np.pad(actual, ((0, 0), (0, steps - actual.shape[1]))), tokens)
+    close(result.scores[:, 0], arrays["native/greedy_scores"])
+    assert translator.tokenizer.decode_all(actual) == arrays["native/greedy_texts"].tolist()
+
+    given = arrays["target_ids"][: len(logits), : logits.shape[1] - 1]
+    inputs = np.pad(places[given], ((0, 0), (1, 0)), constant_values=2)
+    own = ops.convert_to_numpy(model({"source": source, "tokens": inputs})["logits"])
+    spoken = rows < logits.shape[-1]
+    spoken[[0, 2]] = False
+    real = logits.any(axis=-1)  # The twin says nothing after a text.
+    close(own[real][:, spoken], logits[real][:, rows[spoken]])

@@ -133,7 +133,7 @@ def test_other_models_and_places(tmp_path, monkeypatch):
     write_folder(tmp_path, "timm", {"fc.weight": np.zeros((3, 5))})
     refused(tmp_path, r"Received: tensors fc\.weight… \(1\)", monkeypatch)
     (tmp_path / "empty").mkdir()
-    refused(tmp_path / "empty", r"model\.safetensors or .* one \.npz.*Received: \[\]", monkeypatch)
+    refused(tmp_path / "empty", r"model\.safetensors, .* one \.npz.*Received: \[\]", monkeypatch)
     refused(tmp_path / "none.npz", r"Expected a file, a folder or the name", monkeypatch)
     write_folder(tmp_path, "timm")
     refused(tmp_path, r"pooling='token', chosen: 'mean'", monkeypatch, num_heads=2, pooling="mean")

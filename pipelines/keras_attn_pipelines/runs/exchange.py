@@ -146,7 +146,7 @@ def _adapted(experiment: Experiment, translator: Translator) -> Experiment:
         field.name: config[field.name]
         for field in dataclasses.fields(translator.model.config)
         if field.name not in _GIVEN and config[field.name] != field.default
-    }
+    } | {"tied": config["tied"]}
     lengths = [length for length in LENGTHS if length < translator.longest]
     return experiment.replaced(
         {
