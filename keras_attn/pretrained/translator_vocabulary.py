@@ -17,8 +17,9 @@ from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 from keras_attn.text.pretrained_tokenizer import PretrainedTokenizer
 from keras_attn.untrusted import naming_damage
 
-SILENT = -1e9
-"""Bias of the logit of an id that the checkpoint does not have a second time."""
+SILENT = -100.0
+"""Bias of the logit of an id that the checkpoint does not have a second time: its probability is
+nothing, and label smoothing, which asks for a little of every id, still has a usual loss."""
 UNKNOWN_NAME, END_NAME, PAD_NAME = "<unk>", "</s>", "<pad>"
 BPE_MODEL, T5_MODEL = "sentencepiece.bpe.model", "spiece.model"
 FAIRSEQ = ("<s>", PAD_NAME, END_NAME, UNKNOWN_NAME)

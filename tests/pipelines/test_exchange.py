@@ -1,6 +1,7 @@
 """Translators of transformers by the command line: imported, asked, tuned, exported, out again."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -90,7 +91,9 @@ def test_it_is_a_run_as_any(tmp_path, capsys):
     command = ["train", "translator_transformer", "--from", str(run), "--data", str(data)]
     command += ["--out", str(tmp_path / "tuned"), "--epochs", "2", "--learning-rate", "0.01"]
     assert main([*command, "--lora", "2", "--warmup-steps", "1", "--lengths", "23"]) == 0
-    assert "LoRA of rank 2" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    losses = [float(loss) for loss in re.findall(r"val_loss ([\d.e+]+)", out)]
+    assert "LoRA of rank 2" in out and losses and max(losses) < 30  # Of silent ids, too.
     tuned = Run(tmp_path / "tuned")
     assert case in tuned.description["origin"]["name"]
     assert main(["evaluate", str(tuned.folder), "--data", str(data)]) == 0

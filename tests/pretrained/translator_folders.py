@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from keras_attn.pretrained.translator_vocabulary import SILENT
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "translators"
 LANGUAGES = {
     "m2m": ("en", "de"),
@@ -51,7 +53,7 @@ class Golden:
     @property
     def normalizes_anew(self):
         """Whether what begins an answer has no part in the probabilities."""
-        return float(self.translator.model.decoder.output_bias[2]) < -1e8
+        return float(self.translator.model.decoder.output_bias[2]) < SILENT / 2
 
     def answers(self, name):
         """Ids of generated answers (B, n, T) as here, up to their ends, and scores (B, n)."""
