@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from keras_attn.pretrained.plain_yaml import parse_yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(
     path for package in ("keras_attn", "pipelines") for path in (ROOT / package).rglob("*.py")
@@ -14,6 +16,7 @@ MODULES |= {"yaml"}
 UNSAFE = {"enable_unsafe_deserialization", "unsafe_load", "allow_unsafe", "eval", "__import__"}
 REQUIRED = {"load_model": ("safe_mode", True), "load": ("allow_pickle", False)}
 """Keyword that a call must give, by the function's name; `load` is NumPy's."""
+PLAIN_YAML = "keras_attn/pretrained/plain_yaml.py"
 UNPICKLER = "keras_attn/torch_state_dict.py"
 RECIPE_FILE = "pipelines/keras_attn_pipelines/experiment/recipe_file.py"
 
@@ -52,13 +55,21 @@ def test_there_are_sources():
 
 
 def test_nothing_that_could_run_a_files_code():
-    """But for the unpickler of tensors, tested beside it, and the user's own recipe file."""
+    """But for the unpickler of tensors, tested beside it, YAML without types, and the user's own
+    recipe file."""
     found = {
         (named(path), fault)
         for path in SOURCES
         for fault in faults(ast.parse(path.read_text(encoding="utf-8")))
     }
-    assert found == {(UNPICKLER, "pickle"), (RECIPE_FILE, "exec")}
+    assert found == {(UNPICKLER, "pickle"), (PLAIN_YAML, "yaml"), (RECIPE_FILE, "exec")}
+
+
+def test_of_yaml_only_the_loader_of_plain_values_is_used():
+    tree = ast.parse((ROOT / PLAIN_YAML).read_text(encoding="utf-8"))
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    assert used == {"load", "BaseLoader"}
+    assert parse_yaml("a: !!python/object/apply:os.abort []\non: yes") == {"a": [], "on": "yes"}
 
 
 def test_of_pickle_only_the_class_that_refuses_globals_is_used():

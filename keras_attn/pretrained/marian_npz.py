@@ -4,8 +4,8 @@ import os
 
 import numpy as np
 
-from keras_attn.extras import extra
 from keras_attn.pretrained.checkpoint import Checkpoint
+from keras_attn.pretrained.plain_yaml import parse_yaml
 from keras_attn.pretrained.translator_sizes import MARIAN
 from keras_attn.untrusted import naming_damage
 
@@ -118,11 +118,9 @@ def _options(files) -> dict[str, str]:
     if array is None or array.dtype.itemsize != 1 or array.size > _MOST_OPTIONS:
         received = "none" if array is None else f"{array.dtype} of shape {array.shape}"
         raise ValueError(f"Expected {OPTIONS} of Marian in {where!r}. Received: {received}")
-    with extra("pretrained"):
-        import yaml
     with naming_damage(f"Marian's options in {where!r}"):
         text = array.tobytes().rstrip(b"\0").decode("utf-8")
-        options = yaml.load(text, Loader=yaml.BaseLoader)  # Strings, lists and dicts alone.
+        options = parse_yaml(text)
         if not isinstance(options, dict):
             raise ValueError("no options")
     return {

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
-from keras_attn.extras import extra
 from keras_attn.native_log import hidden_native_log
 from keras_attn.pretrained.files import read_settings
+from keras_attn.pretrained.plain_yaml import parse_yaml
 from keras_attn.pretrained.translator_sizes import M2M, MARIAN, MBART, MT5, T5
 from keras_attn.text.piece_tokenizer import SPECIAL_PIECES
 from keras_attn.text.pretrained_tokenizer import PretrainedTokenizer
@@ -198,10 +198,8 @@ def _marian_ids(checkpoint, name):
             f"Expected one *.vocab.yml in {os.fspath(checkpoint.folder)!r}. "
             f"Received: {[path.name for path in found]}"
         )
-    with extra("pretrained"):
-        import yaml
     with naming_damage(f"ids of pieces in {os.fspath(found[0])!r}"):
-        entries = yaml.load(found[0].read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
+        entries = parse_yaml(found[0].read_text(encoding="utf-8"))
         return {piece: int(place) for piece, place in entries.items()}
 
 
