@@ -25,7 +25,9 @@ class PretrainedTokenizer(PieceTokenizer):
 
     A piece that the vocabulary lacks becomes UNKNOWN_ID, which is left out of decoded texts; so are
     hidden pieces. Texts are normalized as the model itself prescribes. As in `Tokenizer`, `encode`,
-    `decode` and `pieces` are for tensors of TensorFlow, `encode_all` and `decode_all` for lists.
+    `decode` and `pieces` are for tensors of TensorFlow, `encode_all` and `decode_all` for lists; of
+    two equally probable spellings of a text, such as "0 000" and "000 0" of a unigram model, they
+    may take different ones.
 
     Args:
         model: bytes. A SentencePiece model of any type.
