@@ -17,6 +17,8 @@ from keras_attn.ops.positions import LONGEST
 from keras_attn.pretrained.tensors import count_blocks
 
 MARIAN, M2M, MBART, T5, MT5 = "marian", "m2m_100", "mbart", "t5", "mt5"
+MULTILINGUAL = (M2M, MBART)
+"""Kinds whose texts begin with their language."""
 ACTIVATIONS = {
     "relu": RELU,
     "gelu": GELU,
@@ -73,7 +75,7 @@ def _bart_arguments(checkpoint):
         sizes = [checkpoint.setting(f"{side}_{name}", int) for side in ("encoder", "decoder")]
         if sizes[0] != sizes[1]:
             raise checkpoint.refusal(f"encoder_{name}={sizes[0]}, decoder_{name}={sizes[1]}")
-    width, heads = checkpoint.setting("d_model", int), sizes_heads(checkpoint)
+    width, heads = checkpoint.setting("d_model", int), _heads(checkpoint)
     return {
         "num_layers": checkpoint.setting("encoder_layers", int),
         "num_decoder_layers": checkpoint.setting("decoder_layers", int),
@@ -91,7 +93,7 @@ def _bart_arguments(checkpoint):
     }
 
 
-def sizes_heads(checkpoint):
+def _heads(checkpoint):
     """The number of heads, which divides the width."""
     width = checkpoint.setting("d_model", int)
     heads = checkpoint.setting("encoder_attention_heads", int)

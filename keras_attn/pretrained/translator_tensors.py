@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from keras_attn.contracts import PAD_ID, START_ID
+from keras_attn.contracts import START_ID
 from keras_attn.models.transformer.transformer_config import ALL, NOTHING
-from keras_attn.ops.check_choice import check_choice
 from keras_attn.pretrained.tensors import PlannedTensor
 from keras_attn.pretrained.translator_sizes import M2M, MARIAN, MBART
 from keras_attn.pretrained.translator_vocabulary import SILENT
@@ -148,7 +147,6 @@ class Plan:
         width = config.hidden_dim
         self.units = alternating(width) if sizes.halves else np.arange(width)
         self.silent = [vocabularies["target"].repeated] + [START_ID] * is_silent
-        check_choice("repeated", self.silent[0], (PAD_ID, START_ID))
 
     def tensors(self):
         """All of them."""

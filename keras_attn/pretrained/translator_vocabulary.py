@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
+from keras_attn.contracts import PAD_ID, START_ID
 from keras_attn.native_log import hidden_native_log
 from keras_attn.pretrained.files import read_settings
 from keras_attn.pretrained.plain_yaml import parse_yaml
@@ -66,7 +67,7 @@ class Vocabulary:
     def repeated(self) -> int:
         """The special id here whose id in the checkpoint stands elsewhere, too: PAD_ID where the
         decoder's input begins with padding, as in Marian and T5, else START_ID."""
-        return 0 if self.start == self.pad else 2
+        return PAD_ID if self.start == self.pad else START_ID
 
     def tokenizer(self) -> PretrainedTokenizer:
         """The tokenizer of the ids here.

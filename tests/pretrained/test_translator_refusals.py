@@ -81,6 +81,9 @@ def test_settings_that_do_not_fit(folder, changes, message):
         ({"bad_words_ids": [[1, 2]]}, r"bad_words_ids that are not single ids: \[\[1, 2\]\]"),
         ({"bad_words_ids": [[999]]}, "bad_words_ids that are not single ids"),
         ({"bad_words_ids": 3}, "bad_words_ids that are not single ids: 3"),
+        ({"no_repeat_ngram_size": 3}, "no_repeat_ngram_size=3, which would change its answers"),
+        ({"forced_bos_token_id": 5}, "forced_bos_token_id=5, which would change its answers"),
+        ({"do_sample": True}, "do_sample=True, which would change its answers"),
     ],
     ids=str,
 )
