@@ -25,7 +25,8 @@ def model_of(task, weights, policy="float32"):
     each = task.units // task.heads
     sizes = {"num_layers": task.layers, "hidden_dim": task.units, "intermediate_dim": task.hidden}
     heads = {"num_heads": task.heads, "key_dim": each, "value_dim": each}
-    model = Transformer(TransformerConfig(task.vocabulary, **sizes, **heads, epsilon=1e-5))
+    sizes |= {"epsilon": 1e-5, "activation": task.activation}
+    model = Transformer(TransformerConfig(task.vocabulary, **sizes, **heads))
     model.build()
     with np.load(weights) as arrays:
         for variable in model.weights:

@@ -24,7 +24,7 @@ def marian(task, path):
         encoder_ffn_dim=task.hidden,
         decoder_ffn_dim=task.hidden,
         max_position_embeddings=128,
-        activation_function="relu",
+        activation_function=task.activation,
         scale_embedding=True,
         dropout=0.1,
         pad_token_id=PAD,

@@ -25,6 +25,7 @@ class Task:
         batch, source, target: int. Sentences and tokens when decoding.
         pairs, length: int. Sentence pairs of a training step and tokens of each side.
         cores: int. Threads that a contender may use.
+        activation: of the feed-forward layers, "relu" or "silu".
     """
 
     vocabulary: int = 8000
@@ -38,6 +39,7 @@ class Task:
     pairs: int = 64
     length: int = 24
     cores: int = 2
+    activation: str = "relu"
 
     def items(self, work):
         """Target tokens of a work."""
