@@ -397,7 +397,7 @@ CASES = {
         lambda **k: MemoryRNN(DNCCell(keras.layers.LSTMCell(3), 7, 11, 5, 2, 3), **k), (KEYS,)
     ),
     "sinusoidal_positions": Case(
-        lambda **k: SinusoidalPositions("concatenate", 3, **k), (KEYS,), sequence=True
+        lambda **k: SinusoidalPositions("concatenate", 3, 700.0, 2, **k), (KEYS,), sequence=True
     ),
     "learned_positions": Case(
         lambda **k: LearnedPositions(17, "concatenate", 3, "he_normal", **k),

@@ -108,7 +108,7 @@ def test_a_vocabulary_without_room_for_the_characters():
 def test_settings_that_are_nested_too_deeply(tmp_path):
     (tmp_path / "config.json").write_text("[" * 100_000)
     with pytest.raises(ValueError, match=r"Expected JSON in .*config\.json"):
-        files._read_json(tmp_path / "config.json")
+        files.read_settings(tmp_path / "config.json")
 
 
 @pytest.mark.parametrize(
