@@ -21,7 +21,9 @@ CASES["nllb"] += ["--target-language", "deu_Latn"]
 ODD = [*"ab ▁<>/.\t\n\0\u200b\u3000é☂日\U0001f600\ufeff\u0301", ">>deu<<", "</s>", "<unk>", "the"]
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(
+    scope="module", params=["marian_untied_gelu", pytest.param("nllb", marks=pytest.mark.slow)]
+)
 def imported(request, tmp_path_factory):
     case, out = request.param, tmp_path_factory.mktemp("imported") / request.param
     assert main(["import", str(GOLDEN / case), "--out", str(out), *CASES[case]]) == 0
