@@ -71,8 +71,8 @@ def load_translator(source, source_language=None, target_language=None) -> Trans
     Marian models (Opus-MT), M2M-100, NLLB, mBART-50, T5 and flan-T5, as transformers saves them:
     weights as `.safetensors` or `.bin`, whose tensors alone are read, config.json,
     generation_config.json and the files of the tokenizer, with the SentencePiece model; or Marian's
-    own `.npz` beside its *.vocab.yml, source.spm and target.spm. All tensors are checked first; one
-    error lists those that are missing, unexpected or of another shape.
+    own `.npz` beside its `*.vocab.yml`, source.spm and target.spm. All tensors are checked first;
+    one error lists those that are missing, unexpected or of another shape.
 
     Units, ids and tables are put into this project's order: hidden states are those of transformers
     up to the order of their units, logits up to the order of the vocabulary. START_ID stands for
